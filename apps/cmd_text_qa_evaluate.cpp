@@ -47,7 +47,7 @@ int cmd_text_qa_evaluate(int argc, char** argv) {
   app.add_flag("--replace-invalid", options.replace_invalid,
                "Put U+FFFD where bytes of the data are no UTF-8; else an error");
   if (!verb.parse(argc, argv)) return 0;
-  options.format = parse_question_format(format);
+  options.task = &question_task(format);
   if (options.null_threshold && options.null_odds.empty()) {
     throw_usage("text qa evaluate: --null-threshold is of --null-odds", "give both, or neither");
   }

@@ -20,8 +20,8 @@ namespace bigbird::apps {
 namespace {
 
 // Where the command line leaves them: those of the data set.
-void take_settings_of(QuestionFormat format, const CLI::App& app, QuestionFinetuneOptions& options) {
-  const RunOptions defaults = question_answering_defaults(format);
+void take_settings_of(const CLI::App& app, QuestionFinetuneOptions& options) {
+  const RunOptions defaults = question_answering_defaults(*options.task);
   std::vector<std::string> taken;
   if (app.count("--batch") == 0) {
     options.batch = defaults.batch;
@@ -35,7 +35,7 @@ void take_settings_of(QuestionFormat format, const CLI::App& app, QuestionFinetu
     options.learning_rate = defaults.learning_rate;
     taken.push_back(fmt::format("rate {:g}", defaults.learning_rate));
   }
-  if (!taken.empty()) log_info(fmt::format("{}: {}", name_of(format), fmt::join(taken, ", ")));
+  if (!taken.empty()) log_info(fmt::format("{}: {}", options.task->name, fmt::join(taken, ", ")));
 }
 
 void add_data_options(CLI::App& app, QuestionFinetuneOptions& options, std::string& format) {
@@ -54,22 +54,18 @@ void add_data_options(CLI::App& app, QuestionFinetuneOptions& options, std::stri
 
 void add_format_options(CLI::App& app, QuestionFinetuneOptions& options, FormatOptions& formats) {
   formats.add(app.add_flag("--version-2", options.version_2, "Questions may have no answer, as in SQuAD 2.0")
-                  ->group("Of squad"),
-              {QuestionFormat::squad});
-  formats.add(
-      app.add_option("--keep-null", options.keep_null,
-                     "Fraction of the training windows without the answer that is kept, drawn by --seed")
-          ->type_name("FRACTION")
-          ->check(CLI::Range(0.0, 1.0))
-          ->group("Of nq"),
-      {QuestionFormat::natural_questions});
+                  ->group("Of squad"));
+  formats.add(app.add_option("--keep-null", options.keep_null,
+                             "Fraction of the training windows without the answer that is kept, drawn by --seed")
+                  ->type_name("FRACTION")
+                  ->check(CLI::Range(0.0, 1.0))
+                  ->group("Of nq"));
   formats.add(app.add_option("--max-windows", options.max_windows,
                              "Windows of a document, of wikihop inputs of a question, that are trained on, "
                              "from the beginning: they are one sample, and --batch counts samples")
                   ->type_name("COUNT")
                   ->check(CLI::PositiveNumber)
-                  ->group("Of triviaqa and wikihop"),
-              {QuestionFormat::triviaqa, QuestionFormat::wikihop});
+                  ->group("Of triviaqa and wikihop"));
 }
 
 }  // namespace
@@ -88,29 +84,27 @@ int cmd_text_qa_finetune(int argc, char** argv) {
   FormatOptions formats;
   TriviaChoice trivia;
   RandomModeOptions random_mode;
-  std::string format = name_of(options.format);
+  std::string format = options.task->name;
   CLI::App& app = verb.app();
   add_data_options(app, options, format);
   encoding.add(verb);
   random_mode.add(app, "Attention instead of the model's own");
   add_window_options(verb, options.windows, "", formats);
   add_format_options(app, options, formats);
-  trivia.add(verb, formats);
+  trivia.add(verb, options, formats);
   TrainingOptions training(verb, options,
                            {"Windows; of hotpotqa and wikihop questions, of triviaqa documents",
                             "Most tokens of an input, question and special ones included; 0 is 4096, at most "
                             "what the model takes",
                             true});
   if (!verb.parse(argc, argv)) return 0;
-  options.format = parse_question_format(format);
-  formats.check("text qa finetune", options.format);
-  trivia.check("text qa finetune", options.format);
-  options.evidence = trivia.evidence();
-  options.domain = trivia.domain();
+  options.task = &question_task(format);
+  formats.check("text qa finetune", *options.task);
+  trivia.take("text qa finetune", *options.task, options);
   options.encoding = encoding.encoding();
   if (options.train == "-" || options.valid == "-")
     throw_usage("text qa finetune: questions are read from files", "write them to a file first");
-  take_settings_of(options.format, app, options);
+  take_settings_of(app, options);
   training.finish();
   random_mode.apply(options.random_mode, options.plan);
   training.reads(options.train);

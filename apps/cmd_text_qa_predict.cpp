@@ -22,22 +22,18 @@
 #include "lib/io/files/file.h"
 #include "lib/io/text/text_lines.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/text/qa/answer_heads.h"
-#include "lib/tasks/text/qa/answerer.h"
 #include "lib/tasks/text/qa/predict.h"
-#include "lib/tasks/text/qa/predict_data_sets.h"
+#include "lib/tasks/text/qa/question_task.h"
+#include "lib/tasks/text/qa/squad/task.h"
+#include "lib/tasks/text/text_settings.h"
 
 namespace bigbird::apps {
 namespace {
 
-constexpr std::uint64_t questions_of_a_chunk = 256;
-// A chunk is held in memory: of questions that come with whole pages or documents it has fewer.
-constexpr std::uint64_t pages_of_a_chunk = 16;
-
 constexpr std::array<std::pair<AnswerDecoding, const char*>, 2> decoding_names{
     {{AnswerDecoding::run_qa, "run_qa"}, {AnswerDecoding::pipeline, "pipeline"}}};
 
-nlohmann::ordered_json answer_json(const AnsweredQuestion& answer) {
+nlohmann::ordered_json answer_json(const SquadAnswer& answer) {
   return {{"answer", answer.text()},
           {"probability", answer.probability()},
           {"start", answer.span().begin},
@@ -45,7 +41,7 @@ nlohmann::ordered_json answer_json(const AnsweredQuestion& answer) {
 }
 
 // The answer on one line: white space inside of it, newlines too, as blanks.
-std::string answer_line(const AnsweredQuestion& answer) {
+std::string answer_line(const SquadAnswer& answer) {
   std::string text;
   for (const std::string_view word : split_white_space(answer.text()))
     text += (text.empty() ? "" : " ") + std::string(word);
@@ -54,31 +50,17 @@ std::string answer_line(const AnsweredQuestion& answer) {
                      answer.span().begin, answer.span().end);
 }
 
-void answer_at_once(const std::string& question, const std::string& context, bool json,
-                    const std::string& output, QuestionAnswerer& answerer) {
-  QuestionExample example;
-  example.id = "0";
-  example.question = question;
-  example.context = std::make_shared<const std::string>(context);
-  example.where = "the question";
-  OutputStream out(output);
-  answerer.add(std::move(example), [&](const AnsweredQuestion& answer) {
-    out.write(json ? json_text(answer_json(answer)) + "\n" : answer_line(answer));
-  });
-  answerer.finish();
-  out.close();
-}
-
 // What was said on the command line, as far as it is not in a field of lib.
 struct PredictChoice {
-  std::string input, format, question, context, context_text;
+  QuestionPredictionOptions options;
+  std::string format, question, context, context_text;
   std::string decoding = "run_qa";
-  bool json = false, replace_invalid = false, version_2 = false;
+  bool json = false, version_2 = false;
   double support_threshold = 0.5;
   FormatOptions formats;
   TriviaChoice trivia;
-  QuestionPredictionOptions files;
   WorkOptions work;
+  ScoringOptions scoring;
   CLI::Option* asked = nullptr;
   CLI::Option* context_file = nullptr;
   CLI::Option* given_context = nullptr;
@@ -89,11 +71,29 @@ struct PredictChoice {
   bool at_once() const { return asked->count() > 0; }
 };
 
-void add_question_options(CLI::App& app, QuestionAnswererOptions& options, PredictChoice& choice) {
+// One question about one text; how many were answered.
+std::uint64_t answer_at_once(const PredictChoice& choice, kernels::Backend& backend) {
+  const bool replace_invalid = choice.options.replace_invalid;
+  const std::string question = checked_text(choice.question, "--question", replace_invalid);
+  if (split_white_space(question).empty())
+    throw_usage("text qa predict: the question is empty", "ask something");
+  const std::string context =
+      choice.given_context->count() > 0
+          ? checked_text(choice.context_text, "--context-text", replace_invalid)
+          : checked_text(InputStream(choice.context).read_all(), choice.context, replace_invalid);
+  const SquadAnswer answer = answer_question(choice.options, question, context, backend);
+  OutputStream out(choice.options.output);
+  out.write(choice.json ? json_text(answer_json(answer)) + "\n" : answer_line(answer));
+  out.close();
+  return 1;
+}
+
+void add_question_options(CLI::App& app, PredictChoice& choice) {
+  QuestionPredictionOptions& options = choice.options;
   app.add_option("-m,--model", options.model, "Model folder with the head of the format")
       ->required()
       ->type_name("MODEL");
-  app.add_option("IN", choice.input,
+  app.add_option("IN", options.input,
                  "Questions, plain or .gz, or - for stdin; answers in it are not looked at")
       ->type_name("FILE");
   app.add_option("--format", choice.format,
@@ -107,86 +107,77 @@ void add_question_options(CLI::App& app, QuestionAnswererOptions& options, Predi
   choice.given_context = app.add_option("--context-text", choice.context_text, "The same, as an argument")
                              ->excludes(choice.context_file);
   app.add_flag("--json", choice.json, "Of --question: a JSON object instead of a line to read");
-  app.add_option("-o,--output", choice.files.predictions,
+  app.add_option("-o,--output", options.output,
                  "Where the predictions go, in the data set's own form, or the answer; - is stdout")
       ->type_name("FILE");
   app.add_option("--length", options.length,
                  "Most tokens of an input; 0 is what the model was trained with, or 384 where its folder has "
                  "no text.json, as in Hugging Face's pipeline");
-  app.add_flag("--replace-invalid", choice.replace_invalid,
+  app.add_flag("--replace-invalid", options.replace_invalid,
                "Put U+FFFD where bytes are no UTF-8; else an error");
 }
 
-void add_answer_options(CLI::App& app, QuestionAnswererOptions& options, PredictChoice& choice) {
-  constexpr const char* group = "Answers";
-  choice.formats.add(app.add_option("--max-answer", options.max_answer,
-                                    "Most tokens of an answer: default 30, of the pipeline 15; of nq and "
-                                    "triviaqa most words, default 38 and 16")
-                         ->type_name("COUNT")
-                         ->group(group),
-                     {QuestionFormat::squad, QuestionFormat::hotpotqa, QuestionFormat::natural_questions,
-                      QuestionFormat::triviaqa});
-  choice.formats.add(app.add_option("--n-best", options.n_best,
-                                    "Starts and ends that are looked at, of squad also the candidates that "
-                                    "are kept; default 20, of the pipeline 1 (its top_k), of hotpotqa 50")
-                         ->type_name("COUNT")
-                         ->group(group),
-                     {QuestionFormat::squad, QuestionFormat::hotpotqa});
-  choice.support = app.add_option("--support-threshold", choice.support_threshold,
-                                  "Of hotpotqa: sentences of this probability are supporting")
-                       ->check(CLI::Range(0.0, 1.0))
-                       ->group(group);
-  choice.formats.add(choice.support, {QuestionFormat::hotpotqa});
+void add_answer_options(CLI::App& app, PredictChoice& choice) {
+  QuestionPredictionOptions& options = choice.options;
+  const auto add = [&](CLI::Option* option) { return choice.formats.add(option->group("Answers")); };
+  add(app.add_option("--max-answer", options.max_answer,
+                     "Most tokens of an answer: default 30, of the pipeline 15; of nq and triviaqa most "
+                     "words, default 38 and 16")
+          ->type_name("COUNT"));
+  add(app.add_option("--n-best", options.n_best,
+                     "Starts and ends that are looked at, of squad also the candidates that are kept; "
+                     "default 20, of the pipeline 1 (its top_k), of hotpotqa 50")
+          ->type_name("COUNT"));
+  choice.support = add(app.add_option("--support-threshold", choice.support_threshold,
+                                      "Of hotpotqa: sentences of this probability are supporting")
+                           ->check(CLI::Range(0.0, 1.0)));
 }
 
-void add_squad_options(CLI::App& app, QuestionAnswererOptions& options, PredictChoice& choice) {
-  constexpr const char* group = "Of squad";
-  const auto of_squad = [&](CLI::Option* option) {
-    choice.formats.add(option->group(group), {QuestionFormat::squad});
-    return option;
-  };
-  of_squad(app.add_option("--nbest", choice.files.nbest,
-                          "Candidates of every question, with probabilities and places")
-               ->type_name("FILE"));
-  of_squad(app.add_option("--null-odds", choice.files.null_odds,
-                          "With --version-2: score of no answer minus that of the best one")
-               ->type_name("FILE"));
+void add_squad_options(CLI::App& app, PredictChoice& choice) {
+  QuestionPredictionOptions& options = choice.options;
+  const auto add = [&](CLI::Option* option) { return choice.formats.add(option->group("Of squad")); };
+  add(app.add_option("--nbest", options.nbest, "Candidates of every question, with probabilities and places")
+          ->type_name("FILE"));
+  add(app.add_option("--null-odds", options.null_odds,
+                     "With --version-2: score of no answer minus that of the best one")
+          ->type_name("FILE"));
   choice.with_version =
-      of_squad(app.add_flag("--version-2,!--no-version-2", choice.version_2,
-                            "There may be no answer, as in SQuAD 2.0; default as the model was trained"));
-  choice.threshold = of_squad(app.add_option(
+      add(app.add_flag("--version-2,!--no-version-2", choice.version_2,
+                       "There may be no answer, as in SQuAD 2.0; default as the model was trained"));
+  choice.threshold = add(app.add_option(
       "--null-threshold", options.null_threshold,
       "With --version-2: no answer where its score is above that of the best one by more than this"));
-  of_squad(app.add_option("--decode", choice.decoding,
-                          "run_qa: as Hugging Face's run_qa.py; pipeline: as its question-answering pipeline")
-               ->check(CLI::IsMember({"run_qa", "pipeline"})));
+  add(app.add_option("--decode", choice.decoding,
+                     "run_qa: as Hugging Face's run_qa.py; pipeline: as its question-answering pipeline")
+          ->check(CLI::IsMember({"run_qa", "pipeline"})));
 }
 
-// The format, and what the model was trained for where the command line leaves it open.
-QuestionFormat resolve_format(const PredictChoice& choice, QuestionAnswererOptions& options) {
+// The data set, and what the model was trained for where the command line leaves it open.
+const QuestionTask& resolve_task(PredictChoice& choice) {
   // No folder, no format: that is said before options are judged by one.
-  const TextSettings settings = read_text_settings(ModelFolder(options.model).path());
+  const TextSettings settings = read_text_settings(ModelFolder(choice.options.model).path());
   const bool answers = settings.task == TextTask::question_answering && !settings.data_format.empty();
-  options.version_2 =
+  choice.options.version_2 =
       choice.with_version->count() > 0 ? choice.version_2 : settings.version_2.value_or(false);
-  if (!choice.format.empty()) return parse_question_format(choice.format);
-  return answers ? parse_question_format(settings.data_format) : QuestionFormat::squad;
+  if (!choice.format.empty()) return question_task(choice.format);
+  return answers ? question_task(settings.data_format) : squad_task();
 }
 
-void check_ways(const PredictChoice& choice, QuestionFormat format) {
+void check_ways(const PredictChoice& choice, const QuestionTask& task) {
+  const QuestionPredictionOptions& options = choice.options;
   const bool has_context = choice.context_file->count() > 0 || choice.given_context->count() > 0;
-  if (choice.at_once() == !choice.input.empty() || choice.at_once() != has_context) {
+  if (choice.at_once() == !options.input.empty() || choice.at_once() != has_context) {
     throw_usage("text qa predict: give the questions in one way",
                 "a file (or -), or --question \"...\" with --context FILE");
   }
-  if (choice.at_once() && (!choice.files.nbest.empty() || !choice.files.null_odds.empty())) {
+  if (choice.at_once() && (!options.nbest.empty() || !options.null_odds.empty())) {
     throw_usage("text qa predict: --nbest and --null-odds are of a file of questions",
                 "--json tells more of one answer");
   }
-  if (choice.at_once() && answer_head(format).type != HeadType::question_answering) {
-    throw_usage(fmt::format("text qa predict: --question is of squad and triviaqa, and the format is {}",
-                            name_of(format)),
-                "questions of this format come with texts of their own: give them as a file");
+  if (choice.at_once() && task.head.type != HeadType::question_answering) {
+    throw_usage(
+        fmt::format("text qa predict: --question is of squad and triviaqa, and the format is {}", task.name),
+        "questions of this format come with texts of their own: give them as a file");
   }
   if (choice.work.asked() && choice.at_once()) {
     throw_usage("text qa predict: --shard and --resume are of a file of questions",
@@ -197,8 +188,9 @@ void check_ways(const PredictChoice& choice, QuestionFormat format) {
   }
 }
 
-void check_squad_options(const PredictChoice& choice, const QuestionAnswererOptions& options) {
-  if (!choice.files.null_odds.empty() && (!options.version_2 || options.decoding != AnswerDecoding::run_qa)) {
+void check_squad_options(const PredictChoice& choice) {
+  const QuestionPredictionOptions& options = choice.options;
+  if (!options.null_odds.empty() && (!options.version_2 || options.decoding != AnswerDecoding::run_qa)) {
     throw_usage("text qa predict: --null-odds needs --version-2 and the decoding of run_qa",
                 "without them every question has an answer");
   }
@@ -206,45 +198,6 @@ void check_squad_options(const PredictChoice& choice, const QuestionAnswererOpti
     throw_usage("text qa predict: --null-threshold needs --version-2",
                 "without it every question has an answer");
   }
-}
-
-std::uint64_t predict_spans(PredictChoice& choice, const QuestionAnswererOptions& options,
-                            kernels::Backend& backend) {
-  if (choice.at_once()) {
-    choice.question = checked_text(choice.question, "--question", choice.replace_invalid);
-    if (split_white_space(choice.question).empty())
-      throw_usage("text qa predict: the question is empty", "ask something");
-    choice.context =
-        choice.given_context->count() > 0
-            ? checked_text(choice.context_text, "--context-text", choice.replace_invalid)
-            : checked_text(InputStream(choice.context).read_all(), choice.context, choice.replace_invalid);
-  }
-  QuestionAnswerer answerer(options, backend);
-  if (choice.at_once()) {
-    answer_at_once(choice.question, choice.context, choice.json, choice.files.predictions, answerer);
-  } else {
-    choice.files.input = choice.input;
-    choice.files.replace_invalid = choice.replace_invalid;
-    choice.files.precision = backend.precision();
-    predict_answers(choice.files, answerer);
-  }
-  answerer.say(choice.at_once() ? "the question" : choice.input);
-  return answerer.questions();
-}
-
-std::uint64_t predict_answer_file(QuestionFormat format, const PredictChoice& choice,
-                                  const QuestionAnswererOptions& options, kernels::Backend& backend) {
-  DataSetPredictionOptions file;
-  file.input = choice.input;
-  file.output = choice.files.predictions;
-  file.replace_invalid = choice.replace_invalid;
-  file.evidence = choice.trivia.evidence();
-  file.domain = choice.trivia.domain();
-  file.max_answer = options.max_answer;
-  file.n_best = options.n_best;
-  if (choice.support->count() > 0) file.support_threshold = choice.support_threshold;
-  file.work = choice.files.work;
-  return predict_data_set(format, file, options, backend);
 }
 
 }  // namespace
@@ -258,41 +211,37 @@ int cmd_text_qa_predict(int argc, char** argv) {
        "bigbird text qa predict -m hotpot/final hotpot_dev_distractor_v1.json -o predictions.json",
        "zcat nq-dev-*.jsonl.gz | bigbird text qa predict -m nq/final - -o predictions.json",
        "bigbird text qa predict -m trivia/final dev.json --evidence evidence -o predictions.json"});
-  QuestionAnswererOptions options;
   PredictChoice choice;
-  ScoringOptions scoring;
-  add_question_options(verb.app(), options, choice);
-  add_answer_options(verb.app(), options, choice);
+  QuestionPredictionOptions& options = choice.options;
+  add_question_options(verb.app(), choice);
+  add_answer_options(verb.app(), choice);
   add_window_options(verb, options.windows, "; where the length is that of training, as in training",
                      choice.formats);
-  add_squad_options(verb.app(), options, choice);
-  choice.trivia.add(verb, choice.formats);
+  add_squad_options(verb.app(), choice);
+  choice.trivia.add(verb, options, choice.formats);
   choice.work.add(verb);
-  choice.work.add_chunk(verb, "Questions (of nq and triviaqa 16 by default)", questions_of_a_chunk);
-  scoring.add(verb, {});
+  choice.work.add_chunk(verb, "Questions (of nq and triviaqa 16 by default)", squad_task().chunk);
+  choice.scoring.add(verb, {});
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
   verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
-  const QuestionFormat format = resolve_format(choice, options);
+  const QuestionTask& format = resolve_task(choice);
   check_ways(choice, format);
-  choice.formats.check("text qa predict", choice.at_once() ? QuestionFormat::squad : format);
+  const QuestionTask& task = choice.at_once() ? squad_task() : format;
+  choice.formats.check("text qa predict", task);
   options.decoding = parse_name(decoding_names, choice.decoding, "way of decoding");
-  options.batch = scoring.batch();
-  if (format == QuestionFormat::natural_questions || format == QuestionFormat::triviaqa)
-    choice.work.set_usual_chunk(pages_of_a_chunk);
-  choice.files.work = choice.work.work(verb);
-  const bool spans = format == QuestionFormat::squad || choice.at_once();
-  if (spans) {
-    check_squad_options(choice, options);
-  } else {
-    choice.trivia.check("text qa predict", format);
-  }
+  options.batch = choice.scoring.batch();
+  if (choice.support->count() > 0) options.support_threshold = choice.support_threshold;
+  choice.work.set_usual_chunk(task.chunk);
+  options.work = choice.work.work(verb);
+  if (task.takes("null_odds")) check_squad_options(choice);
+  choice.trivia.take("text qa predict", task, options);
   require_model_folders({options.model});
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
-  const std::uint64_t questions = spans ? predict_spans(choice, options, *backend)
-                                        : predict_answer_file(format, choice, options, *backend);
+  const std::uint64_t questions =
+      choice.at_once() ? answer_at_once(choice, *backend) : predict_questions(task, options, *backend);
   verb.set_throughput(static_cast<double>(questions), "questions");
   return 0;
 }

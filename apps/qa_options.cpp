@@ -9,8 +9,8 @@
 
 namespace bigbird::apps {
 
-void FormatOptions::add(CLI::Option* option, std::vector<QuestionFormat> formats) {
-  options_.emplace_back(option, std::move(formats));
+CLI::Option* FormatOptions::add(CLI::Option* option) {
+  return options_.emplace_back(option);
 }
 
 namespace {
@@ -24,22 +24,23 @@ bool is_asked_for(const CLI::Option& option) {
 
 }  // namespace
 
-void FormatOptions::check(const std::string& verb, QuestionFormat format) const {
-  for (const auto& [option, formats] : options_) {
-    if (!is_asked_for(*option) || std::find(formats.begin(), formats.end(), format) != formats.end())
-      continue;
+void FormatOptions::check(const std::string& verb, const QuestionTask& task) const {
+  for (const CLI::Option* option : options_) {
+    std::string setting = option->get_lnames().front();
+    std::replace(setting.begin(), setting.end(), '-', '_');
+    if (!is_asked_for(*option) || task.takes(setting)) continue;
     std::vector<std::string> names;
-    for (const QuestionFormat one : formats) names.push_back(name_of(one));
+    for (const QuestionTask* one : question_tasks()) {
+      if (one->takes(setting)) names.push_back(one->name);
+    }
     throw_usage(fmt::format("{}: --{} is of {}, and the format is {}", verb, option->get_lnames().front(),
-                            fmt::join(names, ", "), name_of(format)),
+                            fmt::join(names, ", "), task.name),
                 "leave the option away, or take another --format");
   }
 }
 
 void add_window_options(Verb& verb, WindowChoice& windows, const std::string& otherwise,
                         FormatOptions& formats) {
-  const std::vector<QuestionFormat> cut = {QuestionFormat::squad, QuestionFormat::natural_questions,
-                                           QuestionFormat::triviaqa};
   constexpr const char* group = "Windows of long texts (squad, nq, triviaqa)";
   CLI::App& app = verb.app();
   formats.add(
@@ -48,42 +49,38 @@ void add_window_options(Verb& verb, WindowChoice& windows, const std::string& ot
                      "Hugging Face's run_qa); default a third of the length, at most 1024: 128 of 384" +
                          otherwise)
           ->type_name("TOKENS")
-          ->group(group),
-      cut);
+          ->group(group));
   formats.add(app.add_option("--step", windows.step,
                              "Instead: context tokens from one window to the next (doc_stride of BERT's and "
                              "ETC's scripts; the paper's stride of 2048 for nq)")
                   ->excludes("--overlap")
                   ->type_name("TOKENS")
-                  ->group(group),
-              cut);
+                  ->group(group));
   formats.add(app.add_option("--max-question", windows.max_question,
                              "Tokens of a question that are kept, of hotpotqa too; default 64, at most a "
                              "quarter of the length" +
                                  otherwise)
                   ->type_name("TOKENS")
-                  ->group(group),
-              {QuestionFormat::squad, QuestionFormat::natural_questions, QuestionFormat::triviaqa,
-               QuestionFormat::hotpotqa});
+                  ->group(group));
 }
 
-void TriviaChoice::add(Verb& verb, FormatOptions& formats) {
+void TriviaChoice::add(Verb& verb, QuestionReading& reading, FormatOptions& formats) {
+  constexpr const char* group = "Of triviaqa";
   CLI::App& app = verb.app();
-  formats.add(app.add_option("--evidence", evidence_,
+  formats.add(app.add_option("--evidence", reading.evidence,
                              "The folder evidence of the download: documents are in its wikipedia and web")
                   ->type_name("DIR")
-                  ->group("Of triviaqa"),
-              {QuestionFormat::triviaqa});
+                  ->group(group));
   formats.add(app.add_option("--domain", domain_,
                              "wikipedia: the documents of a question compete; web: each has an answer")
                   ->check(CLI::IsMember({"wikipedia", "web"}))
-                  ->group("Of triviaqa"),
-              {QuestionFormat::triviaqa});
+                  ->group(group));
 }
 
-void TriviaChoice::check(const std::string& verb, QuestionFormat format) const {
-  if (format != QuestionFormat::triviaqa || !evidence_.empty()) return;
-  throw_usage(verb + ": triviaqa needs --evidence, the folder that holds its documents",
+void TriviaChoice::take(const std::string& verb, const QuestionTask& task, QuestionReading& reading) const {
+  reading.domain = domain_ == "web" ? TriviaDomain::web : TriviaDomain::wikipedia;
+  if (!task.takes("evidence") || !reading.evidence.empty()) return;
+  throw_usage(fmt::format("{}: {} needs --evidence, the folder that holds its documents", verb, task.name),
               "the folder evidence of the data set's download, with wikipedia and web in it");
 }
 

@@ -117,7 +117,7 @@ std::string answers_html(const AnswerEvaluation& evaluation, const std::string& 
       "<style>{1}</style>\n</head>\n<body>\n<h1>Worst answers of {0} ({2})</h1>\n"
       "<p>The {3} answers of lowest F1. <mark class=\"gold\">Gold</mark>, <mark "
       "class=\"predicted\">predicted</mark>, <mark class=\"both\">both</mark>.</p>\n<table>\n",
-      svg_escaped(title), answers_style, name_of(evaluation.format), evaluation.worst.size());
+      svg_escaped(title), answers_style, evaluation.format, evaluation.worst.size());
   for (const Metric& metric : evaluation.metrics) {
     const std::string value = !std::isfinite(metric.value) ? "-"
                               : metric.count               ? fmt::format("{:.0f}", metric.value)

@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <string>
 
-#include "lib/tasks/text/qa/hotpotqa_input.h"
+#include "lib/tasks/text/qa/hotpotqa/encode.h"
 #include "tests/fuzz/entry_text.h"
 #include "tests/fuzz/question_pieces.h"
 
 namespace bigbird::fuzz {
 
-inline void demand_hotpot(const HotpotExample& example) {
+inline void demand_hotpot(const HotpotQuestion& example) {
   demand_text(example.id);
   demand_text(example.question);
   demand_text(example.answer);
@@ -24,9 +24,9 @@ inline void demand_hotpot(const HotpotExample& example) {
 }
 
 // Titles and sentences lie one behind the other; a label lies in one of them.
-inline void label_hotpot(const HotpotExample& example, const HotpotEncoder& encoder,
+inline void label_hotpot(const HotpotQuestion& example, const HotpotEncoder& encoder,
                          const Tokenizer& tokenizer, std::size_t length) {
-  const HotpotInput input = encoder.encode(example, length);
+  const EncodedHotpot input = encoder.encode(example, length);
   demand_input(input.ids, input.types, length);
   std::size_t behind = 0, sentences = 0;
   for (const HotpotSegment& segment : input.segments) {
@@ -55,9 +55,9 @@ inline void label_hotpot(const HotpotExample& example, const HotpotEncoder& enco
 inline bool hotpotqa(const std::uint8_t* data, std::size_t size) {
   const auto read = [](const std::string& path, QuestionPurpose purpose, bool replace_invalid,
                        const Tokenizer& tokenizer) {
-    HotpotReader reader(path, purpose, replace_invalid);
+    HotpotReader reader(path, {purpose, false, replace_invalid});
     const HotpotEncoder encoder(tokenizer, {}, short_windows(false).max_question);
-    for (HotpotExample example; reader.next(example);) {
+    for (HotpotQuestion example; reader.next(example);) {
       if (purpose == QuestionPurpose::predict && !example.answer.empty()) std::abort();
       demand_hotpot(example);
       for (const std::size_t length : {24u, 256u}) label_hotpot(example, encoder, tokenizer, length);

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "lib/tasks/text/qa/natural_questions_input.h"
+#include "lib/tasks/text/qa/natural_questions/encode.h"
 #include "tests/fuzz/entry_text.h"
 #include "tests/fuzz/question_pieces.h"
 
 namespace bigbird::fuzz {
 
-inline void demand_page(const PageQuestion& page) {
+inline void demand_page(const NqQuestion& page) {
   demand_text(page.question);
   demand_text(page.title);
   const auto demand_span = [&](const PageSpan& span) {
@@ -28,8 +28,8 @@ inline void demand_page(const PageQuestion& page) {
   }
 }
 
-inline void label_page(const PageQuestion& page, const PageEncoder& encoder) {
-  const EncodedPage encoded = encoder.encode(page);
+inline void label_page(const NqQuestion& page, const NqEncoder& encoder) {
+  const EncodedNq encoded = encoder.encode(page);
   if (encoded.tokens.size() != encoded.pieces.ids.size()) std::abort();
   if (encoded.pieces.word_begins.size() != encoded.pieces.ids.size()) std::abort();
   for (std::size_t i = 0; i < encoded.tokens.size(); ++i) {
@@ -43,14 +43,14 @@ inline void label_page(const PageQuestion& page, const PageEncoder& encoder) {
         context_windows(question, encoded.pieces.ids.size(), options, page.where);
     demand_windows(windows, encoded.question, encoded.pieces, options.length);
     for (const ContextWindow& window : windows) {
-      const PageLabel label = page_label(page, encoded, window);
+      const NqLabel label = nq_label(page, encoded, window);
       for (const SpanLabel& span : {label.long_answer, label.short_answer}) {
         demand_label(span, window, question);
         if (span.end < span.start) std::abort();
       }
       const bool has_short = label.short_answer.start != 0;
-      if (has_short != (label.type == PageAnswerType::short_answer)) std::abort();
-      if (label.type == PageAnswerType::null && label.long_answer.start != 0) std::abort();
+      if (has_short != (label.type == NqAnswerType::short_answer)) std::abort();
+      if (label.type == NqAnswerType::null && label.long_answer.start != 0) std::abort();
     }
   }
 }
@@ -60,9 +60,9 @@ inline void label_page(const PageQuestion& page, const PageEncoder& encoder) {
 inline bool natural_questions(const std::uint8_t* data, std::size_t size) {
   const auto read = [](const std::string& path, QuestionPurpose purpose, bool replace_invalid,
                        const Tokenizer& tokenizer) {
-    NaturalQuestionsReader reader(path, purpose, replace_invalid);
-    const PageEncoder encoder(tokenizer, {}, short_windows(false).max_question);
-    for (PageQuestion page; reader.next(page);) {
+    NqReader reader(path, {purpose, false, replace_invalid});
+    const NqEncoder encoder(tokenizer, {}, short_windows(false).max_question);
+    for (NqQuestion page; reader.next(page);) {
       if (purpose == QuestionPurpose::predict && !page.annotations.empty()) std::abort();
       demand_page(page);
       label_page(page, encoder);

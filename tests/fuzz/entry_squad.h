@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/tasks/text/qa/encode_question.h"
-#include "lib/tasks/text/qa/squad_reader.h"
+#include "lib/tasks/text/qa/squad/encode.h"
+#include "lib/tasks/text/qa/squad/read.h"
 #include "tests/fuzz/entry_text.h"
 #include "tests/fuzz/question_pieces.h"
 
@@ -39,10 +39,10 @@ inline void label_squad_question(const QuestionExample& question, QuestionEncode
 // Reads the bytes for training, evaluation and prediction, and puts labels on what is read. Returns whether
 // all of it was read for training, where questions without an answer are allowed.
 inline bool squad(const std::uint8_t* data, std::size_t size) {
-  constexpr std::array<SquadOptions, 4> ways{{{QuestionPurpose::train, true, false},
-                                              {QuestionPurpose::train, false, true},
-                                              {QuestionPurpose::evaluate, true, false},
-                                              {QuestionPurpose::predict, false, false}}};
+  const std::array<QuestionReading, 4> ways{{{QuestionPurpose::train, true, false},
+                                             {QuestionPurpose::train, false, true},
+                                             {QuestionPurpose::evaluate, true, false},
+                                             {QuestionPurpose::predict, false, false}}};
   bool whole = false;
   with_file(".json", data, size, [&](const std::string& path) {
     for (std::size_t way = 0; way < ways.size(); ++way) {

@@ -11,10 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/tasks/text/qa/alias_positions.h"
 #include "lib/tasks/text/qa/encode_question.h"
-#include "lib/tasks/text/qa/trivia_gold.h"
-#include "lib/tasks/text/qa/triviaqa_reader.h"
+#include "lib/tasks/text/qa/triviaqa/aliases.h"
+#include "lib/tasks/text/qa/triviaqa/read.h"
 #include "tests/fuzz/entry_text.h"
 #include "tests/fuzz/question_pieces.h"
 
@@ -44,7 +43,7 @@ inline const std::string& evidence_folder() {
 }
 
 // Windows of a document, and the places of the names in them.
-inline void label_trivia_document(const TriviaExample& example, QuestionEncoder& encoder) {
+inline void label_trivia_document(const TriviaDocument& example, QuestionEncoder& encoder) {
   const EncodedQuestion encoded = encoder.encode(example.question);
   const std::string& text = *example.question.context;
   const std::size_t question = encoded.question.size();
@@ -69,7 +68,7 @@ inline void label_trivia_document(const TriviaExample& example, QuestionEncoder&
 
 inline bool read_trivia(const std::string& path, QuestionPurpose purpose, TriviaDomain domain) {
   return text_read_or_refused([&] {
-    TriviaOptions options;
+    QuestionReading options;
     options.purpose = purpose;
     options.domain = domain;
     options.evidence = evidence_folder();
@@ -77,7 +76,7 @@ inline bool read_trivia(const std::string& path, QuestionPurpose purpose, Trivia
     TriviaReader reader(path, options);
     QuestionEncoder encoder(*question_tokenizers()[domain == TriviaDomain::web ? 0 : 1], {},
                             short_windows(false).max_question);
-    for (TriviaExample example; reader.next(example);) {
+    for (TriviaDocument example; reader.next(example);) {
       demand_text(example.question.id);
       demand_text(example.question.question);
       demand_text(*example.question.context);

@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <string>
 
-#include "lib/tasks/text/qa/wikihop.h"
+#include "lib/tasks/text/qa/wikihop/encode.h"
 #include "tests/fuzz/entry_text.h"
 #include "tests/fuzz/question_pieces.h"
 
 namespace bigbird::fuzz {
 
-inline void demand_wikihop(const WikiHopExample& example, QuestionPurpose purpose) {
+inline void demand_wikihop(const WikiHopQuestion& example, QuestionPurpose purpose) {
   demand_text(example.id);
   demand_text(example.query);
   demand_text(example.answer);
@@ -25,12 +25,12 @@ inline void demand_wikihop(const WikiHopExample& example, QuestionPurpose purpos
 }
 
 // Every window has every candidate at the same place.
-inline void lay_out_wikihop(const WikiHopExample& example, const WikiHopEncoder& encoder,
+inline void lay_out_wikihop(const WikiHopQuestion& example, const WikiHopEncoder& encoder,
                             const Tokenizer& tokenizer) {
   constexpr std::size_t length = 48;
-  const WikiHopInputs inputs = encoder.encode(example, length);
+  const EncodedWikiHop inputs = encoder.encode(example, length);
   if (inputs.windows.empty() || inputs.candidate_marks.size() != example.candidates.size()) std::abort();
-  for (const WikiHopInput& input : inputs.windows) {
+  for (const QuestionInput& input : inputs.windows) {
     demand_input(input.ids, input.types, length);
     if (input.ids.back() != tokenizer.special().sep) std::abort();
     for (const std::size_t mark : inputs.candidate_marks) {
@@ -44,9 +44,9 @@ inline void lay_out_wikihop(const WikiHopExample& example, const WikiHopEncoder&
 inline bool wikihop(const std::uint8_t* data, std::size_t size) {
   const auto read = [](const std::string& path, QuestionPurpose purpose, bool replace_invalid,
                        const Tokenizer& tokenizer) {
-    WikiHopReader reader(path, purpose, replace_invalid);
+    WikiHopReader reader(path, {purpose, false, replace_invalid});
     const WikiHopEncoder encoder(tokenizer, {});
-    for (WikiHopExample example; reader.next(example);) {
+    for (WikiHopQuestion example; reader.next(example);) {
       demand_wikihop(example, purpose);
       // Query and candidates may leave no room: an Error, and the next record is read all the same.
       text_read_or_refused([&] { lay_out_wikihop(example, encoder, tokenizer); });

@@ -82,6 +82,16 @@ const std::vector<SubRoom>& sub_rooms() {
       {"lib/tasks/text/metrics", {"lib/tasks", "lib/tasks/text"}},
       {"lib/tasks/text/classify", {"lib/tasks", "lib/tasks/text", "lib/tasks/text/metrics"}},
       {"lib/tasks/text/qa", {"lib/tasks", "lib/tasks/text", "lib/tasks/text/metrics"}},
+      {"lib/tasks/text/qa/squad",
+       {"lib/tasks", "lib/tasks/text", "lib/tasks/text/metrics", "lib/tasks/text/qa"}},
+      {"lib/tasks/text/qa/hotpotqa",
+       {"lib/tasks", "lib/tasks/text", "lib/tasks/text/metrics", "lib/tasks/text/qa"}},
+      {"lib/tasks/text/qa/natural_questions",
+       {"lib/tasks", "lib/tasks/text", "lib/tasks/text/metrics", "lib/tasks/text/qa"}},
+      {"lib/tasks/text/qa/triviaqa",
+       {"lib/tasks", "lib/tasks/text", "lib/tasks/text/metrics", "lib/tasks/text/qa"}},
+      {"lib/tasks/text/qa/wikihop",
+       {"lib/tasks", "lib/tasks/text", "lib/tasks/text/metrics", "lib/tasks/text/qa"}},
       {"lib/tasks/text/summarize", {"lib/tasks", "lib/tasks/text", "lib/tasks/text/metrics"}},
   };
   return rooms;

@@ -1,8 +1,8 @@
 // Questions as tokens; see encode_question.h.
 #include "lib/tasks/text/qa/encode_question.h"
 
+#include "lib/core/error.h"
 #include "lib/core/unicode.h"
-#include "lib/tasks/text/metrics/answer_text.h"
 
 namespace bigbird {
 
@@ -19,19 +19,16 @@ ContextTokens context_tokens(const Tokenizer& tokenizer, const EncodedText& text
   return tokens;
 }
 
-EncodedQuestion QuestionEncoder::encode(const QuestionExample& example) {
+EncodedQuestion QuestionEncoder::encode(const QuestionExample& example, UnknownTally* unknown) {
   EncodedQuestion encoded;
   const EncodedText question = encode_text(tokenizer_, strip_white_space_left(example.question), encoding_);
-  unknown_.add(question);
+  if (unknown != nullptr) unknown->add(question);
   encoded.given_question_tokens = question.ids.size();
   encoded.question = question.ids;
-  if (encoded.question.size() > max_question_) {
-    encoded.question.resize(max_question_);
-    ++cut_questions_;
-  }
+  if (encoded.question.size() > max_question_) encoded.question.resize(max_question_);
   if (last_text_ != example.context) {
     const EncodedText context = encode_text(tokenizer_, *example.context, encoding_);
-    unknown_.add(context);
+    if (unknown != nullptr) unknown->add(context);
     last_context_ = std::make_shared<const ContextTokens>(context_tokens(tokenizer_, context));
     last_text_ = example.context;
   }
@@ -39,24 +36,13 @@ EncodedQuestion QuestionEncoder::encode(const QuestionExample& example) {
   return encoded;
 }
 
-void LabelCeiling::add(const QuestionExample& example, const EncodedQuestion& encoded,
-                       const std::vector<ContextWindow>& windows) {
-  ++questions_;
-  const GoldAnswer& answer = example.answers.front();
-  const std::size_t question = encoded.question.size();
-  for (const ContextWindow& window : windows) {
-    const SpanLabel label = span_label(*encoded.context, window, question, answer.span);
-    if (label.start == 0) continue;
-    const TextSpan span = labelled_text(*example.context, *encoded.context, window, question, label);
-    const std::string_view text = CodePointIndex(*example.context).slice(span.begin, span.end);
-    if (normalize_answer(text).text == normalize_answer(answer.text).text) ++exact_;
-    return;
+std::uint32_t piece_named(const Tokenizer& tokenizer, const std::string& name) {
+  for (std::size_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    const auto number = static_cast<std::uint32_t>(id);
+    if (tokenizer.piece(number) == name) return number;
   }
-  ++outside_;
-}
-
-double LabelCeiling::exact_match() const {
-  return questions_ == 0 ? 100 : 100 * static_cast<double>(exact_) / static_cast<double>(questions_);
+  throw_bad_input("the vocabulary has no piece " + name + ", which marks a part of the input",
+                  "take the vocabulary of a published BigBird, or one made by text vocabulary");
 }
 
 }  // namespace bigbird

@@ -1,4 +1,5 @@
-// Questions as tokens, ready to be cut into windows; every context is encoded once.
+// What the encoders of the data sets share: questions about one text as tokens, ready to be cut into windows
+// (every context is encoded once), and pieces of the vocabulary by name.
 #pragma once
 
 #include <cstddef>
@@ -34,12 +35,8 @@ class QuestionEncoder {
       : tokenizer_(tokenizer), encoding_(encoding), max_question_(max_question) {}
 
   // The question without the white space at its left. A context that is the one before (the same object) is
-  // not encoded again.
-  EncodedQuestion encode(const QuestionExample& example);
-
-  // Questions that were cut, and unknown pieces of questions and contexts (each context once).
-  std::uint64_t cut_questions() const { return cut_questions_; }
-  const UnknownTally& unknown() const { return unknown_; }
+  // not encoded again. `unknown`, where given, counts pieces of questions and contexts (each context once).
+  EncodedQuestion encode(const QuestionExample& example, UnknownTally* unknown = nullptr);
 
  private:
   const Tokenizer& tokenizer_;
@@ -47,31 +44,11 @@ class QuestionEncoder {
   std::size_t max_question_;
   std::shared_ptr<const std::string> last_text_;
   std::shared_ptr<const ContextTokens> last_context_;
-  std::uint64_t cut_questions_ = 0;
-  UnknownTally unknown_;
 };
 
-// What a model that puts every label right would score: a token may hold more than the answer in it, and an
-// answer may lie in no window whole. Exact match of SQuAD, of the answer that is trained on.
-class LabelCeiling {
- public:
-  void add_unanswerable() { ++questions_, ++exact_; }
-  // One question with an answer; `windows` are all of its.
-  void add(const QuestionExample& example, const EncodedQuestion& encoded,
-           const std::vector<ContextWindow>& windows);
-
-  std::uint64_t questions() const { return questions_; }
-  // Answers that no window holds whole.
-  std::uint64_t outside() const { return outside_; }
-  // Labels that give the answer back after normalisation.
-  std::uint64_t exact() const { return exact_; }
-  // In percent; 100 without questions.
-  double exact_match() const;
-
- private:
-  std::uint64_t questions_ = 0;
-  std::uint64_t outside_ = 0;
-  std::uint64_t exact_ = 0;
-};
+// The id of the piece with this name ("<sep_0>", "<ans>"), which opens or closes a part of an input;
+// Error{bad_input} where the vocabulary has none. Looks through the whole vocabulary: once a run, not once a
+// question.
+std::uint32_t piece_named(const Tokenizer& tokenizer, const std::string& name);
 
 }  // namespace bigbird

@@ -1,9 +1,10 @@
-// Predictions of five data sets against their gold answers, by the official metrics; and the questions that
+// Predictions of a data set against their gold answers, by the official metrics; and the questions that
 // were answered worst, with what they were asked of.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,13 +12,13 @@
 
 #include "lib/tasks/reason_counts.h"
 #include "lib/tasks/text/metrics/metric_list.h"
-#include "lib/tasks/text/qa/example.h"
-#include "lib/tasks/text/qa/question_format.h"
+#include "lib/tasks/text/qa/question_task.h"
+#include "lib/tasks/text/qa/worst_answers.h"
 
 namespace bigbird {
 
 struct AnswerEvaluationOptions {
-  QuestionFormat format = QuestionFormat::squad;
+  const QuestionTask* task = &squad_task();
   std::string data;         // the data set's file with answers
   std::string predictions;  // prediction_files.h
   // SQuAD 2.0: a file of scores that a question has no answer, and above which of them a prediction counts as
@@ -30,32 +31,36 @@ struct AnswerEvaluationOptions {
   std::size_t worst = 0;         // how many of the worst answers are kept
 };
 
-// A part of the text that a question is about, and what stands in it.
-struct MarkedPassage {
-  std::string title;  // may be empty
-  std::string text;
-  std::vector<TextSpan> gold;  // code points of `text`
-  std::vector<TextSpan> predicted;
-};
-
-struct JudgedAnswer {
-  std::string id;
-  std::string question;
-  std::vector<std::string> gold;  // empty: there is no answer
-  std::optional<std::string> prediction;
-  bool exact = false;
-  double f1 = 0;  // between 0 and 1
-  std::vector<MarkedPassage> passages;
-};
-
 struct AnswerEvaluation {
-  QuestionFormat format = QuestionFormat::squad;
+  std::string format;  // QuestionTask::name
   MetricList metrics;  // with the official keys, in their order
   // How ids fit, by what is predicted: "" for answers, "sp" for supporting facts.
   std::vector<std::pair<std::string, IdTally>> ids;
   ReasonCounts noted;               // what of the data was read as it is
   std::vector<JudgedAnswer> worst;  // of lowest F1, in the order of the data among equals
 };
+
+// The scoring of one file of predictions, by the folder of its data set.
+class AnswerScorer {
+ public:
+  virtual ~AnswerScorer() = default;
+  // Takes the next question of the data and judges its prediction; false behind the last one.
+  virtual bool judge_next() = 0;
+  // Of all that were taken; `format` is the caller's.
+  virtual AnswerEvaluation scores() = 0;
+
+ protected:
+  explicit AnswerScorer(const AnswerEvaluationOptions& options) : options_(options), worst_(options.worst) {}
+
+  const AnswerEvaluationOptions options_;
+  WorstAnswers worst_;
+};
+
+// Of a row of the registry.
+template <typename Scorer>
+std::unique_ptr<AnswerScorer> make_scorer(const AnswerEvaluationOptions& options) {
+  return std::make_unique<Scorer>(options);
+}
 
 // Reads the gold file once, as a stream; what is held of it are ids and answers. Error{bad_input}: what the
 // readers and metrics refuse. Error{usage}: null odds for another set than SQuAD 2.0.

@@ -13,7 +13,7 @@
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/tasks/finetuning.h"
-#include "lib/tasks/text/qa/answer_heads.h"
+#include "lib/tasks/text/qa/question_task.h"
 #include "lib/tasks/text/text_settings.h"
 #include "lib/training/run_memory.h"
 
@@ -26,15 +26,15 @@ std::string distance_text(const WindowOptions& windows) {
 }
 
 ModelCard describe_answerer(const QuestionFinetuneOptions& options, const ModelConfig& config,
-                            const Schedule& schedule, const AnswerTrainingData& train,
+                            const Schedule& schedule, const AnswerSamples& train,
                             const WindowOptions& windows, const kernels::Backend& backend) {
   const std::string distance =
-      has_overlapping_windows(options.format) ? ", " + distance_text(windows) : std::string();
+      options.task->has_overlapping_windows() ? ", " + distance_text(windows) : std::string();
   ModelCard card = finetune_card(
       options, config, schedule, backend, "BigBird question answering, fine-tuned by bigbird",
       {"question-answering"},
-      {{"questions", fmt::format("{}, {} without an answer ({})", train.questions(), train.unanswerable(),
-                                 name_of(options.format))},
+      {{"questions", fmt::format("{}, {} without an answer ({})", train.facts().questions,
+                                 train.facts().unanswerable, options.task->name)},
        {"windows", fmt::format("{} of at most {} tokens{}", train.inputs(), windows.length, distance)}});
   card.use = "Use: `bigbird text qa predict -m FOLDER questions.json -o predictions.json`";
   card.use += config.head == HeadType::question_answering
@@ -47,25 +47,25 @@ TextSettings answerer_settings(const QuestionFinetuneOptions& options, std::int6
                                const WindowOptions& windows) {
   TextSettings settings;
   settings.task = TextTask::question_answering;
-  settings.data_format = name_of(options.format);
+  settings.data_format = options.task->name;
   settings.length = length;
   settings.second_type = true;
   settings.encoding = options.encoding;
-  if (has_overlapping_windows(options.format)) {
+  if (options.task->has_overlapping_windows()) {
     if (windows.step) {
       settings.step = windows.step;
     } else {
       settings.overlap = windows.overlap;
     }
   }
-  if (options.format != QuestionFormat::wikihop) settings.max_question = windows.max_question;
-  if (options.format == QuestionFormat::squad) settings.version_2 = options.version_2;
+  if (options.task->takes("max_question")) settings.max_question = windows.max_question;
+  if (options.task->takes("version_2")) settings.version_2 = options.version_2;
   return settings;
 }
 
 void check_answer_options(const QuestionFinetuneOptions& options) {
-  if (options.format == QuestionFormat::triviaqa && options.evidence.empty()) {
-    throw_usage("triviaqa needs `evidence`, the folder that holds its documents",
+  if (options.task->takes("evidence") && options.evidence.empty()) {
+    throw_usage(options.task->name + " needs `evidence`, the folder that holds its documents",
                 "evidence of the data set's download, with wikipedia and web in it");
   }
   if (options.max_windows == 0) {
@@ -78,21 +78,19 @@ void check_answer_options(const QuestionFinetuneOptions& options) {
 }
 
 // What of the options decides the samples; of squad the keys of runs of earlier versions.
-void name_data(TaskDescription& task, const QuestionFinetuneOptions& options, const AnswerTrainingData& train,
+void name_data(TaskDescription& task, const QuestionFinetuneOptions& options, const AnswerSamples& train,
                std::int64_t length, const WindowOptions& windows) {
-  task.identity["data (training questions)"] = std::to_string(train.questions());
+  task.identity["data (training questions)"] = std::to_string(train.facts().questions);
   task.identity["data (training windows)"] = std::to_string(train.inputs());
   task.identity["length"] = std::to_string(length);
   task.identity["max_question"] = std::to_string(windows.max_question);
   task.identity["whitespace"] = options.encoding.white_space == WhiteSpace::keep ? "keep" : "fold";
   task.identity["ascii_punctuation"] = options.encoding.ascii_punctuation ? "true" : "false";
-  if (has_overlapping_windows(options.format))
+  if (options.task->has_overlapping_windows())
     task.identity[windows.step ? "step" : "overlap"] = std::to_string(windows.step.value_or(windows.overlap));
-  if (options.format != QuestionFormat::squad) task.identity["format"] = name_of(options.format);
-  if (options.format == QuestionFormat::natural_questions)
-    task.identity["keep_null"] = fmt::format("{:g}", options.keep_null);
-  if (options.format == QuestionFormat::triviaqa || options.format == QuestionFormat::wikihop)
-    task.identity["max_windows"] = std::to_string(options.max_windows);
+  if (options.task != &squad_task()) task.identity["format"] = options.task->name;
+  if (options.task->takes("keep_null")) task.identity["keep_null"] = fmt::format("{:g}", options.keep_null);
+  if (options.task->takes("max_windows")) task.identity["max_windows"] = std::to_string(options.max_windows);
 }
 
 // Inputs of at most `longest` tokens, `most_inputs` of them in a sample.
@@ -106,26 +104,16 @@ void describe_answer_inputs(TaskDescription& task, const ModelConfig& config, st
 
 }  // namespace
 
-RunOptions question_answering_defaults(QuestionFormat format) {
+RunOptions question_answering_defaults(const QuestionTask& task) {
   RunOptions options = finetuning_defaults();
-  options.batch = 32;
-  options.epochs = 3;
-  options.learning_rate = 3e-5;
-  if (format == QuestionFormat::hotpotqa) options.epochs = 5;
-  if (format == QuestionFormat::natural_questions) {
-    options.batch = 128;
-    options.learning_rate = 5e-5;
-  }
-  if (format == QuestionFormat::wikihop) {
-    options.batch = 64;
-    options.epochs = 5;
-    options.learning_rate = 2e-5;
-  }
+  options.batch = task.batch;
+  options.epochs = task.epochs;
+  options.learning_rate = task.learning_rate;
   return options;
 }
 
-SampleTask answer_task(const RunOptions& options, const ModelConfig& config, const AnswerTrainingData& train,
-                       const AnswerTrainingData* valid) {
+SampleTask answer_task(const RunOptions& options, const ModelConfig& config, const AnswerSamples& train,
+                       const AnswerSamples* valid) {
   return task_of_samples(
       options, train.size(),
       [&](const Draw& draw, Batch& batch) {
@@ -147,7 +135,7 @@ TrainingSummary question_finetune(const QuestionFinetuneOptions& asked, kernels:
     plan->require_length(length);
 
   // What is wrong with the model is said before long files are read.
-  LoadedModel loaded = load_with_head(init, options.format, options.seed);
+  LoadedModel loaded = load_with_head(init, *options.task, options.seed);
   loaded.config.input_length = 0;
   if (loaded.config.type_vocab_size < 2) {
     throw_bad_input(fmt::format("{}: the model has {} token type, question and context take two",
@@ -160,41 +148,32 @@ TrainingSummary question_finetune(const QuestionFinetuneOptions& asked, kernels:
   }
   validate(loaded.config, "the options of the model");
 
-  AnswerReading reading{options.format,
-                        options.encoding,
-                        chosen_windows(length, options.windows),
-                        options.replace_invalid,
-                        options.version_2,
-                        options.evidence,
-                        options.domain,
-                        options.max_windows,
-                        options.keep_null,
-                        options.seed};
-  const std::unique_ptr<AnswerTrainingData> train = read_training_data(options.train, reading, tokenizer);
-  train->say(options.train);
-  std::unique_ptr<AnswerTrainingData> valid;
+  SampleOptions reading{options, chosen_windows(length, options.windows), options.seed};
+  const AnswerSamples train = read_samples(*options.task, options.train, reading, tokenizer);
+  train.say(options.train);
+  std::optional<AnswerSamples> valid;
   if (!options.valid.empty()) {
     reading.keep_null = 1;
-    valid = read_training_data(options.valid, reading, tokenizer);
+    valid = read_samples(*options.task, options.valid, reading, tokenizer);
     valid->say(options.valid);
   }
 
   TaskDescription task = describe_finetuning(options, loaded);
-  describe_answer_inputs(task, loaded.config, std::max(train->longest(), valid ? valid->longest() : 0),
-                         std::max(train->most_inputs(), valid ? valid->most_inputs() : 0));
+  describe_answer_inputs(task, loaded.config, std::max(train.longest(), valid ? valid->longest() : 0),
+                         std::max(train.most_inputs(), valid ? valid->most_inputs() : 0));
   task.name = "text qa finetune";
-  task.columns.sequence = options.format == QuestionFormat::squad ? "span" : "answer";
+  task.columns.sequence = options.task->loss;
   task.columns.sequence_accuracy = false;
-  task.samples = train->size();
-  task.validates = valid != nullptr;
-  name_data(task, options, *train, length, reading.windows);
+  task.samples = train.size();
+  task.validates = valid.has_value();
+  name_data(task, options, train, length, reading.windows);
   choose_batch(options, task, backend);
   task.extras.model_card = model_card(describe_answerer(
-      options, loaded.config, schedule_of(options, task.samples), *train, reading.windows, backend));
+      options, loaded.config, schedule_of(options, task.samples), train, reading.windows, backend));
   const TextSettings settings = answerer_settings(options, length, reading.windows);
   task.extras.files = text_settings_files(settings);
   task.extras.tokenizer = tokenizer_options(settings);
-  const SampleTask batches = answer_task(options, loaded.config, *train, valid.get());
+  const SampleTask batches = answer_task(options, loaded.config, train, valid ? &*valid : nullptr);
   return run_training(batches, task, options, backend);
 }
 

@@ -158,6 +158,11 @@ AnswerTexts read_answer_texts(const std::string& path) {
   return texts_of(file, file.json());
 }
 
+std::optional<std::string> predicted_text(const AnswerTexts& predictions, const std::string& id) {
+  const auto found = predictions.find(id);
+  return found == predictions.end() ? std::nullopt : std::optional<std::string>(found->second);
+}
+
 NoAnswerScores read_null_odds(const std::string& path) {
   const PredictionObject file(path);
   NoAnswerScores scores;

@@ -10,6 +10,7 @@
 // twice; a value of another type, naming its id.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@
 namespace bigbird {
 
 AnswerTexts read_answer_texts(const std::string& path);
+// That of one question; nothing where there is none.
+std::optional<std::string> predicted_text(const AnswerTexts& predictions, const std::string& id);
 // In the order of the file, which decides between equal ones.
 NoAnswerScores read_null_odds(const std::string& path);
 // A part that is missing is empty, as in the official script.

@@ -39,6 +39,20 @@ std::size_t window_room(std::size_t question, const WindowOptions& options, cons
   return room;
 }
 
+constexpr std::int64_t usual_training_length = 4096;
+constexpr std::int64_t usual_length_of_transformers = 384;
+constexpr std::size_t usual_overlap = 1024;
+constexpr std::size_t usual_question = 64;
+
+std::int64_t checked_length(std::int64_t asked, const ModelConfig& config) {
+  const std::int64_t most = config.max_position_embeddings;
+  if (asked < 4 || asked > most) {
+    throw_usage(fmt::format("`length` {}: must lie between 4 and the model's {} positions", asked, most),
+                "the usual values are 384 to 4096");
+  }
+  return asked;
+}
+
 }  // namespace
 
 void check_window_options(const WindowOptions& options) {
@@ -59,17 +73,18 @@ std::vector<ContextWindow> context_windows(std::size_t question_tokens, std::siz
   }
 }
 
-void append_input(std::span<const std::uint32_t> question, const ContextTokens& context,
-                  const ContextWindow& window, std::uint32_t cls, std::uint32_t sep,
-                  std::vector<std::uint32_t>& ids, std::vector<std::uint32_t>& types) {
-  ids.push_back(cls);
-  ids.insert(ids.end(), question.begin(), question.end());
-  ids.push_back(sep);
+QuestionInput window_input(std::span<const std::uint32_t> question, const ContextTokens& context,
+                           const ContextWindow& window, std::uint32_t cls, std::uint32_t sep) {
+  QuestionInput input;
+  input.ids.push_back(cls);
+  input.ids.insert(input.ids.end(), question.begin(), question.end());
+  input.ids.push_back(sep);
   const auto first = context.ids.begin() + static_cast<std::ptrdiff_t>(window.first);
-  ids.insert(ids.end(), first, first + static_cast<std::ptrdiff_t>(window.count));
-  ids.push_back(sep);
-  types.insert(types.end(), question.size() + 2, 0);
-  types.insert(types.end(), window.count + 1, 1);
+  input.ids.insert(input.ids.end(), first, first + static_cast<std::ptrdiff_t>(window.count));
+  input.ids.push_back(sep);
+  input.types.assign(question.size() + 2, 0);
+  input.types.resize(input.ids.size(), 1);
+  return input;
 }
 
 SpanLabel span_label(const ContextTokens& context, const ContextWindow& window, std::size_t question_tokens,
@@ -100,6 +115,41 @@ TextSpan labelled_text(const std::string& text, const ContextTokens& context, co
   const std::string_view covered = index.slice(span.begin, span.end);
   span.begin = span.end - count_code_points(strip_white_space_left(covered));
   return span;
+}
+
+WindowOptions chosen_windows(std::int64_t length, const WindowChoice& choice) {
+  WindowOptions windows;
+  windows.length = static_cast<std::size_t>(length);
+  windows.overlap = choice.overlap.value_or(std::min(usual_overlap, windows.length / 3));
+  windows.step = choice.step;
+  windows.max_question =
+      choice.max_question.value_or(std::max<std::size_t>(1, std::min(usual_question, windows.length / 4)));
+  check_window_options(windows);
+  return windows;
+}
+
+WindowOptions prediction_windows(std::int64_t length, const WindowChoice& choice,
+                                 const TextSettings& settings) {
+  WindowChoice filled = choice;
+  if (length == settings.length) {
+    if (!choice.overlap && !choice.step) {
+      filled.overlap = settings.overlap;
+      filled.step = settings.step;
+    }
+    if (!choice.max_question) filled.max_question = settings.max_question;
+  }
+  return chosen_windows(length, filled);
+}
+
+std::int64_t prediction_length(std::int64_t asked, const TextSettings& settings, const ModelConfig& config) {
+  const std::int64_t most = config.max_position_embeddings;
+  if (asked != 0) return checked_length(asked, config);
+  return std::min(settings.length != 0 ? settings.length : usual_length_of_transformers, most);
+}
+
+std::int64_t training_length(std::int64_t asked, const ModelConfig& config) {
+  if (asked != 0) return checked_length(asked, config);
+  return std::min(usual_training_length, config.max_position_embeddings);
 }
 
 }  // namespace bigbird

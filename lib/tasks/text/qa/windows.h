@@ -16,7 +16,9 @@
 #include <string>
 #include <vector>
 
+#include "lib/model/config.h"
 #include "lib/tasks/text/qa/example.h"
+#include "lib/tasks/text/text_settings.h"
 
 namespace bigbird {
 
@@ -58,22 +60,20 @@ constexpr std::size_t input_length(std::size_t question_tokens, const ContextWin
   return question_tokens + window.count + 3;
 }
 
-// The question's tokens that are kept.
-inline std::span<const std::uint32_t> kept_question(std::span<const std::uint32_t> tokens,
-                                                    const WindowOptions& options) {
-  return tokens.first(tokens.size() < options.max_question ? tokens.size() : options.max_question);
-}
-
 // The windows of a context, from left to right; the last one reaches its end. A context without tokens has
 // one empty window. `question_tokens` are those kept. Error{usage} when so long a question leaves no more
 // room than the overlap (or less than the step): `where` says whose it is.
 std::vector<ContextWindow> context_windows(std::size_t question_tokens, std::size_t context_tokens,
                                            const WindowOptions& options, const std::string& where);
 
-// Appends the ids and token types of one window's input, without padding.
-void append_input(std::span<const std::uint32_t> question, const ContextTokens& context,
-                  const ContextWindow& window, std::uint32_t cls, std::uint32_t sep,
-                  std::vector<std::uint32_t>& ids, std::vector<std::uint32_t>& types);
+// One input of the model, without padding; that of a window.
+struct QuestionInput {
+  std::vector<std::uint32_t> ids;
+  std::vector<std::uint32_t> types;
+};
+
+QuestionInput window_input(std::span<const std::uint32_t> question, const ContextTokens& context,
+                           const ContextWindow& window, std::uint32_t cls, std::uint32_t sep);
 
 // Positions in a window's input of the first and the last token of an answer, both included; 0 and 0, [CLS],
 // where the window does not hold the whole answer, or there is none.
@@ -91,5 +91,27 @@ SpanLabel span_label(const ContextTokens& context, const ContextWindow& window, 
 // The code points that a label stands for, without the white space at their left; an empty span for [CLS].
 TextSpan labelled_text(const std::string& text, const ContextTokens& context, const ContextWindow& window,
                        std::size_t question_tokens, const SpanLabel& label);
+
+// What may be said of windows; the rest follows from the length of an input.
+struct WindowChoice {
+  std::optional<std::size_t> overlap;       // default: a third of the length, at most 1024
+  std::optional<std::size_t> step;          // instead of overlap
+  std::optional<std::size_t> max_question;  // default: 64, at most a quarter of the length
+};
+
+// Windows of inputs of at most `length` tokens. So 4096 tokens overlap by 1024, and Hugging Face's 384 by its
+// 128. Error{usage} as check_window_options.
+WindowOptions chosen_windows(std::int64_t length, const WindowChoice& choice);
+
+// Of prediction: what `choice` leaves open is as text.json names it, where the inputs have the length of
+// training.
+WindowOptions prediction_windows(std::int64_t length, const WindowChoice& choice,
+                                 const TextSettings& settings);
+
+// The length of inputs: `asked`, where it is not 0; else what text.json names; else, of a folder without
+// text.json, Hugging Face's 384, at most what the model takes. Error{usage} for more than the model takes.
+std::int64_t prediction_length(std::int64_t asked, const TextSettings& settings, const ModelConfig& config);
+// Of training: `asked`, else 4096, at most what the model takes.
+std::int64_t training_length(std::int64_t asked, const ModelConfig& config);
 
 }  // namespace bigbird

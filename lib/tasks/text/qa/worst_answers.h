@@ -2,15 +2,33 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "lib/tasks/text/qa/evaluate.h"
+#include "lib/tasks/text/qa/example.h"
 
 namespace bigbird {
+
+// A part of the text that a question is about, and what stands in it.
+struct MarkedPassage {
+  std::string title;  // may be empty
+  std::string text;
+  std::vector<TextSpan> gold;  // code points of `text`
+  std::vector<TextSpan> predicted;
+};
+
+struct JudgedAnswer {
+  std::string id;
+  std::string question;
+  std::vector<std::string> gold;  // empty: there is no answer
+  std::optional<std::string> prediction;
+  bool exact = false;
+  double f1 = 0;  // between 0 and 1
+  std::vector<MarkedPassage> passages;
+};
 
 class WorstAnswers {
  public:

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/tasks/text/qa/prediction_files.h"
-#include "lib/tasks/text/qa/trivia_gold.h"
+#include "lib/tasks/text/qa/triviaqa/read.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
 

@@ -21,10 +21,10 @@ class EvaluateAnswers : public ::testing::Test {
     testing::write_text(folder / name, text);
     return (folder / name).string();
   }
-  AnswerEvaluationOptions options(QuestionFormat format, const std::string& data,
+  AnswerEvaluationOptions options(const QuestionTask& task, const std::string& data,
                                   const std::string& predictions) const {
     AnswerEvaluationOptions result;
-    result.format = format;
+    result.task = &task;
     result.data = write("gold.json", data);
     result.predictions = write("predictions.json", predictions);
     result.worst = 10;
@@ -38,9 +38,8 @@ class EvaluateAnswers : public ::testing::Test {
 };
 
 TEST_F(EvaluateAnswers, OfSquad1TheWorstComeFirstAndIdsAreCounted) {
-  const auto chosen =
-      options(QuestionFormat::squad, testing::tiny_questions_json(testing::four_tiny_questions()),
-              R"({"q1": "blue", "q2": "is red", "q4": "sun", "x": "y"})");
+  const auto chosen = options(squad_task(), testing::tiny_questions_json(testing::four_tiny_questions()),
+                              R"({"q1": "blue", "q2": "is red", "q4": "sun", "x": "y"})");
   const AnswerEvaluation evaluation = evaluate_answers(chosen);
   const auto json = json_of(evaluation);
   EXPECT_DOUBLE_EQ(json.at("exact_match"), 25.0);
@@ -67,7 +66,7 @@ TEST_F(EvaluateAnswers, OfSquad1TheWorstComeFirstAndIdsAreCounted) {
 TEST_F(EvaluateAnswers, AQuestionWithoutAnswersMakesItSquad2) {
   auto questions = testing::four_tiny_questions();
   questions[3].answer.clear();
-  auto chosen = options(QuestionFormat::squad, testing::tiny_questions_json(questions),
+  auto chosen = options(squad_task(), testing::tiny_questions_json(questions),
                         R"({"q1": "blue", "q2": "", "q3": "near", "q4": "far"})");
   auto json = json_of(evaluate_answers(chosen));
   EXPECT_DOUBLE_EQ(json.at("exact"), 50.0);
@@ -90,7 +89,7 @@ TEST_F(EvaluateAnswers, AQuestionWithoutAnswersMakesItSquad2) {
 }
 
 TEST_F(EvaluateAnswers, Squad2OfAnsweredQuestionsIsAskedFor) {
-  auto chosen = options(QuestionFormat::squad, testing::tiny_questions_json(testing::four_tiny_questions()),
+  auto chosen = options(squad_task(), testing::tiny_questions_json(testing::four_tiny_questions()),
                         R"({"q1": "blue", "q2": "red", "q3": "near", "q4": "far"})");
   EXPECT_TRUE(json_of(evaluate_answers(chosen)).contains("exact_match"));
   chosen.null_odds = write("odds.json", "{}");
@@ -106,9 +105,8 @@ TEST_F(EvaluateAnswers, OfHotpotAnswersAndFactsAreJoined) {
   const std::string data =
       R"([{"_id": "h1", "question": "Which?", "answer": "red", "supporting_facts": [["A", 0], ["B", 1]],
            "context": [["A", ["One is red.", " Two."]], ["B", ["Three.", " Four."]], ["C", ["Five."]]]}])";
-  const AnswerEvaluation evaluation =
-      evaluate_answers(options(QuestionFormat::hotpotqa, data,
-                               R"({"answer": {"h1": "red"}, "sp": {"h1": [["A", 0], ["C", 0]], "h9": []}})"));
+  const AnswerEvaluation evaluation = evaluate_answers(options(
+      hotpotqa_task(), data, R"({"answer": {"h1": "red"}, "sp": {"h1": [["A", 0], ["C", 0]], "h9": []}})"));
   const auto json = json_of(evaluation);
   EXPECT_DOUBLE_EQ(json.at("em"), 1.0);
   EXPECT_DOUBLE_EQ(json.at("sp_em"), 0.0);
@@ -140,12 +138,12 @@ TEST_F(EvaluateAnswers, OfPagesLongAndShortAnswersCount) {
            R"("end_byte": -1, "start_token": )" + std::to_string(begin) +
            R"(, "end_token": 5}], "short_answers_score": 2.0, "yes_no_answer": "NONE"}]})";
   };
-  const auto right = evaluate_answers(options(QuestionFormat::natural_questions, data, predicted(3, "7")));
+  const auto right = evaluate_answers(options(nq_task(), data, predicted(3, "7")));
   EXPECT_DOUBLE_EQ(json_of(right).at("long-best-threshold-f1"), 1.0);
   EXPECT_DOUBLE_EQ(json_of(right).at("short-best-threshold-f1"), 1.0);
   ASSERT_EQ(right.worst.size(), 1U);
   EXPECT_TRUE(right.worst[0].exact);
-  const auto half = evaluate_answers(options(QuestionFormat::natural_questions, data, predicted(2, "7")));
+  const auto half = evaluate_answers(options(nq_task(), data, predicted(2, "7")));
   EXPECT_DOUBLE_EQ(json_of(half).at("short-best-threshold-f1"), 0.0);
   EXPECT_EQ(half.worst[0].f1, 0.5);
   EXPECT_EQ(half.worst[0].gold, std::vector<std::string>{"Ada Smith"});
@@ -153,10 +151,8 @@ TEST_F(EvaluateAnswers, OfPagesLongAndShortAnswersCount) {
   ASSERT_EQ(half.worst[0].passages.size(), 2U);
   EXPECT_EQ(half.worst[0].passages[0].text, "he was Ada Smith");
   EXPECT_EQ(half.worst[0].passages[0].gold, (std::vector<TextSpan>{{7, 16}}));
-  testing::expect_message(
-      error_of(
-          [&] { evaluate_answers(options(QuestionFormat::natural_questions, data, predicted(3, "8"))); }),
-      "7", "");
+  testing::expect_message(error_of([&] { evaluate_answers(options(nq_task(), data, predicted(3, "8"))); }),
+                          "7", "");
 }
 
 TEST_F(EvaluateAnswers, OfTriviaAnyNameCounts) {
@@ -164,8 +160,7 @@ TEST_F(EvaluateAnswers, OfTriviaAnyNameCounts) {
       R"({"Data": [{"QuestionId": "t1", "Question": "Who?", "Answer": {"NormalizedAliases": ["ada smith", "ada"]}},
           {"QuestionId": "t2", "Question": "What?", "Answer": {"NormalizedAliases": ["c"]}}],
           "Domain": "Wikipedia", "VerifiedEval": false})";
-  const auto evaluation =
-      evaluate_answers(options(QuestionFormat::triviaqa, data, R"({"t1": "The ADA", "z": ""})"));
+  const auto evaluation = evaluate_answers(options(triviaqa_task(), data, R"({"t1": "The ADA", "z": ""})"));
   const auto json = json_of(evaluation);
   EXPECT_DOUBLE_EQ(json.at("exact_match"), 50.0);
   EXPECT_EQ(json.at("common"), 1);
@@ -177,13 +172,13 @@ TEST_F(EvaluateAnswers, OfTriviaAnyNameCounts) {
 TEST_F(EvaluateAnswers, OfWikiHopCandidatesAreComparedInSmallLetters) {
   const std::string data = R"([{"id": "w1", "query": "country x", "answer": "France", "candidates": ["france",
       "spain"], "supports": ["In spain and in France.", "Nothing."]}])";
-  const auto right = evaluate_answers(options(QuestionFormat::wikihop, data, R"({"w1": "FRANCE"})"));
+  const auto right = evaluate_answers(options(wikihop_task(), data, R"({"w1": "FRANCE"})"));
   EXPECT_DOUBLE_EQ(json_of(right).at("accuracy"), 1.0);
-  const auto wrong = evaluate_answers(options(QuestionFormat::wikihop, data, R"({"w1": "spain"})"));
+  const auto wrong = evaluate_answers(options(wikihop_task(), data, R"({"w1": "spain"})"));
   EXPECT_DOUBLE_EQ(json_of(wrong).at("accuracy"), 0.0);
   ASSERT_EQ(wrong.worst.at(0).passages.size(), 1U) << "only supports that tell something";
   EXPECT_EQ(wrong.worst[0].passages[0].predicted, (std::vector<TextSpan>{{3, 8}}));
-  auto chosen = options(QuestionFormat::wikihop, data, R"({"w1": "spain"})");
+  auto chosen = options(wikihop_task(), data, R"({"w1": "spain"})");
   chosen.version_2 = true;
   testing::expect_message(error_of([&] { evaluate_answers(chosen); }), "`version_2`", "wikihop");
 }

@@ -7,11 +7,10 @@
 #include <tuple>
 
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/text/qa/answerer.h"
 #include "lib/tasks/text/qa/encode_question.h"
 #include "lib/tasks/text/qa/finetune.h"
-#include "lib/tasks/text/qa/squad_reader.h"
-#include "lib/tasks/text/qa/training_questions.h"
+#include "lib/tasks/text/qa/predict.h"
+#include "lib/tasks/text/qa/squad/read.h"
 #include "tests/support/tiny_question_model.h"
 #include "tests/support/tiny_training_data.h"
 #include "tests/unit/io/expect_error.h"
@@ -54,10 +53,11 @@ TEST_F(QuestionFinetune, BatchesHoldTheInputsAndLabelsOfEveryWindow) {
   windows.length = 24;
   windows.max_question = 8;
   windows.overlap = 6;
-  const TrainingQuestions questions =
-      read_training_questions(path("train.json"), {}, *tokenizer, {}, windows);
-  EXPECT_EQ(questions.questions(), 4U);
-  EXPECT_EQ(questions.unanswerable(), 0U);
+  SampleOptions reading;
+  reading.windows = windows;
+  const AnswerSamples questions = read_samples(squad_task(), path("train.json"), reading, *tokenizer);
+  EXPECT_EQ(questions.facts().questions, 4U);
+  EXPECT_EQ(questions.facts().unanswerable, 0U);
 
   const ModelConfig config = testing::tiny_question_config(HeadType::question_answering);
   SquadReader reader(path("train.json"), {});
@@ -71,11 +71,10 @@ TEST_F(QuestionFinetune, BatchesHoldTheInputsAndLabelsOfEveryWindow) {
     const std::size_t size = encoded.question.size();
     for (const ContextWindow& window :
          context_windows(size, encoded.context->ids.size(), windows, example.where)) {
-      std::vector<std::uint32_t> ids, types;
-      append_input(encoded.question, *encoded.context, window, testing::tiny_cls, testing::tiny_sep, ids,
-                   types);
+      const auto [ids, types] =
+          window_input(encoded.question, *encoded.context, window, testing::tiny_cls, testing::tiny_sep);
       const SpanLabel label = span_label(*encoded.context, window, size, example.answers.front().span);
-      ASSERT_LT(index, questions.windows());
+      ASSERT_LT(index, questions.size());
       Batch batch;
       questions.append(index++, config, batch);
       ASSERT_EQ(batch.lengths, std::vector<std::int64_t>{static_cast<std::int64_t>(ids.size())});
@@ -90,21 +89,22 @@ TEST_F(QuestionFinetune, BatchesHoldTheInputsAndLabelsOfEveryWindow) {
       answered += label.start > 0 ? 1U : 0U;
     }
   }
-  EXPECT_EQ(index, questions.windows());
+  EXPECT_EQ(index, questions.size());
   EXPECT_GT(index, 4U);
   EXPECT_EQ(longest, questions.longest());
-  EXPECT_EQ(answered, questions.answered_windows());
+  EXPECT_NE(questions.facts().more.find(" " + std::to_string(answered) + " of them"), std::string::npos);
   EXPECT_GE(answered, 4U);
   EXPECT_LT(answered, index) << "windows without the answer are there too";
 }
 
 TEST_F(QuestionFinetune, AnEpochVisitsEveryWindowOnceInAnOrderOfTheSeed) {
   const auto tokenizer = load_tokenizer(path("init"));
-  const TrainingQuestions questions =
-      read_training_questions(path("train.json"), {}, *tokenizer, {}, chosen_windows(24, {}));
+  SampleOptions reading;
+  reading.windows = chosen_windows(24, {});
+  const AnswerSamples questions = read_samples(squad_task(), path("train.json"), reading, *tokenizer);
   ModelConfig config = testing::tiny_question_config(HeadType::question_answering);
   RunOptions run = question_answering_defaults();
-  const std::size_t windows = questions.windows();
+  const std::size_t windows = questions.size();
   ASSERT_GT(windows, 4U);
   run.batch = windows;
   run.accumulate = 3;
@@ -154,18 +154,13 @@ TEST_F(QuestionFinetune, LearnsItsQuestionsByHeart) {
   const auto config = nlohmann::json::parse(testing::read_text(folder / "run/final/config.json"));
   EXPECT_EQ(config.at("architectures").at(0), "BigBirdForQuestionAnswering");
 
-  QuestionAnswererOptions predict;
+  QuestionPredictionOptions predict;
   predict.model = path("run/final");
-  QuestionAnswerer answerer(predict, *backend);
-  SquadReader reader(path("train.json"), {QuestionPurpose::evaluate});
-  std::size_t right = 0;
-  for (QuestionExample question; reader.next(question);) {
-    answerer.add(question, [&](const AnsweredQuestion& answer) {
-      right += answer.text() == answer.example.answers.front().text ? 1U : 0U;
-    });
-  }
-  answerer.finish();
-  EXPECT_EQ(right, 4U);
+  predict.input = path("train.json");
+  predict.output = path("answers.json");
+  EXPECT_EQ(predict_questions(squad_task(), predict, *backend), 4U);
+  EXPECT_EQ(nlohmann::json::parse(testing::read_text(folder / "answers.json")),
+            nlohmann::json({{"q1", "blue"}, {"q2", "red"}, {"q3", "near"}, {"q4", "far"}}));
 
   // A row for every validation, and a loss that fell.
   const std::string valid = testing::read_text(folder / "run/valid.tsv");
@@ -196,7 +191,7 @@ TEST_F(QuestionFinetune, AResumedRunMustBeOfTheSameWindows) {
 
 TEST_F(QuestionFinetune, RefusesWhatItCannotTrain) {
   QuestionFinetuneOptions run = options("run");
-  run.format = QuestionFormat::triviaqa;
+  run.task = &triviaqa_task();
   expect_message(error_of([&] { question_finetune(run, *backend); }), "triviaqa", "`evidence`");
   run.evidence = path("nowhere");
   run.max_windows = 0;
@@ -205,7 +200,7 @@ TEST_F(QuestionFinetune, RefusesWhatItCannotTrain) {
   run.keep_null = 1.5;
   expect_message(error_of([&] { question_finetune(run, *backend); }), "`keep_null` 1.5", "between 0 and 1");
   run = options("run");
-  run.format = QuestionFormat::wikihop;
+  run.task = &wikihop_task();
   testing::expect_bad_input(error_of([&] { question_finetune(run, *backend); }), "vocabulary", "<sep_0>");
   run = options("run");
   run.length = 129;
@@ -298,10 +293,11 @@ TEST(QuestionWindows, LengthsComeFromTheFolderOrFromTransformers) {
 
 TEST(QuestionFormats, NamesAreThoseOfTheDataSets) {
   for (const char* name : {"squad", "hotpotqa", "nq", "triviaqa", "wikihop"})
-    EXPECT_EQ(name_of(parse_question_format(name)), name);
-  expect_message(error_of([] { parse_question_format("quac"); }), "quac", "format of questions");
-  EXPECT_TRUE(has_overlapping_windows(QuestionFormat::natural_questions));
-  EXPECT_FALSE(has_overlapping_windows(QuestionFormat::hotpotqa));
+    EXPECT_EQ(question_task(name).name, name);
+  EXPECT_EQ(question_tasks().size(), 5U);
+  expect_message(error_of([] { question_task("quac"); }), "quac", "format of questions");
+  EXPECT_TRUE(nq_task().has_overlapping_windows());
+  EXPECT_FALSE(hotpotqa_task().has_overlapping_windows());
 }
 
 }  // namespace

@@ -5,11 +5,11 @@
 #include <functional>
 
 #include "lib/core/rng.h"
-#include "lib/tasks/text/qa/hotpotqa_input.h"
-#include "lib/tasks/text/qa/natural_questions_input.h"
-#include "lib/tasks/text/qa/squad_reader.h"
-#include "lib/tasks/text/qa/triviaqa_reader.h"
-#include "lib/tasks/text/qa/wikihop.h"
+#include "lib/tasks/text/qa/hotpotqa/encode.h"
+#include "lib/tasks/text/qa/natural_questions/encode.h"
+#include "lib/tasks/text/qa/squad/read.h"
+#include "lib/tasks/text/qa/triviaqa/read.h"
+#include "lib/tasks/text/qa/wikihop/encode.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
 
@@ -85,14 +85,14 @@ TEST(MutatedFiles, OfHotpotQa) {
   const std::string text =
       R"([{"_id": "h", "question": "q?", "answer": "mat", "supporting_facts": [["Cat", 0]],
     "context": [["Cat", ["The mat.", " It."]], ["Dog", []]], "type": "bridge"}])";
-  const auto read = [](const std::string& path) { drain<HotpotExample>(HotpotReader(path)); };
+  const auto read = [](const std::string& path) { drain<HotpotQuestion>(HotpotReader(path)); };
   EXPECT_GT(read_mutations(text, read), mutated_files / 3);
 }
 
 TEST(MutatedFiles, OfWikiHop) {
   const std::string text = R"([{"id": "w", "query": "is_on it", "answer": "Mat", "candidates": ["cat", "mat"],
     "supports": ["The cat is on the mat."]}])";
-  const auto read = [](const std::string& path) { drain<WikiHopExample>(WikiHopReader(path)); };
+  const auto read = [](const std::string& path) { drain<WikiHopQuestion>(WikiHopReader(path)); };
   EXPECT_GT(read_mutations(text, read), mutated_files / 3);
 }
 
@@ -100,12 +100,12 @@ TEST(MutatedFiles, OfTriviaQa) {
   testing::TemporaryFolder folder;
   std::filesystem::create_directories(folder / "wikipedia");
   testing::write_text(folder / "wikipedia/York.txt", "The city of York.");
-  TriviaOptions options;
+  QuestionReading options;
   options.evidence = folder.path().string();
   const std::string text =
       R"({"Data": [{"QuestionId": "t", "Question": "Where?", "Answer": {"NormalizedAliases":
     ["york", "the york"]}, "EntityPages": [{"Filename": "York.txt"}]}], "Domain": "Wikipedia"})";
-  const auto read = [&](const std::string& path) { drain<TriviaExample>(TriviaReader(path, options)); };
+  const auto read = [&](const std::string& path) { drain<TriviaDocument>(TriviaReader(path, options)); };
   EXPECT_GT(read_mutations(text, read), mutated_files / 3);
 }
 
@@ -116,8 +116,8 @@ TEST(MutatedFiles, OfNaturalQuestions) {
       R"("end_token": 4, "candidate_index": 0}, "short_answers": [{"start_token": 1, "end_token": 3}], )"
       R"("yes_no_answer": "NONE"}]})";
   const auto read = [](const std::string& path) {
-    NaturalQuestionsReader reader(path);
-    PageQuestion example;
+    NqReader reader(path);
+    NqQuestion example;
     while (reader.next(example)) {
       for (const PageAnnotation& annotation : example.annotations) {
         if (!annotation.candidate) continue;

@@ -118,27 +118,17 @@ TEST(ContextWindows, AQuestionWithoutRoomIsNamed) {
 TEST(WindowInput, IsQuestionAndContextBetweenSpecialPieces) {
   const ContextTokens context = tokens_of({1, 1, 1, 1});
   const std::vector<std::uint32_t> question{7, 8};
-  std::vector<std::uint32_t> ids{99}, types{9};
-  append_input(question, context, {1, 2}, 65, 66, ids, types);
-  EXPECT_EQ(ids, (std::vector<std::uint32_t>{99, 65, 7, 8, 66, 201, 202, 66}));
-  EXPECT_EQ(types, (std::vector<std::uint32_t>{9, 0, 0, 0, 0, 1, 1, 1}));
+  const auto [ids, types] = window_input(question, context, {1, 2}, 65, 66);
+  EXPECT_EQ(ids, (std::vector<std::uint32_t>{65, 7, 8, 66, 201, 202, 66}));
+  EXPECT_EQ(types, (std::vector<std::uint32_t>{0, 0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(input_length(2, {1, 2}), 7u);
-  EXPECT_EQ(ids[1 + context_position(2)], 201u);
+  EXPECT_EQ(ids[context_position(2)], 201u);
 }
 
 TEST(WindowInput, OfAnEmptyContextEndsWithTwoSeparators) {
-  std::vector<std::uint32_t> ids, types;
-  append_input(std::vector<std::uint32_t>{7}, {}, {0, 0}, 65, 66, ids, types);
+  const auto [ids, types] = window_input(std::vector<std::uint32_t>{7}, {}, {0, 0}, 65, 66);
   EXPECT_EQ(ids, (std::vector<std::uint32_t>{65, 7, 66, 66}));
   EXPECT_EQ(types, (std::vector<std::uint32_t>{0, 0, 0, 1}));
-}
-
-TEST(WindowInput, TheFirstTokensOfAQuestionAreKept) {
-  const std::vector<std::uint32_t> question{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-  const auto kept = kept_question(question, window_options(20, 4));
-  EXPECT_EQ(std::vector<std::uint32_t>(kept.begin(), kept.end()),
-            (std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6, 7, 8}));
-  EXPECT_EQ(kept_question(std::span(question).first(3), window_options(20, 4)).size(), 3u);
 }
 
 TEST(SpanLabels, WholeTokensAreThemselves) {
