@@ -93,7 +93,7 @@ ModelWindow centred_window(std::int64_t length) {
 ModelWindow with_offset(ModelWindow window, std::int64_t offset) {
   if (offset < 0) return window;
   if (offset >= window.length) {
-    throw_usage(fmt::format("`offset` {}: outside of the window of {} bp", offset, window.length),
+    throw_usage(message("`offset` {}: outside of the window of {} bp", offset, window.length),
                 "it counts from 0, below the window's length");
   }
   window.target_offset = offset;
@@ -134,7 +134,7 @@ void copy_model_task(const std::string& from, const std::string& to) {
 }
 
 Strands parse_strands(const std::string& word) {
-  return parse_name(strand_names, word, "choice of `strands`");
+  return parse_name(strand_names, word, message("choice of `strands`"));
 }
 
 std::string name_of(Strands strands) {

@@ -111,8 +111,7 @@ bool SequenceRunner::computes_in_int8() const {
 BatchLimits SequenceRunner::plan_batches(const ModelConfig& config, kernels::Backend& backend) {
   const std::int64_t most = most_tokens(config);
   if (options_.longest > most) {
-    throw_usage(
-        fmt::format("`length` {}: {} takes at most {} tokens", options_.longest, folder_.path(), most));
+    throw_usage(message("`length` {}: {} takes at most {} tokens", options_.longest, folder_.path(), most));
   }
   const BatchLimits limits = limits_of(config, options_);
   limit_ = limits.tokens;
@@ -259,13 +258,13 @@ void require_inference_memory(const std::function<std::vector<MemoryRow>(const B
   SmallerRuns smaller(1);
   if (batch.sequences > 0) {
     for (std::int64_t sequences = batch.sequences / 2; sequences > 0; sequences /= 2) {
-      smaller[0].push_back({fmt::format("`batch` {}", sequences), [&plan, &backend, before, sequences] {
+      smaller[0].push_back({message("`batch` {}", sequences), [&plan, &backend, before, sequences] {
                               return plan_inference_memory(plan({0, sequences}), backend, before);
                             }});
     }
   } else {
     for (std::int64_t tokens = batch.tokens / 2; 2 * tokens > longest; tokens /= 2) {
-      smaller[0].push_back({fmt::format("`batch_tokens` {}", tokens), [&plan, &backend, before, tokens] {
+      smaller[0].push_back({message("`batch_tokens` {}", tokens), [&plan, &backend, before, tokens] {
                               return plan_inference_memory(plan({tokens, 0}), backend, before);
                             }});
     }
