@@ -39,7 +39,7 @@ class TrainingOptions {
   // that do not exist, for --resume with --force, and for options of AdamW with another optimizer.
   void finish(const std::string& fasta = "");
 
-  // What all ranks compute on, each on its own. Error{bad_input}: what the run begins from is no model folder.
+  // What all ranks compute on, each on its own. Error{bad_input} where --init is no model folder.
   std::unique_ptr<kernels::Backend> make_backend() const;
 
   // A path of the data that `train` opens each time it runs: Error{usage} where --lr has several rates and

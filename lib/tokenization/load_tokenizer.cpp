@@ -18,7 +18,6 @@
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_folder.h"
 #include "lib/tokenization/tokenizer_kinds.h"
-#include "lib/tokenization/tokenizer_source.h"
 
 namespace bigbird {
 namespace {

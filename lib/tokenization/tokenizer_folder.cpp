@@ -17,7 +17,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
 #include "lib/tokenization/sentencepiece_definition.h"
-#include "lib/tokenization/tokenizer_source.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 
 namespace bigbird {
 namespace {

@@ -49,8 +49,8 @@ Updater::Updater(Model& model, Optimizer& optimizer, kernels::Index slots, const
       sums_(model.backend(), model.layout().count(), own_.count),
       operations_(model.config()) {}
 
-// The means are over all slots of the update. Each rank sends its labels, and behind them whether it was asked
-// to stop.
+// The means are over all slots of the update. Each rank sends its labels, and behind them whether it was
+// asked to stop.
 std::optional<LossScale> Updater::agree_on_scale(const std::vector<Batch>& batches) {
   LabelCounts labels;
   constexpr std::size_t losses = loss_kinds.size();

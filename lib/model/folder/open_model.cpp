@@ -25,7 +25,7 @@ OpenedModel open_model(const ModelFolder& folder, ModelPurpose purpose) {
   OpenedModel opened;
   std::optional<WeightCache> cache;
   PackedMemory packed;
-  // What is drawn depends on a seed, of which the cache knows nothing; of heads a decoder's layers are packed.
+  // What is drawn depends on a seed, of which the cache knows nothing; of heads a decoder is packed.
   const bool drawn = !purpose.load.allow_missing.empty() ||
                      (purpose.load.head == HeadType::generation && !folder.config().has_decoder());
   purpose.load.memory = [&](const ModelConfig& config) {

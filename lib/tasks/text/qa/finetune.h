@@ -38,8 +38,8 @@ struct QuestionFinetuneOptions : RunOptions, SampleChoice {
   std::shared_ptr<const PlanTable> plan;
 };
 
-// Samples of a training side, as the batch counts them. All are referred to and must outlive the task; `valid`
-// may be null.
+// Samples of a training side, as the batch counts them. All are referred to and must outlive the task;
+// `valid` may be null.
 SampleTask answer_task(const RunOptions& options, const ModelConfig& config, const AnswerSamples& train,
                        const AnswerSamples* valid);
 
