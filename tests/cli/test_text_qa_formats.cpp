@@ -229,6 +229,7 @@ TEST_F(TextQaFormats, TriviaQa) {
   const RunResult two = done(predict({write("both.json", both), "--evidence", path("evidence")}));
   const auto answers = nlohmann::json::parse(two.out);
   EXPECT_EQ(answers.size(), 4U);
+  EXPECT_EQ(two.out.find("\"t1\""), two.out.rfind("\"t1\"")) << "one answer of all its documents";
   EXPECT_NE(two.err.find("document not in the folder of evidence 1"), std::string::npos) << two.err;
   // A question's documents are in one chunk.
   expect_the_same_of_shards({path("both.json"), "--evidence", path("evidence")}, two.out);

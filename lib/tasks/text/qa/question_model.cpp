@@ -89,8 +89,8 @@ void QuestionModel::say(const std::string& path) const {
   if (const auto warning = unknown_.warning()) log_warning(path + ": " + *warning);
 }
 
-QuestionWindows encode_windows(const QuestionExample& question, QuestionEncoder& encoder, QuestionModel& model,
-                              QuestionInputs& inputs) {
+QuestionWindows encode_windows(const QuestionExample& question, QuestionEncoder& encoder,
+                               QuestionModel& model, QuestionInputs& inputs) {
   QuestionWindows encoded;
   encoded.question = encoder.encode(question, model.unknown());
   const auto& [tokens, given_tokens, context] = encoded.question;

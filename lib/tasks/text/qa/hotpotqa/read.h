@@ -34,8 +34,8 @@ bool supports(const HotpotQuestion& question, const HotpotParagraph& paragraph,
               std::optional<std::size_t> sentence);
 
 // Holds one record. Error{bad_input}: as QuestionFile; no paragraphs. skipped(), for training: questions
-// whose answer stands in no supporting title or sentence. noted(): supporting facts whose title or sentence is
-// not there, without a label and scored as they are.
+// whose answer stands in no supporting title or sentence. noted(): supporting facts whose title or sentence
+// is not there, without a label and scored as they are.
 class HotpotReader : public QuestionFile {
  public:
   explicit HotpotReader(const std::string& path, const QuestionReading& reading = {})
