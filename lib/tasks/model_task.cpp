@@ -134,7 +134,7 @@ void copy_model_task(const std::string& from, const std::string& to) {
 }
 
 Strands parse_strands(const std::string& word) {
-  return parse_name(strand_names, word, "choice of `strands`");
+  return parse_name(strand_names, word, message("choice of `strands`"));
 }
 
 std::string name_of(Strands strands) {

@@ -259,13 +259,13 @@ void require_inference_memory(const std::function<std::vector<MemoryRow>(const B
   SmallerRuns smaller(1);
   if (batch.sequences > 0) {
     for (std::int64_t sequences = batch.sequences / 2; sequences > 0; sequences /= 2) {
-      smaller[0].push_back({fmt::format("`batch` {}", sequences), [&plan, &backend, before, sequences] {
+      smaller[0].push_back({message("`batch` {}", sequences), [&plan, &backend, before, sequences] {
                               return plan_inference_memory(plan({0, sequences}), backend, before);
                             }});
     }
   } else {
     for (std::int64_t tokens = batch.tokens / 2; 2 * tokens > longest; tokens /= 2) {
-      smaller[0].push_back({fmt::format("`batch_tokens` {}", tokens), [&plan, &backend, before, tokens] {
+      smaller[0].push_back({message("`batch_tokens` {}", tokens), [&plan, &backend, before, tokens] {
                               return plan_inference_memory(plan({tokens, 0}), backend, before);
                             }});
     }

@@ -195,7 +195,7 @@ std::string make_negative(NegativeKind kind, std::string_view window, CounterRng
 FreshNegatives::FreshNegatives(NegativeKind kind, std::uint64_t seed, std::vector<std::string> promoters)
     : kind_(kind), seed_(seed), promoters_(std::move(promoters)) {
   if (kind == NegativeKind::genomic) {
-    throw_usage("`fresh_negatives` genomic: these are not made of the promoters",
+    throw_usage(message("`fresh_negatives` genomic: these are not made of the promoters"),
                 "`bigbird promoter build` cuts them from the genome, once");
   }
 }
