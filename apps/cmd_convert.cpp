@@ -53,10 +53,10 @@ std::string take_tokenizer(const std::string& folder, Dialect dialect, ModelConf
   if (dialect == Dialect::original_pegasus &&
       static_cast<std::int64_t>(tokenizer->vocab_size()) < config.vocab_size) {
     log_warning(
-        fmt::format("{}: its {} pieces are numbered otherwise than the model's {}, and are not copied; "
-                    "take a BigBird-Pegasus's spiece.model, whose texts have the same ids "
-                    "(`tokenizer` FOLDER)",
-                    folder, tokenizer->vocab_size(), config.vocab_size));
+        message("{}: its {} pieces are numbered otherwise than the model's {}, and are not copied; "
+                "take a BigBird-Pegasus's spiece.model, whose texts have the same ids "
+                "(`tokenizer` FOLDER)",
+                folder, tokenizer->vocab_size(), config.vocab_size));
     return {};
   }
   check_tokenizer_agrees(config, static_cast<std::int64_t>(tokenizer->vocab_size()), tokenizer->digest(),

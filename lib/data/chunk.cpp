@@ -160,8 +160,9 @@ std::vector<std::size_t> choose_chromosomes(const std::vector<std::string>& want
   if (wanted.empty()) {
     chosen = names.default_chromosomes();
     if (chosen.empty()) {
-      throw_bad_input(fasta + ": none of the chromosomes 1-22, X, Y under any naming",
-                      "name the contigs with `chromosomes` A,B or take every one with `chromosomes` all");
+      throw_bad_input(
+          fasta + ": none of the chromosomes 1-22, X, Y under any naming",
+          message("name the contigs with `chromosomes` A,B or take every one with `chromosomes` all"));
     }
     return chosen;
   }
@@ -173,7 +174,7 @@ std::vector<std::size_t> choose_chromosomes(const std::vector<std::string>& want
   for (const std::string& name : wanted) {
     const std::size_t contig = names.require(name, fasta);
     if (!seen.insert(contig).second) {
-      throw_bad_input(fmt::format("`chromosomes`: {} is named twice", names[contig].name),
+      throw_bad_input(message("`chromosomes`: {} is named twice", names[contig].name),
                       "name each chromosome once");
     }
     chosen.push_back(contig);

@@ -44,8 +44,8 @@ PretrainSampler::PretrainSampler(const TokenShards& shards, const Tokenizer& tok
 
 void PretrainSampler::check_budget() const {
   if (budget_ < 2) {
-    throw_usage(fmt::format("`length` {}: no room for two tokens beside the special ones", options_.length),
-                "use at least one block, such as `length` 64");
+    throw_usage(message("`length` {}: no room for two tokens beside the special ones", options_.length),
+                message("use at least one block, such as `length` 64"));
   }
 }
 
@@ -63,7 +63,7 @@ void PretrainSampler::cut_documents() {
   if (options_.pairs && documents_.size() < 2) {
     throw_bad_input(fmt::format("{}: {} document; a random next sentence needs another one", shards_.prefix(),
                                 documents_.size()),
-                    "tokenize more documents, or leave next-sentence prediction out with `no_nsp`");
+                    message("tokenize more documents, or leave next-sentence prediction out with `no_nsp`"));
   }
 }
 

@@ -54,7 +54,7 @@ class BedSource final : public GenomeSource {
     if (!bed_.next(record_)) return false;
     if (blocks_ && record_.columns < 12) {
       throw_bad_input(fmt::format("{}: {} columns; documents are BED12", bed_.where(), record_.columns),
-                      "make them with bigbird chunk, or give windows with `windows`");
+                      message("make them with bigbird chunk, or give windows with `windows`"));
     }
     document = {};
     document.contig = names_.require(record_.chrom, bed_.where());
@@ -140,16 +140,17 @@ std::unique_ptr<DocumentSource> open_source(const SourceOptions& options) {
   const bool genome = !options.fasta.empty();
   const int beds = (options.documents.empty() ? 0 : 1) + (options.windows.empty() ? 0 : 1);
   if (!options.text.empty()) {
-    if (genome || beds != 0) throw_usage("`text` stands alone", "leave out the FASTA and the BED");
+    if (genome || beds != 0) throw_usage(message("`text` stands alone"), "leave out the FASTA and the BED");
     return std::make_unique<TextSource>(options.text, options.dna);
   }
-  if (!genome) throw_usage("no input", "give a FASTA with `fasta`, or `text` FILE");
+  if (!genome) throw_usage("no input", message("give a FASTA with `fasta`, or `text` FILE"));
   if (!options.dna) {
     throw_bad_input(options.fasta + ": a genome is DNA, and the tokenizer is one of text",
                     "take a tokenizer of DNA, such as `bigbird train-bpe` makes");
   }
   if (beds > 1)
-    throw_usage("documents and windows exclude each other", "give `documents` or `windows`, not both");
+    throw_usage("documents and windows exclude each other",
+                message("give `documents` or `windows`, not both"));
   if (!options.documents.empty()) return std::make_unique<BedSource>(options.fasta, options.documents, true);
   if (!options.windows.empty()) return std::make_unique<BedSource>(options.fasta, options.windows, false);
   return std::make_unique<RecordSource>(options.fasta);

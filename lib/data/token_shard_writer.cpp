@@ -63,7 +63,7 @@ TokenShardWriter::~TokenShardWriter() = default;
 
 void TokenShardWriter::start_shard() {
   if (shards_.size() == most_shards) {
-    throw_usage(fmt::format("more than {} shards", most_shards), "choose a larger `shard_size`");
+    throw_usage(fmt::format("more than {} shards", most_shards), message("choose a larger `shard_size`"));
   }
   shards_.push_back(std::make_unique<OpenShard>(shard_stem(prefix_, tokens_per_shard_ != 0, shards_.size())));
 }

@@ -126,7 +126,8 @@ TokenizeSummary tokenize_to_shards(const SourceOptions& source, const Tokenizer&
 TokenizeSummary print_tokens(const SourceOptions& source, const Tokenizer& tokenizer, PrintFormat format,
                              OutputStream& out) {
   if (format == PrintFormat::bed && !source.text.empty()) {
-    throw_usage("text has no places in a genome to print as BED", "use `format` ids or `format` pieces");
+    throw_usage("text has no places in a genome to print as BED",
+                message("use `format` ids or `format` pieces"));
   }
   return for_each_document<PrintedDocument>(
       source,

@@ -216,7 +216,8 @@ BpeSample sample_sentences(const SourceOptions& options, std::uint64_t sample_ba
   if (sample.text().find_first_of("ACGT") == std::string::npos) {
     throw_bad_input(
         sample.base_count() == 0 ? "the sample holds no bases" : "the sample holds nothing but N",
-        "choose documents with sequence (bigbird chunk drops those of N), or a larger `sample_bases`");
+        message(
+            "choose documents with sequence (bigbird chunk drops those of N), or a larger `sample_bases`"));
   }
   if (source->iupac_replaced() != 0) {
     log_info(fmt::format("{} IUPAC letters other than A C G T N were read as N", source->iupac_replaced()));
@@ -227,8 +228,8 @@ BpeSample sample_sentences(const SourceOptions& options, std::uint64_t sample_ba
 VocabularySummary train_vocabulary(const VocabularyOptions& options) {
   const std::uint32_t fixed = special_pieces + static_cast<std::uint32_t>(dna_alphabet.size());
   if (options.vocab_size < fixed) {
-    throw_usage(fmt::format("`vocab_size` {}: {} pieces are taken by special pieces and letters",
-                            options.vocab_size, fixed),
+    throw_usage(message("`vocab_size` {}: {} pieces are taken by special pieces and letters",
+                        options.vocab_size, fixed),
                 "the default is 32000; 10 makes every base a token of its own");
   }
   const auto trainer = make_bpe_trainer(options.trainer);

@@ -38,7 +38,7 @@ Shard parse_shard(std::string_view text) {
     const Shard shard{whole_number(text.substr(0, slash)), whole_number(text.substr(slash + 1))};
     if (shard.index >= 1 && shard.index <= shard.count && shard.count <= most_shards) return shard;
   }
-  throw_usage(fmt::format("`shard` {}: no shard", text), "I/N with I from 1 to N: 2/10");
+  throw_usage(message("`shard` {}: no shard", text), "I/N with I from 1 to N: 2/10");
 }
 
 bool goes_on(Restart restart) {
@@ -49,7 +49,7 @@ bool chunks_can_be_kept(const std::string& output, Restart restart) {
   const bool is_file =
       output != "-" && (!std::filesystem::exists(output) || std::filesystem::is_regular_file(output));
   if (!is_file && goes_on(restart)) {
-    throw_usage("`resume`: nothing is kept of a run to stdout or a device", "give a file as output");
+    throw_usage(message("`resume`: nothing is kept of a run to stdout or a device"), "give a file as output");
   }
   return is_file;
 }
@@ -71,11 +71,11 @@ FinishedChunks::FinishedChunks(const std::string& folder, const std::string& ide
   switch (restart) {
     case Restart::refuse:
       throw_usage(folder_ + ": finished parts of a run that did not end",
-                  "`resume` goes on from them, `force` begins anew");
+                  message("`resume` goes on from them, `force` begins anew"));
     case Restart::resume:
       if (!is_this_run()) {
         throw_bad_input(folder_ + ": finished parts of another run (another model, input, genome or options)",
-                        "give the options of that run, or `force` to begin anew");
+                        message("give the options of that run, or `force` to begin anew"));
       }
       made_ = true;
       return;
@@ -122,7 +122,7 @@ std::optional<std::string> FinishedChunks::load(std::uint64_t chunk, std::string
   if (!bytes.starts_with(input_digest)) {
     if (!strict_) return std::nullopt;
     throw_bad_input(path(chunk) + ": the part is of other records than the input's",
-                    "resume with the same input, or begin anew with `force`");
+                    message("resume with the same input, or begin anew with `force`"));
   }
   bytes.remove_prefix(input_digest.size());
   return std::string(bytes);

@@ -111,7 +111,7 @@ ShardFacts shard_facts(const std::string& output, const PartFacts& facts, const 
                 {"sizes of chunks differ", std::to_string(facts.chunk)},
                 {"made from different records", fmt::format("{} {}", records, input_digest)}};
   for (const auto& [name, value] : facts.identity)
-    shard.same.emplace_back(fmt::format("`{}` differs", name), value);
+    shard.same.emplace_back(setting_name(name) + " differs", value);
   return shard;
 }
 

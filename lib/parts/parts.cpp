@@ -18,15 +18,16 @@ void Parts::keep_chunks(const std::string& folder, const std::string& identity) 
 void Parts::keep_chunks_beside(const std::vector<std::string>& outputs, const std::string& input,
                                const std::string& identity) {
   if (input == "-" && goes_on(work_.restart)) {
-    throw_usage("`resume`: the standard input cannot be read a second time", "give the input as a file");
+    throw_usage(message("`resume`: the standard input cannot be read a second time"),
+                "give the input as a file");
   }
   const bool are_files = std::all_of(outputs.begin(), outputs.end(), [&](const std::string& output) {
     // A folder of outputs can be made again as a file can.
     return std::filesystem::is_directory(output) || chunks_can_be_kept(output, work_.restart);
   });
   if (!are_files && !work_.shard.is_whole_run()) {
-    throw_usage(fmt::format("`shard` {}/{}: an output on stdout or a device cannot be merged",
-                            work_.shard.index, work_.shard.count),
+    throw_usage(message("`shard` {}/{}: an output on stdout or a device cannot be merged", work_.shard.index,
+                        work_.shard.count),
                 "give a file as output");
   }
   if (are_files && input != "-") keep_chunks(outputs.front() + ".parts", identity);

@@ -92,7 +92,7 @@ Pieces pieces_of(const MappedFile& file) {
   const std::string_view begin(reinterpret_cast<const char*>(file.data()),
                                std::min(file.size(), shard_first_line.size()));
   if (begin != shard_first_line) {
-    throw_bad_input(file.path() + ": no shard", "give what runs with `shard` I/N wrote");
+    throw_bad_input(file.path() + ": no shard", message("give what runs with `shard` I/N wrote"));
   }
   return {file, shard_first_line.size()};
 }

@@ -80,7 +80,7 @@ OutputShard read_output_shard(const std::string& output) {
   if (!file_exists(output)) throw_bad_input(output + ": no such file", "give the outputs of all shards");
   if (!file_exists(path)) {
     throw_bad_input(path + ": there is nothing that says which shard this is of",
-                    "give what runs with `shard` I/N wrote, with the files beside it");
+                    message("give what runs with `shard` I/N wrote, with the files beside it"));
   }
   OutputShard shard;
   try {

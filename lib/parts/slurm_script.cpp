@@ -148,7 +148,7 @@ std::string slurm_script(const SlurmScriptOptions& options, std::vector<std::str
   const std::string folder = options.folder.empty() ? outputs.front().path + ".shards" : options.folder;
   if (folder.find('\\') != std::string::npos) {
     throw_usage(fmt::format("cluster sbatch: the folder of the shards, {}, holds a \\", folder),
-                "sbatch reads names of logs with one otherwise; give another `folder`");
+                message("sbatch reads names of logs with one otherwise; give another `folder`"));
   }
   const std::string name = shell_word("bigbird-" + verb.name.substr(verb.name.rfind(' ') + 1));
   const std::string program = shell_word(options.program);

@@ -52,7 +52,7 @@ std::optional<std::size_t> parse_keep(const std::string& text, std::size_t layer
       std::all_of(text.begin(), text.end(), [](char letter) { return letter >= '0' && letter <= '9'; });
   const std::size_t keep = number ? std::stoul(text) : layers;
   if (keep >= layers) {
-    throw_usage(fmt::format("`keep` {}: neither auto nor a number of layers below {}", text, layers),
+    throw_usage(message("`keep` {}: neither auto nor a number of layers below {}", text, layers),
                 "the model has that many linear layers");
   }
   return keep;
@@ -211,7 +211,8 @@ class QuantizeRun {
       return batch;
     });
     choose_and_measure([&](const LayerChoice& choice) {
-      const MaskedDivergence measured = masked_divergence(*network, batches, pieces, 1, names_of(choice.int8));
+      const MaskedDivergence measured =
+          masked_divergence(*network, batches, pieces, 1, names_of(choice.int8));
       loss_.full = measured.full;
       loss_.quantized = measured.quantized;
       loss_.loss = measured.divergence;
@@ -234,9 +235,9 @@ class QuantizeRun {
       if (loss.loss <= loss.most && (agrees || keep == most)) {
         if (!agrees) {
           log_warning(
-              fmt::format("effects of substitutions have a rank correlation of {:.4f} with those of before: "
-                          "for variants keep more layers with `keep`",
-                          *loss.effects));
+              message("effects of substitutions have a rank correlation of {:.4f} with those of before: "
+                      "for variants keep more layers with `keep`",
+                      *loss.effects));
         }
         found_.int8 = std::move(choice.int8);
         found_.kept = std::move(choice.kept);
@@ -248,8 +249,8 @@ class QuantizeRun {
             fmt::format("{}: with {} of {} layers in int8 it loses {:.3g} ({}), more than {:g}",
                         options_.model, choice.int8.size(), errors_.size(), loss.loss,
                         loss.measure == "auroc" ? "of the mean AUROC" : "nats of divergence", loss.most),
-            asked_ ? "keep more layers with `keep`, or allow more with `max_loss`"
-                   : "`keep` N keeps more than half of the layers, `max_loss` allows more");
+            asked_ ? message("keep more layers with `keep`, or allow more with `max_loss`")
+                   : message("`keep` N keeps more than half of the layers, `max_loss` allows more"));
       }
     }
   }

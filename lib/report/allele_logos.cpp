@@ -13,7 +13,7 @@
 #include "lib/report/ism_logo.h"
 #include "lib/report/sequence_logo.h"
 #include "lib/tasks/genomics/variants/allele_key.h"
-#include "lib/tasks/strands.h"
+#include "lib/tasks/model_task.h"
 
 namespace bigbird {
 namespace {

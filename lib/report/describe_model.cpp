@@ -60,8 +60,7 @@ Json memory_json(const ModelConfig& config, const DescribeOptions& options, cons
                               : config.input_length > 0 ? config.input_length
                                                         : config.max_position_embeddings;
   if (length > config.max_position_embeddings) {
-    throw_usage(
-        fmt::format("`length` {}: the model has {} positions", length, config.max_position_embeddings));
+    throw_usage(message("`length` {}: the model has {} positions", length, config.max_position_embeddings));
   }
   const std::int64_t padded = (length + config.block_size - 1) / config.block_size * config.block_size;
   BatchLimits limits{padded * options.batch, options.batch, 0, padded};

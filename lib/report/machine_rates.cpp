@@ -89,7 +89,7 @@ class MachineMeasurement {
       result_.model = options.model;
       if (config_.has_decoder()) {
         throw_bad_input(options.model + ": a model with a decoder; only encoders are measured",
-                        "leave `model` out, and `size` says how large a model of random weights is");
+                        message("leave `model` out, and `size` says how large a model of random weights is"));
       }
     }
     std::int64_t most = config_.max_position_embeddings / config_.block_size * config_.block_size;

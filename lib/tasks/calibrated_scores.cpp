@@ -28,7 +28,7 @@ CalibratedScores::CalibratedScores(CalibrationMethod method, SequenceScorer& sco
     if (!read) {
       throw_bad_input(
           fmt::format("{}: has no calibration, there is no {}", model.path(), calibration_file_name),
-          "make one with " + calibrate_verb(model) + ", or leave `calibrated` away");
+          "make one with " + calibrate_verb(model) + message(", or leave `calibrated` away"));
     }
     if (read->weights != scorer.digests()[i]) {
       throw_bad_input(path + ": weights differs from the sha256 of the model's weights",

@@ -1,8 +1,6 @@
 // Vectors of sequences; see embed.h.
 #include "lib/tasks/embed.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -125,15 +123,17 @@ Pooling parse_pooling(const std::string& text) {
     const auto read = std::from_chars(text.data() + 4, end, pooling.bin_size);
     if (read.ec == std::errc{} && read.ptr == end && pooling.bin_size > 0) return pooling;
   }
-  throw_usage("`pool` " + text + ": no such pooling", "cls, mean, token, or bin:N for bins of N bases");
+  throw_usage(message("`pool` ") + text + ": no such pooling",
+              "cls, mean, token, or bin:N for bins of N bases");
 }
 
 Embedder::Embedder(const ModelFolder& folder, const Pooling& pooling, const BatchSize& batch,
                    kernels::Backend& backend)
     : pooling_(pooling), runner_(folder, {.batch = batch, .masked_tokens = 0, .hidden = true}, backend) {
   if (pooling.kind == Pooling::Kind::bin && !tokenizer().is_dna()) {
-    throw_usage("`pool` bin:N counts bases, and the tokenizer of " + folder.path() + " is not one of DNA",
-                "take `pool` token");
+    throw_usage(
+        message("`pool` bin:N counts bases, and the tokenizer of ") + folder.path() + " is not one of DNA",
+        message("take `pool` token"));
   }
 }
 
@@ -147,7 +147,8 @@ void Embedder::run(WindowReader& windows, Progress& progress, const std::functio
     encoded->length = static_cast<std::int64_t>(window.sequence.size());
     tokenizer().encode_with_special_pieces(window.sequence, encoded->tokens, &encoded->offsets);
     if (encoded->tokens.empty() && pooling_.kind != Pooling::Kind::cls) {
-      throw_bad_input(window.id + ": holds no tokens", "leave the empty sequence out, or take `pool` cls");
+      throw_bad_input(window.id + ": holds no tokens",
+                      message("leave the empty sequence out, or take `pool` cls"));
     }
     std::vector<std::int32_t> ids =
         with_cls_and_sep(encoded->tokens, tokenizer(), runner_.config(), window.id);

@@ -38,15 +38,14 @@ void FinetunedModel::require_like(const FinetunedModel& first) const {
 ModelWindow FinetunedModel::window_of(std::int64_t length) const {
   if (window_) {
     if (length != 0 && length != window_->length) {
-      throw_usage(
-          fmt::format("`window` {}: {} was trained on windows of {} bp", length, path(), window_->length),
-          "leave the window away");
+      throw_usage(message("`window` {}: {} was trained on windows of {} bp", length, path(), window_->length),
+                  "leave the window away");
     }
     return *window_;
   }
   if (length < 1) {
     throw_usage(path() + ": does not tell its window",
-                "give the bases of the `window` that it was trained with");
+                message("give the bases of the `window` that it was trained with"));
   }
   return centred_window(length);
 }

@@ -24,7 +24,7 @@ std::int64_t input_length(const RunOptions& options, const ModelConfig& config, 
   if (options.length == 0) return std::min(whole_blocks(longest, config.block_size), most);
   if (options.length < 3 || options.length > most) {
     throw_usage(
-        fmt::format("`length` {}: must lie between 3 and the model's {} positions", options.length, most));
+        message("`length` {}: must lie between 3 and the model's {} positions", options.length, most));
   }
   return whole_blocks(options.length, config.block_size);
 }

@@ -93,7 +93,7 @@ ModelWindow centred_window(std::int64_t length) {
 ModelWindow with_offset(ModelWindow window, std::int64_t offset) {
   if (offset < 0) return window;
   if (offset >= window.length) {
-    throw_usage(fmt::format("`offset` {}: outside of the window of {} bp", offset, window.length),
+    throw_usage(message("`offset` {}: outside of the window of {} bp", offset, window.length),
                 "it counts from 0, below the window's length");
   }
   window.target_offset = offset;

@@ -31,7 +31,7 @@ PredictionColumns select_profiles(const std::vector<Profile>& profiles, const st
     return columns;
   }
   if (list == "none")
-    throw_usage("`profiles` none: leaves nothing to write", "name at least one, or take all");
+    throw_usage(message("`profiles` none: leaves nothing to write"), "name at least one, or take all");
   for (std::size_t begin = 0; begin <= list.size();) {
     const std::size_t end = std::min(list.find(',', begin), list.size());
     const std::string word = list.substr(begin, end - begin);
@@ -53,7 +53,7 @@ PredictionColumns select_profiles(const std::vector<Profile>& profiles, const st
     }
     if (columns.selected.size() == before) {
       throw_usage(
-          fmt::format("`profiles` {}: there is no profile {}", list, word),
+          message("`profiles` {}: there is no profile {}", list, word),
           fmt::format("the model has profiles 0 to {}: give numbers, ranges such as 0-3, or names of its "
                       "profiles.tsv",
                       profiles.size() - 1));

@@ -111,8 +111,7 @@ bool SequenceRunner::computes_in_int8() const {
 BatchLimits SequenceRunner::plan_batches(const ModelConfig& config, kernels::Backend& backend) {
   const std::int64_t most = most_tokens(config);
   if (options_.longest > most) {
-    throw_usage(
-        fmt::format("`length` {}: {} takes at most {} tokens", options_.longest, folder_.path(), most));
+    throw_usage(message("`length` {}: {} takes at most {} tokens", options_.longest, folder_.path(), most));
   }
   const BatchLimits limits = limits_of(config, options_);
   limit_ = limits.tokens;

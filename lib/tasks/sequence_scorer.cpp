@@ -26,7 +26,8 @@ double SequenceScores::mean(std::size_t output) const {
 }
 
 SequenceScorer::SequenceScorer(const ScorerOptions& options, kernels::Backend& backend) {
-  if (options.models.empty()) throw_usage("no `model` is given", "give the folder of a fine-tuned model");
+  if (options.models.empty())
+    throw_usage(message("no `model` is given"), "give the folder of a fine-tuned model");
   // All are checked before the first one's weights are read.
   for (const std::string& folder : options.models) {
     models_.emplace_back(folder);

@@ -16,7 +16,8 @@ std::unique_ptr<BpeTrainer> make_bpe_trainer(const std::string& name) {
   if (name == "exact") return make_exact_bpe_trainer(PairRule::adjacent);
   if (name == "apart") return make_exact_bpe_trainer(PairRule::apart);
   if (name == "sentencepiece") return make_sentencepiece_bpe_trainer();
-  throw_usage("`trainer` " + name + ": there is no such trainer", "one of: exact, apart, sentencepiece");
+  throw_usage(message("`trainer` ") + name + ": there is no such trainer",
+              "one of: exact, apart, sentencepiece");
 }
 
 }  // namespace bigbird

@@ -91,7 +91,7 @@ class Training {
         max_length_(options.max_piece_length == 0 ? std::numeric_limits<std::uint32_t>::max()
                                                   : options.max_piece_length) {
     if (sample.text().size() >= sentence_end) {
-      throw_bad_input("the sample holds more than 4.29 Gb", "choose a smaller `sample_bases`");
+      throw_bad_input("the sample holds more than 4.29 Gb", message("choose a smaller `sample_bases`"));
     }
     for (const char letter : sorted_letters) add_piece(std::string(1, letter));
     read_cells(sample.text());

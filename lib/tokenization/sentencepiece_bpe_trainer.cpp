@@ -101,9 +101,9 @@ class SentencePieceBpeTrainer final : public BpeTrainer {
 
   std::vector<std::string> train(const BpeSample& sample, const BpeTrainingOptions& options) const override {
     if (options.max_piece_length == 0 || options.max_piece_length > longest_piece) {
-      throw_usage(
-          "`trainer` sentencepiece needs `max_piece_length` between 1 and " + std::to_string(longest_piece),
-          "give `max_piece_length`, or use `trainer` exact");
+      throw_usage(message("`trainer` sentencepiece needs `max_piece_length` between 1 and ") +
+                      std::to_string(longest_piece),
+                  message("give `max_piece_length`, or use `trainer` exact"));
     }
     const auto letters =
         static_cast<std::size_t>(std::count_if(dna_alphabet.begin(), dna_alphabet.end(), [&](char letter) {
@@ -144,7 +144,7 @@ class SentencePieceBpeTrainer final : public BpeTrainer {
       const auto status = sentencepiece::SentencePieceTrainer::Train(settings, &lines, &bytes);
       if (!status.ok()) {
         throw_runtime("the SentencePiece library could not train: " + status.ToString(),
-                      "try `trainer` exact");
+                      message("try `trainer` exact"));
       }
     }
     throw_if_cancelled();

@@ -130,14 +130,13 @@ void check_settings(const TextVocabularyOptions& options) {
   const auto fixed =
       static_cast<std::uint32_t>(reserved_text_pieces().size()) + (options.byte_fallback ? byte_pieces : 0);
   if (options.vocab_size <= fixed) {
-    throw_usage(fmt::format("`vocab_size` {}: {} pieces are taken by the special pieces{}",
-                            options.vocab_size, fixed, options.byte_fallback ? " and the bytes" : ""),
+    throw_usage(message("`vocab_size` {}: {} pieces are taken by the special pieces{}", options.vocab_size,
+                        fixed, options.byte_fallback ? " and the bytes" : ""),
                 "the default is 32000");
   }
   if (!(options.character_coverage > 0 && options.character_coverage <= 1)) {
-    throw_usage(
-        fmt::format("`character_coverage` {} is not above 0 and at most 1", options.character_coverage),
-        "the default is 0.9995");
+    throw_usage(message("`character_coverage` {} is not above 0 and at most 1", options.character_coverage),
+                "the default is 0.9995");
   }
   const std::string characters = required_characters(options);
   const std::size_t invalid = find_invalid_utf8(characters);
@@ -146,18 +145,18 @@ void check_settings(const TextVocabularyOptions& options) {
     return c.value == 0 || c.value == 0x2581 || c.value == 0x2585 || is_white_space(c.value);
   });
   if (invalid < characters.size() || reserved) {
-    throw_usage("`required_characters` holds what is no UTF-8, white space, or a sign of the library's own",
-                "give characters one after the other; none makes the text alone decide");
+    throw_usage(
+        message("`required_characters` holds what is no UTF-8, white space, or a sign of the library's own"),
+        "give characters one after the other; none makes the text alone decide");
   }
   if (options.max_piece_length < 1 || options.max_piece_length > longest_piece_allowed) {
-    throw_usage(fmt::format("`max_piece_length` {} is not between 1 and {}", options.max_piece_length,
-                            longest_piece_allowed),
+    throw_usage(message("`max_piece_length` {} is not between 1 and {}", options.max_piece_length,
+                        longest_piece_allowed),
                 "the default is 16");
   }
   if (options.max_sentence_bytes < 1000 || options.max_sentence_bytes > 30000) {
-    throw_usage(
-        fmt::format("`max_sentence_bytes` {} is not between 1000 and 30000", options.max_sentence_bytes),
-        "the default is 4000");
+    throw_usage(message("`max_sentence_bytes` {} is not between 1000 and 30000", options.max_sentence_bytes),
+                "the default is 4000");
   }
 }
 
@@ -323,8 +322,8 @@ TextVocabularySummary train_text_vocabulary(const NextTextLine& next, const Text
     // The two words of its check that pieces remain when every character has one.
     if (said.find("vocab_size") != std::string::npos || said.find("required_chars") != std::string::npos) {
       throw_usage(
-          fmt::format("`vocab_size` {} is too small for the characters of the text", options.vocab_size),
-          "raise `vocab_size`, or lower `character_coverage` and give fewer `required_characters`");
+          message("`vocab_size` {} is too small for the characters of the text", options.vocab_size),
+          message("raise `vocab_size`, or lower `character_coverage` and give fewer `required_characters`"));
     }
     throw_runtime("the SentencePiece library could not train: " + said);
   }

@@ -63,10 +63,9 @@ Json baselines(const EvaluationRunOptions& options, const Tokenizer& tokenizer,
 Json result_json(const EvaluationResult& result, const PretrainingObjective& objective, bool text) {
   Json json;
   json["mlm_loss"] = objective.mlm ? Json(result.mlm_loss()) : Json(nullptr);
-  json["mlm_accuracy"] =
-      objective.mlm
-          ? Json(static_cast<double>(result.sums[LossMean::mlm].correct) / static_cast<double>(result.sums[LossMean::mlm].count))
-          : Json(nullptr);
+  json["mlm_accuracy"] = objective.mlm ? Json(static_cast<double>(result.sums[LossMean::mlm].correct) /
+                                              static_cast<double>(result.sums[LossMean::mlm].count))
+                                       : Json(nullptr);
   json["perplexity"] = objective.mlm ? Json(std::exp(result.mlm_loss())) : Json(nullptr);
   if (objective.mlm) {
     append_bits(json, result.sums[LossMean::mlm].sum, result, text);
@@ -76,8 +75,9 @@ Json result_json(const EvaluationResult& result, const PretrainingObjective& obj
   json[text ? "bits_definition" : "bits_per_base_definition"] = text ? text_bits_definition : bits_definition;
   const auto sequences = static_cast<double>(result.sums[LossMean::sequence].count);
   json["nsp_loss"] = objective.nsp ? Json(result.sums[LossMean::sequence].sum / sequences) : Json(nullptr);
-  json["nsp_accuracy"] =
-      objective.nsp ? Json(static_cast<double>(result.sums[LossMean::sequence].correct) / sequences) : Json(nullptr);
+  json["nsp_accuracy"] = objective.nsp
+                             ? Json(static_cast<double>(result.sums[LossMean::sequence].correct) / sequences)
+                             : Json(nullptr);
   json["samples"] = result.samples;
   json["tokens"] = result.tokens;
   json["masked_tokens"] = result.sums[LossMean::mlm].count;
@@ -97,9 +97,9 @@ std::optional<EvaluationReport> run_evaluation(
   shards.require_tokenizer(tokenizer.digest(), tokenizer.vocab_size());
   if (options.length == 0) options.length = config.max_position_embeddings;
   if (options.length > config.max_position_embeddings) {
-    throw_usage(fmt::format("`length` {}: {} has {} positions", options.length, options.model,
-                            config.max_position_embeddings),
-                "leave `length` out");
+    throw_usage(message("`length` {}: {} has {} positions", options.length, options.model,
+                        config.max_position_embeddings),
+                message("leave `length` out"));
   }
   // A random next sentence needs a second document.
   options.objective.nsp = options.objective.nsp && shards.document_count() > 1;

@@ -203,7 +203,7 @@ void EventLog::write(const std::string& event) {
   const ssize_t written = ::write(descriptor_, record.data(), record.size());
   if (written == static_cast<ssize_t>(record.size())) return;
   throw_runtime(path_ + ": cannot be written: " + (written < 0 ? system_text(errno) : "the disk is full"),
-                "free some space, or leave `tensorboard` out");
+                message("free some space, or leave `tensorboard` out"));
 }
 
 }  // namespace bigbird

@@ -112,7 +112,7 @@ void MetricsLog::row(std::uint64_t step, const std::vector<std::string>& fields)
   const ssize_t written = ::write(descriptor_, line.data(), line.size());
   if (written != static_cast<ssize_t>(line.size())) {
     const std::string reason = written < 0 ? std::strerror(errno) : "written in part";
-    throw_runtime(fmt::format("{}: {}", path_, reason), "free some space and go on with `resume`");
+    throw_runtime(fmt::format("{}: {}", path_, reason), message("free some space and go on with `resume`"));
   }
 }
 

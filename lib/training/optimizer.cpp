@@ -46,7 +46,7 @@ std::string name_of(OptimizerVariant variant) {
 }
 
 OptimizerVariant parse_optimizer_variant(const std::string& name) {
-  return parse_name(variant_names, name, "choice of `optimizer`");
+  return parse_name(variant_names, name, message("choice of `optimizer`"));
 }
 
 std::map<std::string, std::string> update_identity(const Schedule& schedule,

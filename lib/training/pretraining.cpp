@@ -27,14 +27,14 @@ namespace bigbird {
 namespace {
 
 // The fields of config.json in a message, as what they are here: settings ("`hidden_size` 768 is not ...").
-std::string fields_in_backticks(const std::string& message) {
+std::string with_setting_names(const std::string& message) {
   std::string text;
   const auto is_part = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
   for (std::size_t at = 0; at < message.size();) {
     std::size_t end = at;
     while (end < message.size() && is_part(message[end])) ++end;
     const std::string word = message.substr(at, std::max<std::size_t>(end - at, 1));
-    text += word.find('_') != std::string::npos ? "`" + word + "`" : word;
+    text += word.find('_') != std::string::npos ? setting_name(word) : word;
     at += word.size();
   }
   return text;
@@ -77,9 +77,9 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
       check_tokenizer_agrees(config, vocabulary, tokenizer.digest(), options.init, options.tokenizer);
     }
     if (options.length > config.max_position_embeddings) {
-      throw_usage(fmt::format("`length` {}: {} has {} positions", options.length, options.init,
-                              config.max_position_embeddings),
-                  "shorten `length`, or train from the beginning without `init`");
+      throw_usage(message("`length` {}: {} has {} positions", options.length, options.init,
+                          config.max_position_embeddings),
+                  message("shorten `length`, or train from the beginning without `init`"));
     }
   }
   if (config.random_mode == RandomMode::file && config.plan != nullptr)
@@ -90,7 +90,7 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
     validate(config, options.init.empty() ? "the options of the model" : options.init + "/config.json");
   } catch (const Error& error) {
     if (!options.init.empty()) throw;
-    throw_usage(fields_in_backticks(error.message()));
+    throw_usage(with_setting_names(error.message()));
   }
   return config;
 }

@@ -32,10 +32,10 @@ PretrainingBatches::PretrainingBatches(const TokenShards& shards, const Tokenize
   shards.require_ids_below(tokenizer.vocab_size());
   if (objective_.mlm || objective_.nsp) return;
   if (objective.nsp) {
-    throw_usage("`no_mlm` leaves nothing to learn: text has no next sentences to predict",
+    throw_usage(message("`no_mlm` leaves nothing to learn: text has no next sentences to predict"),
                 "drop it, or ask for next sentences of text as well");
   }
-  throw_usage("`no_mlm` and `no_nsp` together leave nothing to learn", "drop one of them");
+  throw_usage(message("`no_mlm` and `no_nsp` together leave nothing to learn"), "drop one of them");
 }
 
 Batch PretrainingBatches::training_batch(std::uint64_t first, std::uint64_t count) const {

@@ -122,7 +122,7 @@ std::string name_of(BetweenDevices way) {
 }
 
 BetweenDevices parse_between_devices(const std::string& name) {
-  return parse_name(way_names, name, "choice of `between_devices`");
+  return parse_name(way_names, name, message("choice of `between_devices`"));
 }
 
 void connect_devices(RankTeam& team, const kernels::Backend& backend, BetweenDevices way) {
@@ -140,7 +140,7 @@ void connect_devices(RankTeam& team, const kernels::Backend& backend, BetweenDev
     }
   }
   team.enter({{"the device", backend.arithmetic()},
-              {"`between_devices`", name_of(way)},
+              {message("`between_devices`"), name_of(way)},
               {"NCCL", nccl.empty() ? "none" : nccl}});
   try {
     if (apart) kernels::require_own_devices(ranks, backend);

@@ -80,7 +80,7 @@ TrainingSummary sweep_learning_rates(RunOptions& options, const std::function<Tr
     options.learning_rate = rate;
     check_options(options);  // all of them, before the first is trained
     if (!folders.insert(rate_folder(rate)).second)
-      throw_usage(fmt::format("`learning_rate` {:g}: given twice", rate), "give every rate once");
+      throw_usage(message("`learning_rate` {:g}: given twice", rate), "give every rate once");
   }
   const bool writes = ranks_of(options.team).rank() == 0;
   const bool was_there = folder_exists(restore.run());
@@ -100,7 +100,7 @@ TrainingSummary sweep_learning_rates(RunOptions& options, const std::function<Tr
     }
     if (!swept.back().summary.final_valid_loss) {
       throw_runtime(fmt::format("{}: no validation gave a finite loss", options.run),
-                    "lower `learning_rate`");
+                    message("lower `learning_rate`"));
     }
     if (*swept.back().summary.final_valid_loss < *swept[best].summary.final_valid_loss)
       best = swept.size() - 1;

@@ -69,7 +69,7 @@ std::string field_name(const std::string& name) {
 std::string in_words(const std::string& name) {
   if (name.rfind("model.", 0) == 0) return name;
   const std::size_t end = std::min(name.find(' '), name.size());
-  return "`" + name.substr(0, end) + "`" + name.substr(end);
+  return setting_name(name.substr(0, end)) + name.substr(end);
 }
 
 void RunFolder::check(const std::string& path, RunStart start) {
@@ -77,7 +77,7 @@ void RunFolder::check(const std::string& path, RunStart start) {
   for (const std::string& name : names_in(path)) {
     if (belongs_to_run(name)) {
       throw_bad_input(path + ": holds a run already",
-                      "go on with it by `resume`, replace it by `force`, or choose another folder");
+                      message("go on with it by `resume`, replace it by `force`, or choose another folder"));
     }
     throw_bad_input(fmt::format("{}: not empty ({})", path, name), "choose another folder");
   }
@@ -216,7 +216,7 @@ TrainState read_train_state(const std::string& checkpoint) {
     return state;
   } catch (const nlohmann::json::exception& error) {
     throw_bad_input(path + ": " + json_problem(error),
-                    "remove this checkpoint; `resume` then takes the one before");
+                    message("remove this checkpoint; `resume` then takes the one before"));
   }
 }
 
@@ -294,7 +294,8 @@ void require_same_options(const std::string& checkpoint, const std::map<std::str
   if (differences.empty()) return;
   throw_usage(
       fmt::format("{}: cannot go on with other options: {}", checkpoint, differences),
-      "use the options of the first part, or begin another run in another folder (`init` takes its weights)");
+      message(
+          "use the options of the first part, or begin another run in another folder (`init` takes its weights)"));
 }
 
 Resumption resumption(const RunFolder& run, const std::map<std::string, std::string>& options,

@@ -105,25 +105,26 @@ PlannedMemory plan_run_memory(const TaskDescription& description, const RunOptio
   // Every way of cutting the batch further, from large micro-batches to single sequences.
   std::vector<SmallerRun> more_parts, checkpointed, shorter;
   if (!checkpointed_now) {
-    checkpointed.push_back({"`grad_checkpoint`", [=] { return plan(sequences_now, length_now, true); }});
+    checkpointed.push_back(
+        {message("`grad_checkpoint`"), [=] { return plan(sequences_now, length_now, true); }});
   }
   for (std::int64_t sequences = sequences_now - 1; sequences > 0; --sequences) {
     const auto size = static_cast<std::uint64_t>(sequences), parts = (options.batch + size - 1) / size;
     // Ranks share parts that are equal, 2, 4, 8, ...
     if (count > 1 && (parts * size != options.batch || (parts & (parts - 1)) != 0)) continue;
-    const std::string text =
-        fmt::format("`accumulate` {} ({} sequences at a time)", parts / count, sequences);
+    const std::string text = message("`accumulate` {} ({} sequences at a time)", parts / count, sequences);
     more_parts.push_back({text, [=] { return plan(sequences, length_now, checkpointed_now); }});
     if (checkpointed_now) continue;
-    checkpointed.push_back({"`grad_checkpoint` " + text, [=] { return plan(sequences, length_now, true); }});
+    checkpointed.push_back(
+        {message("`grad_checkpoint` ") + text, [=] { return plan(sequences, length_now, true); }});
   }
   for (const std::int64_t sequences : {sequences_now, std::int64_t{1}}) {
     if (!description.may_be_shorter) break;
     const std::string parts =
-        sequences == sequences_now ? "" : fmt::format(" `accumulate` {}", options.batch / count);
+        sequences == sequences_now ? "" : message(" `accumulate` {}", options.batch / count);
     const std::int64_t block = planner.config().block_size;
     for (std::int64_t length = (length_now - 1) / block * block; length > 0; length -= block) {
-      shorter.push_back({fmt::format("`length` {}{}", length, parts),
+      shorter.push_back({message("`length` {}{}", length, parts),
                          [=] { return plan(sequences, length, checkpointed_now); }});
     }
   }

@@ -23,13 +23,13 @@ double steps_per_epoch(const RunOptions& options, std::uint64_t samples) {
 
 void require_between(const char* field, double value, double least, double below) {
   if (!(value >= least && value < below)) {
-    throw_usage(fmt::format("`{}` {}: must lie between {} and {}", field, value, least, below));
+    throw_usage(fmt::format("{} {}: must lie between {} and {}", setting_name(field), value, least, below));
   }
 }
 
 void require_not_negative(const char* field, double value) {
   if (!(value >= 0.0 && std::isfinite(value))) {
-    throw_usage(fmt::format("`{}` {}: must not be negative", field, value));
+    throw_usage(fmt::format("{} {}: must not be negative", setting_name(field), value));
   }
 }
 
@@ -43,8 +43,8 @@ void check_shares(const RunOptions& options) {
       ranks <= static_cast<std::uint64_t>(kernels::most_ranks))
     return;
   throw_usage(
-      fmt::format("{} ranks, each with `accumulate` {}: {} parts do not make `batch` {}", ranks,
-                  parts / ranks, parts, options.batch),
+      message("{} ranks, each with `accumulate` {}: {} parts do not make `batch` {}", ranks, parts / ranks,
+              parts, options.batch),
       fmt::format("ranks (at most {}) and parts of each are 1, 2, 4, 8, ..., and their product divides "
                   "the batch of an update",
                   kernels::most_ranks));
@@ -53,12 +53,13 @@ void check_shares(const RunOptions& options) {
 // Numbers that are still to be chosen: where one of them alone is, and by one rank.
 void check_choice(const RunOptions& options) {
   if (options.batch == chosen_by_memory && options.accumulate == chosen_by_memory) {
-    throw_usage("`batch` auto and `accumulate` auto: each is chosen for a given value of the other",
-                "`batch` auto alone fills the memory with one part; `accumulate` auto keeps the batch");
+    throw_usage(
+        message("`batch` auto and `accumulate` auto: each is chosen for a given value of the other"),
+        message("`batch` auto alone fills the memory with one part; `accumulate` auto keeps the batch"));
   }
   if (ranks_of(options.team).count() > 1) {
-    throw_usage(fmt::format("`{}` auto: {} ranks must have one number, whatever memory each has left",
-                            options.batch == chosen_by_memory ? "batch" : "accumulate",
+    throw_usage(fmt::format("{} auto: {} ranks must have one number, whatever memory each has left",
+                            setting_name(options.batch == chosen_by_memory ? "batch" : "accumulate"),
                             ranks_of(options.team).count()),
                 "give the number; one rank alone says what fits its memory");
   }
@@ -71,7 +72,7 @@ std::string name_of(FinalState state) {
 }
 
 FinalState parse_final_state(const std::string& name) {
-  return parse_name(final_names, name, "choice of `final_state`");
+  return parse_name(final_names, name, message("choice of `final_state`"));
 }
 
 RunOptions pretraining_defaults() {
@@ -100,7 +101,8 @@ bool is_batch_chosen(const RunOptions& options) {
 }
 
 void check_options(const RunOptions& options) {
-  if (options.batch == 0) throw_usage("`batch` 0: must be at least 1", "the usual values are 32 to 256");
+  if (options.batch == 0)
+    throw_usage(message("`batch` 0: must be at least 1"), "the usual values are 32 to 256");
   if (is_batch_chosen(options)) {
     check_shares(options);
   } else {
@@ -108,25 +110,26 @@ void check_options(const RunOptions& options) {
   }
   const bool too_many = options.accumulate > options.batch && options.accumulate != chosen_by_memory;
   if (options.accumulate == 0 || too_many) {
-    throw_usage(fmt::format("`accumulate` {}: must lie between 1 and the batch of {} sequences",
-                            options.accumulate, options.batch),
-                "`batch` is the whole batch of one update; `accumulate` cuts it into parts");
+    throw_usage(message("`accumulate` {}: must lie between 1 and the batch of {} sequences",
+                        options.accumulate, options.batch),
+                message("`batch` is the whole batch of one update; `accumulate` cuts it into parts"));
   }
   if (options.steps == 0 && options.epochs == 0.0) {
-    throw_usage("`steps` 0 and `epochs` 0: the run has no update");
+    throw_usage(message("`steps` 0 and `epochs` 0: the run has no update"));
   }
   if (options.steps == 0 && !(options.epochs > 0.0 && options.epochs < 1e6)) {
-    throw_usage(fmt::format("`epochs` {}: must be above 0", options.epochs));
+    throw_usage(message("`epochs` {}: must be above 0", options.epochs));
   }
   if (options.steps > 0) schedule_of(options, 0);  // a warm-up that is too long, before long work
   if (!(options.learning_rate > 0.0 && options.learning_rate < 1.0)) {
-    throw_usage(fmt::format("`learning_rate` {}: must lie between 0 and 1", options.learning_rate),
+    throw_usage(message("`learning_rate` {}: must lie between 0 and 1", options.learning_rate),
                 "the usual value is 1e-4");
   }
   if (options.rate_choices.size() > 1 && options.final_state != FinalState::best) {
     throw_usage(
-        "several choices of `learning_rate`: the best is found by validation, and the last state is kept",
-        "set `final_state` best, or give one rate");
+        message(
+            "several choices of `learning_rate`: the best is found by validation, and the last state is kept"),
+        message("set `final_state` best, or give one rate"));
   }
   if (options.dropout >= 0.0 || std::isnan(options.dropout)) {
     require_between("dropout", options.dropout, 0.0, 1.0);
@@ -138,13 +141,13 @@ void check_options(const RunOptions& options) {
   require_not_negative("weight_decay", options.optimizer.weight_decay);
   require_not_negative("clip_norm", options.optimizer.clip_norm);
   if (!(options.optimizer.layer_decay > 0.0 && options.optimizer.layer_decay <= 1.0)) {
-    throw_usage(fmt::format("`layer_decay` {}: must be above 0, at most 1", options.optimizer.layer_decay),
+    throw_usage(message("`layer_decay` {}: must be above 0, at most 1", options.optimizer.layer_decay),
                 "0.8 is usual; 1 gives every layer the same rate");
   }
   if (options.patience > 0 && options.final_state != FinalState::best) {
-    throw_usage(fmt::format("`patience` {}: what is waited for is a better state, and the last one is kept",
-                            options.patience),
-                "set `final_state` best");
+    throw_usage(message("`patience` {}: what is waited for is a better state, and the last one is kept",
+                        options.patience),
+                message("set `final_state` best"));
   }
 }
 
@@ -171,9 +174,8 @@ Schedule schedule_of(const RunOptions& options, std::uint64_t samples) {
   }
   schedule.warmup = options.warmup.value_or(default_warmup(schedule.total));
   if (schedule.warmup > schedule.total) {
-    throw_usage(
-        fmt::format("`warmup` {}: longer than the {} steps of the run", schedule.warmup, schedule.total),
-        "leave it out for 10 % of the steps");
+    throw_usage(message("`warmup` {}: longer than the {} steps of the run", schedule.warmup, schedule.total),
+                "leave it out for 10 % of the steps");
   }
   return schedule;
 }

@@ -18,7 +18,7 @@ std::string name_of(ScheduleForm form) {
 }
 
 ScheduleForm parse_schedule_form(const std::string& name) {
-  return parse_name(form_names, name, "choice of `schedule`");
+  return parse_name(form_names, name, message("choice of `schedule`"));
 }
 
 double Schedule::rate(std::uint64_t step) const {

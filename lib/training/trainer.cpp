@@ -65,9 +65,10 @@ std::vector<std::string> loss_fields(const LossSums& sums, const LossColumns& co
   if (!update.first_bad.empty()) what += ", first in " + update.first_bad;
   if (!saved.empty()) what += fmt::format("; the state after step {} is {}", step - 1, saved);
   const std::string search =
-      update.first_bad.empty() ? " (`debug_nan` names the layer that it comes from)" : "";
-  throw_on_all_ranks(team, Error(ErrorKind::runtime, what,
-                                 "lower `learning_rate`, lengthen `warmup` or set `clip_norm` 1" + search));
+      update.first_bad.empty() ? message(" (`debug_nan` names the layer that it comes from)") : "";
+  throw_on_all_ranks(
+      team, Error(ErrorKind::runtime, what,
+                  message("lower `learning_rate`, lengthen `warmup` or set `clip_norm` 1") + search));
 }
 
 void log_device_memory(Model& model, const TrainerOptions& options) {
@@ -209,7 +210,7 @@ class Trainer {
     throw_on_all_ranks(
         options_.team,
         Error(ErrorKind::interrupted, fmt::format("stopped after step {} of {}", state_.step, options_.steps),
-              fmt::format("everything is saved in {}; `resume` goes on from there", run_.path())));
+              message("everything is saved in {}; `resume` goes on from there", run_.path())));
   }
   [[noreturn]] void give_up(const Update& update) {
     const std::string saved = state_.step == 0 ? "" : run_.checkpoint(state_.step);

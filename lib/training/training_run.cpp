@@ -57,7 +57,7 @@ std::map<std::string, std::string> facts_of(const TrainingTask& task, const Trai
       "{}, {} steps, a checkpoint every {}, a validation every {}, best {} of {}, patience {}, start {}",
       options.run, trainer.steps, trainer.save_every, trainer.eval_every, trainer.final_is_best,
       trainer.keep_best, trainer.patience, static_cast<int>(options.start));
-  facts["`debug_nan`"] = options.debug_nan ? "true" : "false";
+  facts[message("`debug_nan`")] = options.debug_nan ? "true" : "false";
   return facts;
 }
 
@@ -126,10 +126,10 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
   check_run(options);
   const bool validates = description.validates && steps_between_validations(options, description.samples) > 0;
   if (!validates && (options.patience > 0 || options.rate_choices.size() > 1)) {
-    throw_usage(options.patience > 0 ? fmt::format("`patience` {}: nothing is validated", options.patience)
-                                     : fmt::format("{} choices of `learning_rate`: nothing is validated",
-                                                   options.rate_choices.size()),
-                "give validation data and `eval_every`");
+    throw_usage(options.patience > 0 ? message("`patience` {}: nothing is validated", options.patience)
+                                     : message("{} choices of `learning_rate`: nothing is validated",
+                                               options.rate_choices.size()),
+                message("give validation data and `eval_every`"));
   }
   const Schedule schedule = schedule_of(options, description.samples);
   const double epochs = static_cast<double>(schedule.total) * static_cast<double>(options.batch) /

@@ -211,7 +211,7 @@ struct Lease::State {
 
   [[noreturn]] void refuse(const std::optional<Holder>& holder) const {
     throw_runtime(fmt::format("{}: held by {}, which writes the same output", path, in_words(holder)),
-                  "wait for it, or stop it; `resume` auto waits by itself");
+                  message("wait for it, or stop it; `resume` auto waits by itself"));
   }
 
   void keep() {

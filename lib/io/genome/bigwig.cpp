@@ -295,7 +295,7 @@ class BigWigWriter : public TrackWriter {
 std::unique_ptr<TrackWriter> make_bigwig_writer(const std::string& path, const std::vector<Contig>& contigs) {
   if (path == "-") {
     throw_usage("a bigWig cannot be written to the standard output",
-                "give its file name with `output`, or write bedGraph");
+                message("give its file name with `output`, or write bedGraph"));
   }
   return std::make_unique<BigWigWriter>(path, contigs);
 }

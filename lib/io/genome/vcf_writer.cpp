@@ -128,7 +128,7 @@ void VcfWriter::State::begin_bcf(const std::vector<std::string>& lines) {
   header.reset(bcf_hdr_init("r"));
   if (!header || bcf_hdr_parse(header.get(), text.data()) != 0 || bcf_hdr_sync(header.get()) != 0) {
     throw_bad_input(fmt::format("{}: its header cannot be written as BCF", input->path),
-                    "write VCF instead (`format` z), or mend the header: bcftools view -h FILE");
+                    message("write VCF instead (`format` z), or mend the header: bcftools view -h FILE"));
   }
   warn_of_lost_lines(lines);
   formatted.text.l = 0;
@@ -233,17 +233,17 @@ BcfRecordHandle VcfWriter::State::encoded(const VcfRecord& record) {
   if ((result->errcode & BCF_ERR_CTG_UNDEF) != 0) {
     throw_bad_input(fmt::format("{}: contig {} is not declared in the header, which BCF needs", record.where,
                                 record.chrom),
-                    "write VCF instead (`format` z)");
+                    message("write VCF instead (`format` z)"));
   }
   if ((result->errcode & BCF_ERR_TAG_UNDEF) != 0) {
     throw_bad_input(
         record.where + ": a FILTER, INFO or FORMAT name is not declared in the header, which BCF needs",
-        "write VCF instead (`format` z)");
+        message("write VCF instead (`format` z)"));
   }
   const bool fits = record.position <= std::numeric_limits<std::int32_t>::max() - 1;
   if (code != 0 || result->errcode != 0 || !fits) {
     throw_bad_input(record.where + ": cannot be written as BCF",
-                    "write VCF instead (`format` z), or check the line: bcftools view FILE");
+                    message("write VCF instead (`format` z), or check the line: bcftools view FILE"));
   }
   formatted.text.l = 0;
   const bool is_text = vcf_format(header.get(), result.get(), &formatted.text) == 0;
@@ -252,7 +252,8 @@ BcfRecordHandle VcfWriter::State::encoded(const VcfRecord& record) {
   if (!changed.empty()) {
     throw_bad_input(
         fmt::format("{}: {} in BCF: it does not fit its declaration in the header", record.where, changed),
-        "write VCF instead (`format` z), which keeps it, or mend the value or its Type in the header");
+        message(
+            "write VCF instead (`format` z), which keeps it, or mend the value or its Type in the header"));
   }
   return result;
 }

@@ -170,14 +170,14 @@ void DelimitedReader::say_tally() {
         fmt::format("{}: {} field{} with a tab or a line end inside, the first in the row of line {}{}",
                     path(), odd_fields_, odd_fields_ == 1 ? "" : "s", first_odd_line_,
                     options_.quoting == Quoting::doubled
-                        ? "; where \" is text, set `quoting` none: every line is a row then"
+                        ? message("; where \" is text, set `quoting` none: every line is a row then")
                         : ""));
   }
   if (quoting_chosen_ && quoted_fields_ > 0) {
     log_warning(
-        fmt::format("{}: {} field{} in quotes, the first in line {}: the quotes are read as text; set "
-                    "`quoting` csv where they are not",
-                    path(), quoted_fields_, quoted_fields_ == 1 ? "" : "s", first_quoted_line_));
+        message("{}: {} field{} in quotes, the first in line {}: the quotes are read as text; set "
+                "`quoting` csv where they are not",
+                path(), quoted_fields_, quoted_fields_ == 1 ? "" : "s", first_quoted_line_));
   }
   if (empty_lines_ > 0)
     log_info(
@@ -207,7 +207,8 @@ void DelimitedReader::split_quoted(std::string_view line, std::vector<std::strin
         if (!lines_.next(line)) {
           throw_bad_input(
               fmt::format("{}:{}: the quote that opens field {} is never closed", path(), opening, fields),
-              "a \" inside of a quoted field is written twice; where \" is text, set `quoting` none");
+              message(
+                  "a \" inside of a quoted field is written twice; where \" is text, set `quoting` none"));
         }
         field += '\n';
         at = 0;
@@ -226,7 +227,7 @@ void DelimitedReader::split_quoted(std::string_view line, std::vector<std::strin
           fmt::format("{}:{}: after the closing quote of field {} there is '{}' where {} is expected", path(),
                       opening, fields, text_for_message(line.substr(at), 1),
                       separator_name(options_.separator)),
-          "a \" inside of a quoted field is written twice; where \" is text, set `quoting` none");
+          message("a \" inside of a quoted field is written twice; where \" is text, set `quoting` none"));
     }
     ++at;
   }
@@ -240,9 +241,12 @@ void DelimitedReader::check_width(const std::vector<std::string>& row, std::uint
                         std::any_of(row.begin(), row.end(), [](const std::string& field) {
                           return !field.empty() && (field.front() == '"' || field.back() == '"');
                         });
-    hint = quotes ? "fields are separated by single tabs; where quotes keep tabs and line ends together, set "
-                    "`quoting` csv"
-                  : "fields are separated by single tabs";
+    hint =
+        quotes
+            ? message(
+                  "fields are separated by single tabs; where quotes keep tabs and line ends together, set "
+                  "`quoting` csv")
+            : "fields are separated by single tabs";
   }
   throw_bad_input(fmt::format("{}:{}: {} field{} where the {} has {}", path(), line, row.size(),
                               row.size() == 1 ? "" : "s", header_.empty() ? "first row" : "header", width_),

@@ -66,14 +66,14 @@ class JsonDocuments : public TextDocuments::Source {
                                   : fmt::format("{}: '{}'", document.place, text_for_message(document.name));
     if (!object.is_object() || !object.contains(field_)) {
       throw_bad_input(fmt::format("{}: no field '{}'", where, text_for_message(field_)),
-                      object.is_object() ? "set `field` to one of: " + keys_of(object)
+                      object.is_object() ? message("set `field` to one of: ") + keys_of(object)
                                          : "a document looks like {\"text\": \"...\"}");
     }
     const nlohmann::json& text = object[field_];
     if (!text.is_string()) {
       throw_bad_input(fmt::format("{}: field '{}' is {}, not a string", where, text_for_message(field_),
                                   text.type_name()),
-                      "set `field` to the field that holds the text");
+                      message("set `field` to the field that holds the text"));
     }
     add_lines(text.get_ref<const std::string&>(), document);
     return true;
@@ -161,7 +161,7 @@ class WikiExtracts : public TextDocuments::Source {
     } while (is_blank(line));
     if (!is_wiki_extract_begin(line)) {
       throw_bad_input(fmt::format("{}: text outside of <doc> ... </doc>", lines_.where()),
-                      "set `format` to what the file is, or take the line out");
+                      message("set `format` to what the file is, or take the line out"));
     }
     document.place = lines_.where();
     const std::string tag(strip_white_space(line));
@@ -202,7 +202,7 @@ class Wikitext : public TextDocuments::Source {
       if (is_blank(line)) continue;
       if (wikitext_title(line).empty()) {
         throw_bad_input(fmt::format("{}: wikitext does not begin with a title", lines_.where()),
-                        "a title is a line like \" = Title = \"; set `format` to what the file is");
+                        message("a title is a line like \" = Title = \"; set `format` to what the file is"));
       }
       remember_title(line);
     }

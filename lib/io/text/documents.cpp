@@ -144,8 +144,8 @@ TextDocuments::TextDocuments(const std::vector<std::string>& inputs, const TextD
   state_->options = options;
   const bool plain = options.format == DocumentFormat::plain || options.format == DocumentFormat::automatic;
   if (options.one_per_line && !plain) {
-    throw_usage(fmt::format("`one_per_line` with `format` {}, which has documents of its own",
-                            document_format_name(options.format)),
+    throw_usage(message("`one_per_line` with `format` {}, which has documents of its own",
+                        document_format_name(options.format)),
                 "leave one of the two out");
   }
   for (const std::string& path : inputs) state_->add(path);

@@ -235,10 +235,12 @@ void JsonScanner::text_of_string(std::string* out, const JsonPlace& begin) {
     // A character may go on behind the window.
     if (to_be_continued && size - bad < 4 && input_.fill()) continue;
     if (!replace_invalid_) {
-      refuse(place_,
-             fmt::format("a byte that is not UTF-8, in the string that begins at {}:{}", begin.line,
-                         begin.column),
-             "convert it first (iconv -f LATIN1 -t UTF-8), or set `replace_invalid` to read U+FFFD for it");
+      refuse(
+          place_,
+          fmt::format("a byte that is not UTF-8, in the string that begins at {}:{}", begin.line,
+                      begin.column),
+          message(
+              "convert it first (iconv -f LATIN1 -t UTF-8), or set `replace_invalid` to read U+FFFD for it"));
     }
     input_.take(invalid_length(input_.window().substr(0, size - bad), 0));
     ++place_.column;
@@ -300,7 +302,7 @@ void JsonScanner::escape(std::string* out, const JsonPlace& begin) {
   if (high(unit) || low(unit)) {
     if (!replace_invalid_) {
       refuse(place, fmt::format("a lone surrogate {}, which is no character", text),
-             "the file was cut inside of a character; `replace_invalid` reads U+FFFD");
+             message("the file was cut inside of a character; `replace_invalid` reads U+FFFD"));
     }
     ++replaced_;
     text = "\\ufffd";

@@ -36,8 +36,9 @@ class ArticleSource : public LabelledTexts::Source {
       : Source(input.path(), options), reader_(std::move(input), options.replace_invalid) {
     const bool labels = options.labels != Labels::ignored && !options.label_files.empty();
     if (options.labels == Labels::required && options.label_files.empty()) {
-      throw_bad_input(fmt::format("{}: articles without their labels", path()),
-                      "these lie in a file of their own (ground-truth-*.xml): set `label_files` to it");
+      throw_bad_input(
+          fmt::format("{}: articles without their labels", path()),
+          message("these lie in a file of their own (ground-truth-*.xml): set `label_files` to it"));
     }
     if (!labels) return;
     label_ = options.label_column.empty() ? usual_label : options.label_column;
@@ -61,7 +62,7 @@ class ArticleSource : public LabelledTexts::Source {
     } else if (options().labels == Labels::required) {
       throw_bad_input(fmt::format("{}: article '{}' has no label in {}", row.place, text_for_message(row.id),
                                   options().label_files.front()),
-                      "`label_files` is the file (or files) of these articles' labels");
+                      message("`label_files` is the file (or files) of these articles' labels"));
     }
     return true;
   }
@@ -104,7 +105,7 @@ class ArticleSource : public LabelledTexts::Source {
       if (is_blank(*label)) {
         throw_bad_input(fmt::format("{}:{}: the label is empty (attribute '{}')", file, article.line,
                                     text_for_message(label_)),
-                        "every article needs a label; leave it out, or look at `label_column`");
+                        message("every article needs a label; leave it out, or look at `label_column`"));
       }
       if (!labels_.emplace(id, *label).second) {
         throw_bad_input(

@@ -15,7 +15,7 @@ class FolderSource : public LabelledTexts::Source {
   FolderSource(const std::string& path, const LabelledTextOptions& options) : Source(path, options) {
     if (!folder_exists(path)) {
       throw_bad_input(fmt::format("{}: is no folder", path),
-                      "`format` folder reads FOLDER/CLASS/*.txt; check the path");
+                      message("`format` folder reads FOLDER/CLASS/*.txt; check the path"));
     }
     classes_ = folders_in(path);
     const bool bare =

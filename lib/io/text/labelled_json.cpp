@@ -116,7 +116,7 @@ class JsonSource : public LabelledTexts::Source {
     if (is_blank(label)) {
       throw_bad_input(
           fmt::format("{}: the label is empty (field '{}')", where, text_for_message(names_[*chosen_.label])),
-          "every row needs a label; leave the row out, or look at `label_column`");
+          message("every row needs a label; leave the row out, or look at `label_column`"));
     }
     row.labels.push_back(std::move(label));
   }

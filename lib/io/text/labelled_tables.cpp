@@ -76,7 +76,7 @@ class TableSource : public LabelledTexts::Source {
       if (is_blank(label)) {
         throw_bad_input(fmt::format("{}: the label is empty (column '{}')", row.place,
                                     text_for_message(names_[*chosen_.label])),
-                        "every row needs a label; leave the row out, or look at `label_column`");
+                        message("every row needs a label; leave the row out, or look at `label_column`"));
       }
       row.labels.push_back(label);
     }
@@ -104,9 +104,9 @@ class TableSource : public LabelledTexts::Source {
     // A name that is asked for and not there will be missed; without one, nobody would notice.
     if (!by_name && std::any_of(first->begin(), first->end(), looks_like_data)) {
       log_warning(
-          fmt::format("{}: the first row is taken for the names of the columns, though '{}' looks like "
-                      "data; set `no_header` where it is a row",
-                      path(), text_for_message(fmt::format("{}", fmt::join(*first, " | ")))));
+          message("{}: the first row is taken for the names of the columns, though '{}' looks like "
+                  "data; set `no_header` where it is a row",
+                  path(), text_for_message(fmt::format("{}", fmt::join(*first, " | ")))));
     }
     return true;
   }
@@ -132,11 +132,11 @@ class LineSource : public LabelledTexts::Source {
       : Source(input.path(), options), lines_(std::move(input), options.replace_invalid) {
     if (options.labels == Labels::required) {
       throw_usage(fmt::format("{}: lines of text have no labels", path()),
-                  "set `format` to csv, tsv or jsonl where it is a table");
+                  message("set `format` to csv, tsv or jsonl where it is a table"));
     }
     if (speaks_of_columns(options)) {
       throw_usage(fmt::format("{}: lines of text have no columns", path()),
-                  "set `format` to csv or tsv where it is a table");
+                  message("set `format` to csv or tsv where it is a table"));
     }
   }
 

@@ -88,7 +88,7 @@ TableFormat format_of_path(const std::string& path) {
   if (is_one_of(path, {".xml"})) return TableFormat::articles;
   if (is_one_of(path, {".txt"})) return TableFormat::automatic;
   throw_usage(fmt::format("{}: its name does not tell its format", path),
-              "set `format` to csv, tsv, jsonl, lines, folder or articles");
+              message("set `format` to csv, tsv, jsonl, lines, folder or articles"));
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ std::unique_ptr<LabelledTexts::Source> open_labelled_source(const std::string& p
   const auto refuse_label_files = [&](TableFormat found) {
     if (found == TableFormat::articles || options.label_files.empty()) return;
     throw_usage(fmt::format("{}: its labels stand with its texts", path),
-                "`label_files` is for articles (.xml)");
+                message("`label_files` is for articles (.xml)"));
   };
   TableFormat format = options.format;
   if (format == TableFormat::automatic && path != "-") format = format_of_path(path);
@@ -133,7 +133,7 @@ void LabelledTexts::Source::check_id(const std::string& id, std::uint64_t line, 
   throw_bad_input(
       fmt::format("{}: the id '{}' is that of {} as well", shown({line, column}), text_for_message(id),
                   shown(found->second)),
-      "ids must differ; set `id_column` to another column, or leave the column out to count rows");
+      message("ids must differ; set `id_column` to another column, or leave the column out to count rows"));
 }
 
 void LabelledTexts::Source::count(const LabelledText& row) {
@@ -173,11 +173,10 @@ ChosenColumns choose_columns(const std::string& path, const std::vector<std::str
     } else if (options.labels == Labels::required) {
       std::string known;
       for (const std::string& name : names) known += (known.empty() ? "" : ", ") + text_for_message(name);
-      throw_bad_input(
-          fmt::format("{}: no column 'label'", path),
-          fmt::format("set `label_column` to one of: {} (a table without a header: `header` no, and "
-                      "numbers from 1)",
-                      known));
+      throw_bad_input(fmt::format("{}: no column 'label'", path),
+                      message("set `label_column` to one of: {} (a table without a header: `header` no, and "
+                              "numbers from 1)",
+                              known));
     }
   }
   if (!options.id_column.empty()) {
@@ -211,7 +210,7 @@ ChosenColumns choose_columns(const std::string& path, const std::vector<std::str
     if (!taken) others.push_back(column);
   }
   if (others.empty()) {
-    throw_bad_input(fmt::format("{}: no column of texts", path), "set `text_column`");
+    throw_bad_input(fmt::format("{}: no column of texts", path), message("set `text_column`"));
   }
   chosen.text = {others[0]};
   if (options.pair_column.empty() && others.size() > 1) chosen.pair = {others[1]};

@@ -48,7 +48,7 @@ class SummaryFolderSource : public SummaryPairs::Source {
     if (!wants_summary()) return true;
     if (!file_exists(summaries_ + "/" + name)) {
       throw BadRow(fmt::format("{}: its summary {}/{} is not there", pair.place, summaries_, name),
-                   "every document has a summary of its name; or set `skip_bad`");
+                   message("every document has a summary of its name; or set `skip_bad`"));
     }
     pair.summaries = {whole_file(summaries_ + "/" + name)};
     return true;

@@ -57,7 +57,7 @@ class SummaryJsonSource : public SummaryPairs::Source {
       if (summary.empty())
         throw BadRow(
             fmt::format("{}: field '{}' has no summary", pair.place, text_for_message(fields_.summary)),
-            "leave the record out, or set `skip_bad`");
+            message("leave the record out, or set `skip_bad`"));
     } else {
       pair.summaries.push_back(text_of(summary, fields_.summary, pair.place, true));
     }
@@ -72,7 +72,7 @@ class SummaryJsonSource : public SummaryPairs::Source {
     if (id.is_string()) return id.get<std::string>();
     if (id.is_number()) return json_text(id);
     throw BadRow(fmt::format("{}: the id is {}, not a string or a number", place, id.type_name()),
-                 "mend the record, or set `id_field`");
+                 message("mend the record, or set `id_field`"));
   }
 
   [[noreturn]] static void no_text(const SummaryJson& value, const std::string& field,

@@ -34,7 +34,7 @@ SummaryFormat summary_format_of_path(const std::string& path) {
   if (is({".tsv", ".tab"})) return SummaryFormat::tsv;
   if (is({".txt"})) return SummaryFormat::lines;
   throw_usage(fmt::format("{}: its name does not tell its format", path),
-              "set `format` to jsonl, csv, tsv, lines or folder");
+              message("set `format` to jsonl, csv, tsv, lines or folder"));
 }
 
 bool is_summary_column(const SummaryPairOptions& options, const std::string& cell) {
@@ -155,7 +155,7 @@ bool SummaryPairs::Source::next(SummaryPair& pair) {
     if (!is_new) {
       throw_bad_input(fmt::format("{}: the id '{}' is that of {} as well", pair.place,
                                   text_for_message(pair.id), other->second),
-                      "ids must differ; set `id_field` to another field");
+                      message("ids must differ; set `id_field` to another field"));
     }
     ++rows_;
     return true;

@@ -13,8 +13,10 @@ namespace bigbird {
 namespace {
 
 constexpr const char* replacement = "\xEF\xBF\xBD";  // U+FFFD
-constexpr const char* encoding_hint =
-    "convert it first (iconv -f LATIN1 -t UTF-8), or set `replace_invalid` to read U+FFFD for such bytes";
+std::string encoding_hint() {
+  return message(
+      "convert it first (iconv -f LATIN1 -t UTF-8), or set `replace_invalid` to read U+FFFD for such bytes");
+}
 constexpr const char* nul_hint =
     "text holds no NUL; a file of UTF-16 is converted by iconv -f UTF-16 -t UTF-8";
 
@@ -82,7 +84,7 @@ std::string checked_text(std::string_view text, const std::string& what, bool re
   const std::size_t bad = first_invalid_byte(text);
   if (bad == text.size()) return std::string(text);
   if (!replace_invalid) {
-    throw_bad_input(fmt::format("{}: byte {} is not UTF-8", what, bad + 1), encoding_hint);
+    throw_bad_input(fmt::format("{}: byte {} is not UTF-8", what, bad + 1), encoding_hint());
   }
   std::uint64_t count = 0;
   std::string repaired = replace_invalid_utf8(text, count);
@@ -122,7 +124,7 @@ bool TextLines::next(std::string_view& line) {
   const std::size_t bad = first_invalid_byte(line);
   if (bad == line.size()) return true;
   if (!replace_invalid_) {
-    throw_bad_input(fmt::format("{}: byte {} of the line is not UTF-8", where(), bad + 1), encoding_hint);
+    throw_bad_input(fmt::format("{}: byte {} of the line is not UTF-8", where(), bad + 1), encoding_hint());
   }
   repaired_ = replace_invalid_utf8(line, replaced_);
   line = repaired_;

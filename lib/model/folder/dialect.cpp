@@ -118,8 +118,9 @@ std::shared_ptr<const PlanTable> plan_of_folder(const std::string& folder, const
           fmt::format("{}: sparse attention, but no plan: neither attention_plan.json nor a layout of "
                       "layer {} in {}",
                       folder, layer, weights.path()),
-          "the blocks were drawn when the model was made; give them with `plan_file` FILE (bigbird attention "
-          "writes the format)");
+          message(
+              "the blocks were drawn when the model was made; give them with `plan_file` FILE (bigbird attention "
+              "writes the format)"));
     }
     if (found->shape.size() != 3 || found->shape[0] != config.num_attention_heads ||
         found->shape[1] != found->shape[2] || (layer > 0 && found->shape[1] != blocks)) {

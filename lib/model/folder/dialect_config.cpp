@@ -241,13 +241,15 @@ std::string gena_config_json(const ModelConfig& config, const std::string& torch
   json["torch_dtype"] = torch_dtype;
   if (config.attention == AttentionPattern::full) return json_text(json, 2) + "\n";
   if (config.random_mode != RandomMode::file || config.attention != AttentionPattern::bigbird) {
-    refuse("a plan that is drawn for every length",
-           "write it down for one length: bigbird attention writes a plan as JSON, and `plan_file` takes it");
+    refuse(
+        "a plan that is drawn for every length",
+        message(
+            "write it down for one length: bigbird attention writes a plan as JSON, and `plan_file` takes it"));
   }
   if (config.plan->blocks() * config.block_size != config.max_position_embeddings) {
     refuse(fmt::format("a plan of {} tokens for {} positions", config.plan->blocks() * config.block_size,
                        config.max_position_embeddings),
-           "give a plan of that many positions with `plan_file`");
+           message("give a plan of that many positions with `plan_file`"));
   }
   json["sparse_config_cls"] = "deepspeed.ops.sparse_attention:BigBirdSparsityConfig";
   json["sparse_attention"] = {{"num_heads", config.num_attention_heads},

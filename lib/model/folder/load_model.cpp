@@ -189,11 +189,11 @@ class Loader {
     if (options_.positions == 0) return;
     const std::int64_t stored = model_.config.max_position_embeddings;
     if (model_.dialect != Dialect::original_pegasus) {
-      throw_usage(fmt::format("`positions` {}: {} is no original Pegasus, whose positions are sinusoids",
-                              options_.positions, folder_));
+      throw_usage(message("`positions` {}: {} is no original Pegasus, whose positions are sinusoids",
+                          options_.positions, folder_));
     }
     if (options_.positions < stored)
-      throw_usage(fmt::format("`positions` {}: {} has {} already", options_.positions, folder_, stored));
+      throw_usage(message("`positions` {}: {} has {} already", options_.positions, folder_, stored));
     model_.config.max_position_embeddings = options_.positions;
     validate(model_.config, folder_);
   }
@@ -255,13 +255,14 @@ class Loader {
           misshaped.empty() && std::all_of(missing.begin(), missing.end(), [](const std::string& name) {
             return name.starts_with("bert.pooler.");
           });
-      throw_bad_input(fmt::format("{}: {}", weights_.path(), fmt::join(problems, "; ")),
-                      missing.empty() ? "config.json and the weights must come from the same model"
-                      : pooler_alone
-                          ? "the model was saved without its pooler; bigbird convert with `allow_missing` "
-                            "'bert.pooler.*' starts it from random values, bigbird embed does not need it"
-                          : "config.json and the weights must come from the same model; bigbird convert "
-                            "with `allow_missing` PATTERN starts what is missing from random values");
+      throw_bad_input(
+          fmt::format("{}: {}", weights_.path(), fmt::join(problems, "; ")),
+          missing.empty() ? "config.json and the weights must come from the same model"
+          : pooler_alone
+              ? message("the model was saved without its pooler; bigbird convert with `allow_missing` "
+                        "'bert.pooler.*' starts it from random values, bigbird embed does not need it")
+              : message("config.json and the weights must come from the same model; bigbird convert "
+                        "with `allow_missing` PATTERN starts what is missing from random values"));
     }
     if (other_head_) {
       model_.notes.push_back(
@@ -331,9 +332,10 @@ class Loader {
       index[axis] = rest % spec.shape[axis];
       rest /= spec.shape[axis];
     }
-    throw_bad_input(fmt::format("{}: tensor {} holds {} at [{}]", tensor.file, one_line_name(tensor.name),
-                                *bad, fmt::join(index, ", ")),
-                    "such a model computes nothing of use; bigbird convert and check take `allow_nan`");
+    throw_bad_input(
+        fmt::format("{}: tensor {} holds {} at [{}]", tensor.file, one_line_name(tensor.name), *bad,
+                    fmt::join(index, ", ")),
+        message("such a model computes nothing of use; bigbird convert and check take `allow_nan`"));
   }
 
   void check_tied(const ParameterLayout& layout) const {

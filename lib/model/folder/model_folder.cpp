@@ -41,7 +41,7 @@ const Tokenizer& ModelFolder::tokenizer() const {
           fmt::format("{}: the {} pieces of an original Pegasus's tokenizer are numbered otherwise "
                       "than the model's {} rows",
                       path_, tokenizer->vocab_size(), config_.vocab_size),
-          "bigbird convert makes a BigBird-Pegasus of it, with the `tokenizer` of another");
+          message("bigbird convert makes a BigBird-Pegasus of it, with the `tokenizer` of another"));
     }
     check_tokenizer_agrees(config_, static_cast<std::int64_t>(tokenizer->vocab_size()), tokenizer->digest(),
                            path_, path_);

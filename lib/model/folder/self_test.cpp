@@ -72,7 +72,7 @@ std::vector<float> hidden_values(kernels::Backend& backend, const ModelConfig& o
 }
 
 [[noreturn]] void refuse_test(const std::string& what) {
-  throw_bad_input(what, "bigbird check with `write_digest` writes a new one");
+  throw_bad_input(what, message("bigbird check with `write_digest` writes a new one"));
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ Rows pattern_rows(AttentionPattern pattern, std::int64_t blocks, std::int64_t he
                   const RandomBlocks& random) {
   if (pattern == AttentionPattern::bigbird && blocks < 4) {
     throw_bad_input(fmt::format("the bigbird pattern needs at least 4 blocks, not {}", blocks),
-                    "use `attention` full or a smaller block size");
+                    message("use `attention` full or a smaller block size"));
   }
   Rows rows(static_cast<std::size_t>(heads));
   for (std::int64_t head = 0; head < heads; ++head) {

@@ -185,9 +185,8 @@ PlanTable::Heads PlanTable::rows(std::int64_t layer, std::int64_t blocks) const 
 
 void PlanTable::require_length(std::int64_t length) const {
   if (length <= blocks() * block_size_) return;
-  throw_usage(
-      fmt::format("`length` {}: the plan {} is for {} tokens", length, where_, blocks() * block_size_),
-      "shorten `length`, or give a plan for longer sequences");
+  throw_usage(message("`length` {}: the plan {} is for {} tokens", length, where_, blocks() * block_size_),
+              message("shorten `length`, or give a plan for longer sequences"));
 }
 
 }  // namespace bigbird

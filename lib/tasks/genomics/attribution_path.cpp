@@ -42,13 +42,13 @@ std::uint32_t piece_of_n(const Tokenizer& tokenizer) {
   std::vector<std::uint32_t> ids;
   tokenizer.encode("N", ids);
   if (ids.size() == 1 && ids.front() != tokenizer.special().unknown) return ids.front();
-  throw_bad_input("the vocabulary has no piece for N", "take another `baseline`, such as zero");
+  throw_bad_input("the vocabulary has no piece for N", message("take another `baseline`, such as zero"));
 }
 
 }  // namespace
 
 AttributionMethod parse_attribution_method(const std::string& word) {
-  return parse_name(attribution_names, word, "choice of `method`");
+  return parse_name(attribution_names, word, message("choice of `method`"));
 }
 
 std::string name_of(AttributionMethod method) {
@@ -56,7 +56,7 @@ std::string name_of(AttributionMethod method) {
 }
 
 AttributionBaseline parse_attribution_baseline(const std::string& word) {
-  return parse_name(baseline_names, word, "choice of `baseline`");
+  return parse_name(baseline_names, word, message("choice of `baseline`"));
 }
 
 std::string name_of(AttributionBaseline baseline) {
@@ -84,7 +84,8 @@ std::vector<PathPoint> gauss_legendre_points(std::size_t count) {
 
 std::vector<PathPoint> attribution_points(const AttributionOptions& options) {
   if (options.method == AttributionMethod::gradient_x_input) return {PathPoint{}};
-  if (options.steps < 1) throw_usage("no `steps` to integrate gradients over", "give 1 or more, such as 32");
+  if (options.steps < 1)
+    throw_usage(message("no `steps` to integrate gradients over"), "give 1 or more, such as 32");
   return gauss_legendre_points(static_cast<std::size_t>(options.steps));
 }
 

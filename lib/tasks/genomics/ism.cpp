@@ -50,7 +50,7 @@ struct IsmContext {
         columns(select_profiles(scorer.profiles(), of.profiles)) {
     if (of.value == IsmValue::log_fold_change && !scorer.gives_probabilities()) {
       throw_usage(of.models.front() + ": its outputs are no probabilities, which have no odds",
-                  "take `value` diff");
+                  message("take `value` diff"));
     }
   }
 
@@ -129,7 +129,7 @@ class Mutagenesis {
     if (options_.window_at == IsmWindow::region && !fits) {
       throw_bad_input(fmt::format("region {}: {} bp do not fit into the model's window of {} bp",
                                   options_.region, region_.end - region_.begin, window_.length),
-                      "take `window_at` base, or a shorter region");
+                      message("take `window_at` base, or a shorter region"));
     }
     const bool base = options_.window_at == IsmWindow::base || !fits;
     result_.window = base ? IsmWindow::base : IsmWindow::region;
@@ -235,9 +235,10 @@ class Mutagenesis {
 // `where` names the region for people. Bases that are N are not known yet, and count.
 void require_few_sequences(const IsmOptions& options, const std::string& where, std::int64_t sequences) {
   if (options.max_sequences == 0 || sequences <= options.max_sequences) return;
-  throw_usage(fmt::format("{}: {} sequences to predict, more than `max_sequences` {}", where, sequences,
-                          options.max_sequences),
-              "give a smaller region, as in chr1:20000-20059, or `max_sequences` 0 to predict them all");
+  throw_usage(
+      message("{}: {} sequences to predict, more than `max_sequences` {}", where, sequences,
+              options.max_sequences),
+      message("give a smaller region, as in chr1:20000-20059, or `max_sequences` 0 to predict them all"));
 }
 
 struct NamedRegion {
@@ -287,11 +288,11 @@ RunIdentity identity_of(const IsmOptions& options, const IsmContext& context) {
 }  // namespace
 
 IsmWindow parse_ism_window(const std::string& word) {
-  return parse_name(window_names, word, "choice of `window_at`");
+  return parse_name(window_names, word, message("choice of `window_at`"));
 }
 
 IsmValue parse_ism_value(const std::string& word) {
-  return parse_name(value_names, word, "choice of `value`");
+  return parse_name(value_names, word, message("choice of `value`"));
 }
 
 IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend) {
@@ -314,7 +315,7 @@ IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend) {
                     "{:.3g} of N",
                     options.region, result.bases.size() - static_cast<std::size_t>(known), result.n_rich,
                     options.max_n),
-        "check the region and `max_n`");
+        message("check the region and `max_n`"));
   }
   return result;
 }

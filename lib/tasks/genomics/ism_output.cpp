@@ -85,7 +85,7 @@ void check_ism_path(const std::string& path) {
   }
   // A device or pipe takes the table.
   if (path == "-" || path.starts_with("/dev/")) return;
-  throw_usage(fmt::format("`output` {}: its suffix names no format", path), "one of: .npy, .tsv, .tsv.gz");
+  throw_usage(message("`output` {}: its suffix names no format", path), "one of: .npy, .tsv, .tsv.gz");
 }
 
 void write_ism(const std::string& path, const IsmResult& result, const std::vector<std::string>& comments) {

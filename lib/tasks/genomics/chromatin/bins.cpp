@@ -30,8 +30,9 @@ std::vector<std::string_view> split_at(std::string_view text, char separator) {
 std::int64_t least_overlap(std::string_view share, std::int64_t bin, bool at_least) {
   const auto refuse = [&](const std::string& what) {
     throw_usage(
-        fmt::format("`min_overlap` {}: {}", share, what),
-        "a decimal between 0 and 1, for instance 0.5: more than half; with `at_least`, half is enough");
+        message("`min_overlap` {}: {}", share, what),
+        message(
+            "a decimal between 0 and 1, for instance 0.5: more than half; with `at_least`, half is enough"));
   };
   // numerator / denominator = share
   std::int64_t numerator = 0, denominator = 1;
@@ -51,8 +52,8 @@ std::int64_t least_overlap(std::string_view share, std::int64_t bin, bool at_lea
   if (numerator > denominator) refuse("more than the whole bin");
   const std::int64_t scaled = numerator * bin;
   const std::int64_t least = at_least ? (scaled + denominator - 1) / denominator : scaled / denominator + 1;
-  if (least < 1) refuse("every bin has that much with `at_least`");
-  if (least > bin) refuse("no bin has more than the whole of it; add `at_least`");
+  if (least < 1) refuse(message("every bin has that much with `at_least`"));
+  if (least > bin) refuse(message("no bin has more than the whole of it; add `at_least`"));
   return least;
 }
 
@@ -99,7 +100,7 @@ KeepRule::KeepRule(const std::string& text, const std::vector<Profile>& profiles
       }
       if (malformed) {
         throw_usage(
-            fmt::format("`keep` {}: not a rule: {}", text, part),
+            message("`keep` {}: not a rule: {}", text, part),
             "all, any, a group such as tf, tf:2 for two labels of it, tf+dhs for both, tf,dhs for either");
       }
       int members = 0;
@@ -109,9 +110,8 @@ KeepRule::KeepRule(const std::string& text, const std::vector<Profile>& profiles
         ++members;
       }
       if (members < condition.least) {
-        throw_bad_input(
-            fmt::format("`keep` {}: {} of the profiles are of group {}", text, members, group),
-            fmt::format("the groups of the list are: {}; or `keep` any", fmt::join(groups, ", ")));
+        throw_bad_input(message("`keep` {}: {} of the profiles are of group {}", text, members, group),
+                        message("the groups of the list are: {}; or `keep` any", fmt::join(groups, ", ")));
       }
       conditions.push_back(std::move(condition));
     }

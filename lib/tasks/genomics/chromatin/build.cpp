@@ -59,7 +59,7 @@ class ChromatinBuilder {
                                   comments());
     open_genome();
     if (splits_.regions(Split::test).empty() && splits_.regions(Split::valid).empty())
-      log_warning("no side for validation or test is asked for (`test`, `valid`, `preset`)");
+      log_warning(message("no side for validation or test is asked for (`test`, `valid`, `preset`)"));
     read_inputs();
     Progress progress("chromatin build", static_cast<std::uint64_t>(summary_.grid), "bins");
     for (const std::size_t contig : chosen_) {
@@ -246,8 +246,8 @@ class ChromatinBuilder {
     throw_bad_input(
         fmt::format("{}: none of the {} bins is kept ({})", options_.peaks, summary_.grid,
                     summary_.dropped.text(": ")),
-        "check that peaks and genome are of the same assembly, and the rules `keep`, `blacklist`, "
-        "`max_n`, `left` and `right`");
+        message("check that peaks and genome are of the same assembly, and the rules `keep`, `blacklist`, "
+                "`max_n`, `left` and `right`"));
   }
 
   std::string facts() const {
@@ -300,14 +300,14 @@ void check_options(const ChromatinBuildOptions& options) {
   const auto refuse = [](const std::string& what, const char* hint) {
     throw_usage("chromatin build: " + what, hint);
   };
-  if (options.bin < 1 || options.bin > most) refuse(fmt::format("`bin` {}", options.bin), "1 to 10M bases");
+  if (options.bin < 1 || options.bin > most) refuse(message("`bin` {}", options.bin), "1 to 10M bases");
   if (options.left < 0 || options.right < 0 || options.left > most || options.right > most) {
     refuse(fmt::format("{} bases before and {} behind a bin of {}", options.left, options.right, options.bin),
            "a window holds its bin, with 0 to 10M bases on each side");
   }
-  if (options.gap && *options.gap < 0) refuse(fmt::format("`gap` {}", *options.gap), "0 or more bases");
+  if (options.gap && *options.gap < 0) refuse(message("`gap` {}", *options.gap), "0 or more bases");
   if (options.max_n && !(*options.max_n >= 0 && *options.max_n <= 1)) {
-    refuse(fmt::format("`max_n` {}", *options.max_n), "a fraction between 0 and 1");
+    refuse(message("`max_n` {}", *options.max_n), "a fraction between 0 and 1");
   }
 }
 

@@ -1,8 +1,6 @@
 // Calibrating chromatin models; see calibrate.h.
 #include "lib/tasks/genomics/chromatin/calibrate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -62,7 +60,7 @@ LabelledScores score_labelled_bins(SequenceScorer& scorer, const ChromatinDatase
                       }
                     });
   if (side.windows() == 0) {
-    throw_bad_input(data.folder() + ": no window could be scored", "see `max_n`");
+    throw_bad_input(data.folder() + ": no window could be scored", message("see `max_n`"));
   }
   return side;
 }

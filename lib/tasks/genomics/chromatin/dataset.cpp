@@ -68,7 +68,7 @@ Manifest read_manifest(const std::string& folder) {
 std::string reference_path(const std::string& folder, const std::string& fasta) {
   if (!fasta.empty()) return fasta;
   return find_beside(read_manifest(folder).reference, folder, folder + "/manifest.json",
-                     "say where the genome of the data set is: `fasta`");
+                     message("say where the genome of the data set is: `fasta`"));
 }
 
 std::vector<ChromatinBin> read_bins(const std::string& path, const Manifest& manifest, const Fasta& fasta) {
@@ -89,7 +89,7 @@ std::vector<ChromatinBin> read_bins(const std::string& path, const Manifest& man
       if (built_on != manifest.contigs.end() && built_on->second != length) {
         throw_bad_input(fmt::format("{}: {} has {} bases there and {} in {}", path, name, built_on->second,
                                     length, fasta.path()),
-                        "give the genome that the data set was built on: `fasta` FASTA");
+                        message("give the genome that the data set was built on: `fasta` FASTA"));
       }
       if (length < manifest.window.length) {
         throw_bad_input(fmt::format("{}: {} is shorter than the window of {} bases", reader.where(), name,

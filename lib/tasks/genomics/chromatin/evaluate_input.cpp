@@ -127,7 +127,7 @@ ChromatinLabels::ChromatinLabels(const std::string& path, std::optional<Split> s
   } else {
     if (split) {
       throw_usage(fmt::format("{}: a matrix alone has no splits", path),
-                  "give `labels` the folder of the data set, or leave `split` out");
+                  message("give `labels` the folder of the data set, or leave `split` out"));
     }
     matrix_ = NpyMatrix(path);
     const std::size_t profiles = columns.value_or(matrix_.columns());
@@ -202,7 +202,7 @@ std::vector<std::uint32_t> ChromatinLabels::rows_of(const PredictionMatrix& pred
         fmt::format("{}: {} rows of predictions for {} bins{}", predictions.path(), predictions.rows(),
                     rows_.size(),
                     stored_rows() == rows_.size() ? "" : fmt::format(" (of {} in all)", stored_rows())),
-        "a row of predictions per bin, in the order of bins.bed.gz; `split` chooses the bins");
+        message("a row of predictions per bin, in the order of bins.bed.gz; `split` chooses the bins"));
   }
   if (!places_.empty()) check_places(predictions.path(), rows);
   return rows;

@@ -96,8 +96,7 @@ TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& asked, kernel
   ChromatinFinetuneOptions options = asked;
   check_run(options);
   if (!(options.positive_weight > 0.0 && options.positive_weight <= 1e6)) {
-    throw_usage(
-        fmt::format("`positive_weight` {}: must be above 0 and at most 1e6", options.positive_weight));
+    throw_usage(message("`positive_weight` {}: must be above 0 and at most 1e6", options.positive_weight));
   }
   const ChromatinDataset data(options.data, options.fasta);
   std::vector<std::uint32_t> train_rows = data.rows(Split::train);

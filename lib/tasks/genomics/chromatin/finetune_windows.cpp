@@ -1,8 +1,6 @@
 // Windows, samples and batches of chromatin fine-tuning; see finetune_windows.h.
 #include "lib/tasks/genomics/chromatin/finetune_windows.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -27,7 +25,7 @@ std::string name_of(StrandSampling strands) {
 }
 
 StrandSampling parse_strand_sampling(const std::string& name) {
-  return parse_name(sampling_names, name, "choice of `strand`");
+  return parse_name(sampling_names, name, message("choice of `strand`"));
 }
 
 Fasta ChromatinWindows::take_fasta() const {

@@ -74,7 +74,7 @@ class Importer {
  private:
   void open_matrices() {
     for (const std::string& path : options_.files) matrices_.push_back(std::make_unique<DeepseaMatrix>(path));
-    if (matrices_.empty()) throw_usage("no matrix", "give at least one file with `files`");
+    if (matrices_.empty()) throw_usage("no matrix", message("give at least one file with `files`"));
     std::stable_sort(matrices_.begin(), matrices_.end(),
                      [](const auto& a, const auto& b) { return a->split() < b->split(); });
     for (std::size_t i = 0; i < matrices_.size(); ++i) {
@@ -94,7 +94,7 @@ class Importer {
       if (options_.pairs && matrix.samples() % 2 != 0) {
         throw_bad_input(fmt::format("{}: {} samples, an odd number, are no pairs of both strands",
                                     matrix.path(), matrix.samples()),
-                        "`no_pairs` keeps every sample");
+                        message("`no_pairs` keeps every sample"));
       }
     }
   }
@@ -122,7 +122,7 @@ class Importer {
         if (contig.length >= length) continue;
         throw_bad_input(fmt::format("{}: {} has {} bp, and a window has {}", options_.fasta, contig.name,
                                     contig.length, length),
-                        "choose a shorter window: smaller `left` and `right`");
+                        message("choose a shorter window: smaller `left` and `right`"));
       }
     }
     return bins_->bin_length();
@@ -219,8 +219,9 @@ class Importer {
       throw_bad_input(
           fmt::format("{}: samples {} and {} are not one bin on both strands: their {} differ", matrix.path(),
                       first, first + half, *found == 2 ? "sequences" : "labels"),
-          "the published files hold all forward samples and then all reverse complements; `no_pairs` keeps "
-          "every sample of another file");
+          message(
+              "the published files hold all forward samples and then all reverse complements; `no_pairs` keeps "
+              "every sample of another file"));
     }
     summary_.pairs_checked += count;
   }
@@ -268,11 +269,11 @@ class Importer {
 DeepseaImportSummary import_deepsea(const DeepseaImportOptions& options) {
   if (options.bins.empty() != options.fasta.empty()) {
     throw_usage(
-        "`bins` and `fasta` belong together",
+        message("`bins` and `fasta` belong together"),
         "with both, windows come from the genome; with neither, the matrices' own sequences are kept");
   }
   if (!options.bins.empty() && !options.pairs) {
-    throw_usage("`no_pairs` with `bins`", "coordinates are known for the published pairs only");
+    throw_usage(message("`no_pairs` with `bins`"), "coordinates are known for the published pairs only");
   }
   return Importer(options).import();
 }

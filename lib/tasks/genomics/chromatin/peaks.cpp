@@ -74,7 +74,7 @@ void read_lines(const std::string& path, int columns, const ContigNames& names, 
                       record.end, names[*contig].name, length),
           record.begin > length
               ? "the file is of another assembly than the genome"
-              : "the file is of another assembly than the genome; if not, `clip` cuts at the end");
+              : message("the file is of another assembly than the genome; if not, `clip` cuts at the end"));
     }
     if (record.end > length) {
       record.end = length;

@@ -56,7 +56,7 @@ class FastaTargets : public PredictionTargets {
     if (window_ && length != window_->length) {
       throw_bad_input(fmt::format("{}: record {} has {} bases, the model reads windows of {}", path_,
                                   record_.id, length, window_->length),
-                      "cut the windows to this length, or give bins: `fasta` GENOME `regions` BED");
+                      message("cut the windows to this length, or give bins: `fasta` GENOME `regions` BED"));
     }
     row = {};
     row.chrom = row.name = record_.id;
@@ -219,7 +219,7 @@ void PredictionCounts::add(const PredictedRow& row) {
 }
 
 void PredictionCounts::require_scored(const std::string& input) const {
-  if (scored == 0) throw_bad_input(input + ": no window could be scored", "see `max_n`");
+  if (scored == 0) throw_bad_input(input + ": no window could be scored", message("see `max_n`"));
 }
 
 void TargetScorer::give_missing() {

@@ -190,8 +190,8 @@ class TrackSink : public PredictionSink {
       return;
     }
     if (path == "-") {
-      throw_usage("`output` -: several tracks go into a folder",
-                  "choose one profile (`profiles` K), or give a folder");
+      throw_usage(message("`output` -: several tracks go into a folder"),
+                  message("choose one profile (`profiles` K), or give a folder"));
     }
     folder_.emplace(path);
     OutputStream out(folder_->file(track_table));
@@ -224,14 +224,14 @@ void require_suffix(const std::string& path, std::initializer_list<const char*> 
   for (const char* suffix : suffixes) {
     if (has_suffix(path, suffix)) return;
   }
-  throw_usage(fmt::format("`output` {}: a path that ends in {} is needed for `format` {}", path,
-                          *suffixes.begin(), format));
+  throw_usage(message("`output` {}: a path that ends in {} is needed for `format` {}", path,
+                      *suffixes.begin(), format));
 }
 
 }  // namespace
 
 PredictionFormat parse_prediction_format(const std::string& name) {
-  return parse_name(prediction_format_names, name, "choice of `format`");
+  return parse_name(prediction_format_names, name, message("choice of `format`"));
 }
 
 const char* name_of(PredictionFormat format) {
@@ -260,7 +260,8 @@ std::unique_ptr<PredictionSink> make_prediction_sink(PredictionFormat format, co
       break;
   }
   if (contigs.empty()) {
-    throw_usage("tracks need places in a genome", "give `fasta` GENOME with `regions` BED, or `data` DIR");
+    throw_usage("tracks need places in a genome",
+                message("give `fasta` GENOME with `regions` BED, or `data` DIR"));
   }
   return std::make_unique<TrackSink>(path, format, columns, contigs, comments);
 }

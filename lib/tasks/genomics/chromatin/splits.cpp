@@ -29,19 +29,18 @@ ChromatinSplits::ChromatinSplits(const ChromatinSplitOptions& options, const Con
   } else {
     const bool published = options.preset == "deepsea-published";
     if (!published && options.preset != "deepsea") {
-      throw_usage(fmt::format("`preset` {}: not a preset", options.preset),
-                  "deepsea or deepsea-published; or say `test`, `valid` and `train`");
+      throw_usage(message("`preset` {}: not a preset", options.preset),
+                  message("deepsea or deepsea-published; or say `test`, `valid` and `train`"));
     }
     if (!options.test.empty() || !options.valid.empty() || !options.train.empty()) {
-      throw_usage("`preset` with `test`, `valid` or `train`: a preset says all of them",
-                  "leave out `preset`, or the others");
+      throw_usage(message("`preset` with `test`, `valid` or `train`: a preset says all of them"),
+                  message("leave out `preset`, or the others"));
     }
-    const std::size_t chr7 = names.require("chr7", "`preset` " + options.preset);
+    const std::size_t chr7 = names.require("chr7", message("`preset` ") + options.preset);
     if (names[chr7].length != grch37_chr7_length) {
-      throw_bad_input(
-          fmt::format("`preset` {}: {} has {} bases here; the preset is of GRCh37, where it has {}",
-                      options.preset, names[chr7].name, names[chr7].length, grch37_chr7_length),
-          "say `test` and `valid` in the coordinates of this genome");
+      throw_bad_input(message("`preset` {}: {} has {} bases here; the preset is of GRCh37, where it has {}",
+                              options.preset, names[chr7].name, names[chr7].length, grch37_chr7_length),
+                      message("say `test` and `valid` in the coordinates of this genome"));
     }
     add(Split::test, "chr8,chr9");
     add(Split::valid, "chr7:30,508,751-35,296,850");
@@ -59,14 +58,14 @@ void ChromatinSplits::add(Split split, const std::string& list) {
   if (list.empty()) return;
   for (const std::string& part : split_region_list(list)) {
     if (part.empty()) {
-      throw_usage(fmt::format("`{}` {}: an empty name", split_side_name(split), list),
+      throw_usage(fmt::format("{} {}: an empty name", setting_name(split_side_name(split)), list),
                   "contigs and regions, separated by commas");
     }
     try {
       const Region region = parse_region(part, names_);
       parts_.push_back({split, region, format_region(names_[region.contig].name, region.begin, region.end)});
     } catch (const Error& error) {
-      throw error.with_context(fmt::format("`{}`", split_side_name(split)));
+      throw error.with_context(setting_name(split_side_name(split)));
     }
   }
 }

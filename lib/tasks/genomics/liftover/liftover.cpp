@@ -66,7 +66,7 @@ LiftoverSummary lift_file(const LiftoverOptions& options) {
   summary.format = vcf ? LiftoverFormat::vcf : LiftoverFormat::bed;
   BedLifter bed(assembly, options);
   VcfLifter variants(assembly, options.fasta, options.provenance);
-  OutputSet outputs({{"`output`", options.output}, {"`unmapped`", options.unmapped}});
+  OutputSet outputs({{message("`output`"), options.output}, {message("`unmapped`"), options.unmapped}});
   OutputStream out(options.output);
   const auto unmapped = options.unmapped.empty() ? nullptr : std::make_unique<OutputStream>(options.unmapped);
   if (!vcf) {

@@ -190,10 +190,11 @@ class PromoterBuilder {
     summary_.promoters = static_cast<std::int64_t>(promoters_.size());
     if (!promoters_.empty()) return;
     const std::string most = summary_.dropped.most_frequent();
-    throw_bad_input(fmt::format("{}: none of its {} TSS gives a window; {} of them: {}", options_.tss,
-                                catalogue_.rows, summary_.dropped.count(most), most),
-                    "check that TSS and genome are of the same assembly, or choose a smaller `left` and "
-                    "`right` (and `min_distance`, for genomic negatives)");
+    throw_bad_input(
+        fmt::format("{}: none of its {} TSS gives a window; {} of them: {}", options_.tss, catalogue_.rows,
+                    summary_.dropped.count(most), most),
+        message("check that TSS and genome are of the same assembly, or choose a smaller `left` and "
+                "`right` (and `min_distance`, for genomic negatives)"));
   }
 
   std::vector<std::vector<std::string>> split() {
@@ -299,7 +300,8 @@ class PromoterBuilder {
       const std::string leaks =
           fmt::format("{}: {} leaks between its sides: {}", options_.output, where, report.text());
       if (!options_.allow_leaks) {
-        throw_bad_input(leaks, "leave `no_join` away, or give `allow_leaks` to write it all the same");
+        throw_bad_input(leaks,
+                        message("leave `no_join` away, or give `allow_leaks` to write it all the same"));
       }
       log_warning(leaks);
     }
@@ -316,22 +318,23 @@ class PromoterBuilder {
 
 void check_options(const PromoterBuildOptions& options) {
   if (options.negatives.empty())
-    throw_usage("no `negatives`", "give one kind or several, as in random+genomic");
+    throw_usage(message("no `negatives`"), "give one kind or several, as in random+genomic");
   constexpr std::int64_t most = 10'000'000;
   const std::int64_t length = options.left + options.right;
   if (options.left < 0 || options.right < 1 || options.left > most || options.right > most || length < 20) {
     throw_usage(
-        fmt::format("`left` {} `right` {} is no window of at least 20 bp", options.left, options.right),
-        "the window holds `left` bases before the TSS and `right` from it on, for instance 5000 and 3000");
+        message("`left` {} `right` {} is no window of at least 20 bp", options.left, options.right),
+        message(
+            "the window holds `left` bases before the TSS and `right` from it on, for instance 5000 and 3000"));
   }
   if (!(options.max_n >= 0.0 && options.max_n <= 1.0)) {
     throw_usage(fmt::format("promoter build: {} is not a fraction of N", options.max_n),
-                "give `max_n` from 0 to 1");
+                message("give `max_n` from 0 to 1"));
   }
   if (options.min_distance < 0 || options.min_distance > most || !(options.gc_tolerance >= 0.0) ||
       options.gc_tolerance > 1.0) {
-    throw_usage(fmt::format("`min_distance` {} with `gc_tolerance` {} is no rule for negatives",
-                            options.min_distance, options.gc_tolerance),
+    throw_usage(message("`min_distance` {} with `gc_tolerance` {} is no rule for negatives",
+                        options.min_distance, options.gc_tolerance),
                 "give a distance in bp from 0 on, and a fraction from 0 to 1");
   }
 }

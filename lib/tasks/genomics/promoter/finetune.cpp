@@ -37,8 +37,9 @@ Sides find_sides(const PromoterFinetuneOptions& options) {
   if (!train || !valid) {
     throw_bad_input(
         fmt::format("{}: holds no {} side", options.data, train ? "valid" : "train"),
-        "a data folder holds train.tsv and valid.tsv, or train.csv and dev.csv; or name the files with "
-        "`train` and `valid`");
+        message(
+            "a data folder holds train.tsv and valid.tsv, or train.csv and dev.csv; or name the files with "
+            "`train` and `valid`"));
   }
   return {*train, *valid, read_promoter_facts(options.data)};
 }
@@ -185,7 +186,7 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& asked, kernels:
     if (*options.fresh_negatives != NegativeKind::dinucleotide && window.sequence.size() < negative_blocks) {
       throw_bad_input(fmt::format("{}: {}: a window of {} bases cannot be cut into {} blocks",
                                   sides.train.path, window.id, window.sequence.size(), negative_blocks),
-                      "give longer windows, or `fresh_negatives` dinucleotide");
+                      message("give longer windows, or `fresh_negatives` dinucleotide"));
     }
     promoters.push_back(window.sequence);
   });
@@ -193,7 +194,7 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& asked, kernels:
   if (options.fresh_negatives) {
     if (train_windows.classes > 2) {
       throw_bad_input(fmt::format("{}: has {} classes", sides.train.path, train_windows.classes),
-                      "`fresh_negatives` is for promoters (class 1) and what is none (class 0)");
+                      message("`fresh_negatives` is for promoters (class 1) and what is none (class 0)"));
     }
     fresh.emplace(*options.fresh_negatives, options.seed, std::move(promoters));
     train_windows = with_fresh_negatives(train_windows, kept, *fresh, tokenizer, most);

@@ -64,7 +64,7 @@ bool reaches_root(const std::array<std::size_t, 5>& last_exit, const std::array<
 }  // namespace
 
 NegativeKind parse_negative_kind(std::string_view word) {
-  return parse_name(kind_names, word, "choice of `negatives`");
+  return parse_name(kind_names, word, message("choice of `negatives`"));
 }
 
 const char* negative_kind_name(NegativeKind kind) {
@@ -77,7 +77,7 @@ std::vector<NegativeKind> parse_negative_kinds(const std::string& words) {
     const std::size_t end = std::min(words.find('+', begin), words.size());
     const NegativeKind kind = parse_negative_kind(std::string_view(words).substr(begin, end - begin));
     if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) {
-      throw_usage("`negatives` " + words + ": names a kind twice",
+      throw_usage(message("`negatives` ") + words + ": names a kind twice",
                   "give each kind once, as in random+genomic");
     }
     kinds.push_back(kind);

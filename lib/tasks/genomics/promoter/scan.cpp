@@ -194,13 +194,13 @@ class Scanner {
       if ((left_ >= 0 && left_ != left) || (right_ >= 0 && right_ != right)) {
         throw_usage(fmt::format("{}: was trained on windows of {} bp before the TSS and {} from it on", model,
                                 left, right),
-                    "leave `left` and `right` away");
+                    message("leave `left` and `right` away"));
       }
       left_ = left;
       right_ = right;
     }
     if (left_ < 0 || right_ < 1) {
-      throw_usage(model + ": does not tell its window", "give `left` and `right` as it was trained");
+      throw_usage(model + ": does not tell its window", message("give `left` and `right` as it was trained"));
     }
   }
 
@@ -233,7 +233,7 @@ class Scanner {
     facts.positions = grid.positions();
     if (facts.positions == 0) {
       throw_bad_input(fmt::format("no multiple of the step {} lies in the regions", options_.step),
-                      "give longer regions or a smaller `step`");
+                      message("give longer regions or a smaller `step`"));
     }
     facts.step = options_.step;
     facts.left = left_;
@@ -393,20 +393,21 @@ class Scanner {
 
 void check_options(const PromoterScanOptions& options) {
   const auto refuse = [](const std::string& what) { throw_usage(what); };
-  if (options.step < 1) refuse(fmt::format("`step` {}: must be at least 1", options.step));
+  if (options.step < 1) refuse(message("`step` {}: must be at least 1", options.step));
   if (options.merge_distance < 0)
-    refuse(fmt::format("`merge_distance` {}: must not be negative", options.merge_distance));
-  if (options.within < 0) refuse(fmt::format("`within` {}: must not be negative", options.within));
+    refuse(message("`merge_distance` {}: must not be negative", options.merge_distance));
+  if (options.within < 0) refuse(message("`within` {}: must not be negative", options.within));
   if (!(options.max_n >= 0.0 && options.max_n <= 1.0))
-    refuse(fmt::format("`max_n` {}: must lie between 0 and 1", options.max_n));
+    refuse(message("`max_n` {}: must lie between 0 and 1", options.max_n));
   if (!(options.threshold >= 0.0 && options.threshold <= 1.0)) {
-    refuse(fmt::format("`threshold` {}: must lie between 0 and 1", options.threshold));
+    refuse(message("`threshold` {}: must lie between 0 and 1", options.threshold));
   }
   for (const std::string& other : {options.calls, options.summary}) {
     if (!other.empty() && (other == options.output || (options.calls == options.summary)))
       refuse(other + ": is named for two outputs");
   }
-  if (options.per_strand && options.output == "-") refuse("`per_strand`: needs a file, give `output`");
+  if (options.per_strand && options.output == "-")
+    refuse(message("`per_strand`: needs a file, give `output`"));
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ PromoterScanSummary ScanFiles::close() {
     throw_bad_input(fmt::format("none of the windows can be scored: {} pass the end of their contig, {} hold "
                                 "too many N",
                                 summary_.beyond_contig, summary_.n_rich),
-                    "check the region, the window's size and `max_n`");
+                    message("check the region, the window's size and `max_n`"));
   }
   if (facts_.has_tss) {
     summary_.any_strand = evaluate_calls(calls_, facts_.tss, facts_.within, false);

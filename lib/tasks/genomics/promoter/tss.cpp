@@ -39,8 +39,9 @@ void refuse_another_assembly(const TssReader& reader, const std::string& chrom, 
   if (clash.empty()) return;
   throw_bad_input(
       fmt::format("{}: {}", reader.where(), clash),
-      lifting ? "the chain file lifts from another assembly than the TSS are of: give the one that fits"
-              : "the TSS and the genome are of different assemblies: lift the TSS with `chain` CHAIN");
+      lifting
+          ? "the chain file lifts from another assembly than the TSS are of: give the one that fits"
+          : message("the TSS and the genome are of different assemblies: lift the TSS with `chain` CHAIN"));
 }
 
 }  // namespace
@@ -90,9 +91,10 @@ TssCatalogue read_tss(const std::string& path, const std::string& chain, const C
     throw_bad_input(path + ": no TSS in it", "give EPDnew's BED, SGA or FPS, or a BED of one-base TSS");
   if (catalogue.sites.empty()) {
     const DroppedTss& first = catalogue.dropped.front();
-    throw_bad_input(fmt::format("{}: none of its {} TSS can be used; the first, {} at {}:{}, is dropped: {}",
-                                path, catalogue.rows, first.id, first.chrom, first.tss, first.reason),
-                    "check that the TSS and the genome are of the same assembly, or lift with `chain` CHAIN");
+    throw_bad_input(
+        fmt::format("{}: none of its {} TSS can be used; the first, {} at {}:{}, is dropped: {}", path,
+                    catalogue.rows, first.id, first.chrom, first.tss, first.reason),
+        message("check that the TSS and the genome are of the same assembly, or lift with `chain` CHAIN"));
   }
   if (!unknown.empty()) {
     log_warning(fmt::format("{}: TSS on {} contigs that the genome lacks are dropped ({} ...)", path,

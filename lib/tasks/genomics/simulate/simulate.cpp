@@ -35,11 +35,11 @@ std::int64_t chromosome_length(const SimulateOptions& options, int index) {
 void check_options(const SimulateOptions& options) {
   if (options.chromosomes < 1 || options.chromosomes > 22) {
     throw_usage(fmt::format("simulate: {} chromosomes", options.chromosomes),
-                "give `chromosomes` from 1 to 22");
+                message("give `chromosomes` from 1 to 22"));
   }
   if (options.promoters_per_mb < 1 || options.promoters_per_mb > 200) {
     throw_usage(fmt::format("simulate: {} promoters per Mb", options.promoters_per_mb),
-                "give `promoters_per_mb` from 1 to 200");
+                message("give `promoters_per_mb` from 1 to 200"));
   }
   if (options.bases / options.chromosomes < shortest_chromosome) {
     throw_usage(

@@ -70,11 +70,11 @@ const char* edge_rule_name(EdgeRule rule) {
 }
 
 RefMismatch parse_ref_mismatch(std::string_view word) {
-  return parse_name(mismatch_names, word, "choice of `ref_mismatch`");
+  return parse_name(mismatch_names, word, message("choice of `ref_mismatch`"));
 }
 
 EdgeRule parse_edge_rule(std::string_view word) {
-  return parse_name(edge_names, word, "choice of `edge`");
+  return parse_name(edge_names, word, message("choice of `edge`"));
 }
 
 std::string flags_text(unsigned flags) {

@@ -109,7 +109,8 @@ void VariantBackground::check_digest() const {
 void VariantBackground::match_tracks(const std::vector<std::string>& wanted) {
   if (wanted.empty()) return;
   const std::string& path = file_.path();
-  const char* remedy = "make it with `bigbird variants background` and the same tracks (`track`)";
+  const std::string remedy =
+      message("make it with `bigbird variants background` and the same tracks (`track`)");
   const std::vector<std::string> stored = split_list(entry(file_, "tracks"));
   for (const std::string& identity : wanted) {
     const auto found = std::find_if(stored.begin(), stored.end(), [&](const std::string& of) {

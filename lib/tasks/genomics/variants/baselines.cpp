@@ -53,7 +53,7 @@ std::vector<std::string> AlleleBaselines::identities(const std::vector<std::stri
   std::vector<std::string> identities;
   for (const std::string& text : files) {
     const NamedPath named = named_path(text);
-    if (named.path == "-") throw_usage("`baseline` -: scores of another tool are read from a file");
+    if (named.path == "-") throw_usage(message("`baseline` -: scores of another tool are read from a file"));
     VariantTable rows(named.path);
     std::string identity = column_id(named.name) + ":" + sampled_digest(named.path);
     for (const std::size_t place : BaselineTable::score_places(rows, columns))
@@ -75,7 +75,7 @@ void AlleleBaselines::open(const std::string& text, const std::vector<std::strin
     const std::string id = column_id(named.name + "_" + column);
     if (std::find(ids_.begin(), ids_.end(), id) != ids_.end()) {
       throw_usage(fmt::format("two scores of other tools are called {}", id),
-                  "name the tables: `baseline` NAME=FILE");
+                  message("name the tables: `baseline` NAME=FILE"));
     }
     ids_.push_back(id);
   }

@@ -34,11 +34,11 @@ std::span<const std::int32_t> without_ends(const std::vector<std::int32_t>& ids)
 
 void place_windows(AlleleRules& rules, VariantWindows& windows, const std::optional<ModelWindow>& model) {
   if (windows.shifts < 1 || windows.shifts % 2 == 0) {
-    throw_usage(fmt::format("`shifts` {}: an odd number is needed", windows.shifts),
+    throw_usage(message("`shifts` {}: an odd number is needed", windows.shifts),
                 "3 takes the window itself and one on each side");
   }
   if (windows.window == 0 && !model) {
-    throw_usage("the model's folder does not say which window it reads", "give `window` N");
+    throw_usage("the model's folder does not say which window it reads", message("give `window` N"));
   }
   const bool own = model && (windows.window == 0 || windows.window == model->length);
   if (model && !own) {
@@ -50,10 +50,10 @@ void place_windows(AlleleRules& rules, VariantWindows& windows, const std::optio
   if (windows.window == 0) windows.window = model->length;
   if (windows.anchor_bin) {
     if (!own || model->target_length < 2) {
-      throw_usage("`anchor_bin`: the model has no target bin of more than one base in this window",
+      throw_usage(message("`anchor_bin`: the model has no target bin of more than one base in this window"),
                   "leave it out, or use a model of `bigbird chromatin finetune` with its own window");
     }
-    if (windows.offset >= 0) throw_usage("`offset`: with `anchor_bin` the bin's place gives it");
+    if (windows.offset >= 0) throw_usage(message("`offset`: with `anchor_bin` the bin's place gives it"));
     rules.grid = model->target_length;
     rules.target_offset = model->target_offset;
   }
@@ -66,7 +66,7 @@ void place_windows(AlleleRules& rules, VariantWindows& windows, const std::optio
   if (first < reach || last + reach >= windows.window) {
     throw_usage(fmt::format("the variant's place, {} of {} bp, shifted by {} bp leaves the window",
                             windows.offset, windows.window, reach),
-                "choose another `offset`, or fewer or smaller shifts");
+                message("choose another `offset`, or fewer or smaller shifts"));
   }
   rules.window = windows.window;
   rules.offset = windows.offset;

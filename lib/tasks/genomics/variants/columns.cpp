@@ -95,7 +95,8 @@ void VariantColumns::add(const std::string& id, const std::string& type, const s
   std::string name = id;
   for (char& letter : name) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   if (std::find(names_.begin(), names_.end(), name) != names_.end()) {
-    throw_usage("two columns would be called " + name, "name the tracks in another way: `track` NAME=FILE");
+    throw_usage("two columns would be called " + name,
+                message("name the tracks in another way: `track` NAME=FILE"));
   }
   names_.push_back(std::move(name));
 }

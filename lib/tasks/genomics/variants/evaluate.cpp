@@ -101,7 +101,7 @@ class Scores {
     for (const Source& source : of_baselines()) sources.push_back(source);
     if (sources.empty()) {
       throw_bad_input(table_.path() + ": has no column that `bigbird variants` gives a score",
-                      "name the columns that are scores with `score`");
+                      message("name the columns that are scores with `score`"));
     }
     return sources;
   }
@@ -250,7 +250,8 @@ class Evaluation {
         theirs.push_back(scores.source_of({name, usual_direction(name)}));
     }
     if (!labels_ && theirs.empty()) {
-      throw_usage("there is nothing to hold the scores against", "give `labels`, `baseline`, or both");
+      throw_usage("there is nothing to hold the scores against",
+                  message("give `labels`, `baseline`, or both"));
     }
     if (theirs.empty()) return;
     if (!scores.has_effect()) {
@@ -299,10 +300,11 @@ class Evaluation {
     result_.labels_repeated = labels_->repeated();
     result_.labels_left_out = labels_->left_out();
     if (labelled_.labels.empty()) {
-      throw_bad_input(fmt::format("{}: none of its {} alleles has a label in {}", options_.scored,
-                                  result_.rows, options_.labels),
-                      "are they of one assembly? Insertions and deletions are found under another place with "
-                      "`fasta`");
+      throw_bad_input(
+          fmt::format("{}: none of its {} alleles has a label in {}", options_.scored, result_.rows,
+                      options_.labels),
+          message("are they of one assembly? Insertions and deletions are found under another place with "
+                  "`fasta`"));
     }
     const auto positives = std::count_if(labelled_.labels.begin(), labelled_.labels.end(),
                                          [](const AlleleLabel* label) { return label->label == 1; });

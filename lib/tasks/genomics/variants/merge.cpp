@@ -50,7 +50,8 @@ ShardOutput open_shard(const std::string& path) {
   }
   const VariantSummary summary = read_variant_summary(summary_path(*prefix));
   if (!summary.shard) {
-    throw_bad_input(path + ": the output of a whole run, no shard", "give what runs with `shard` I/N wrote");
+    throw_bad_input(path + ": the output of a whole run, no shard",
+                    message("give what runs with `shard` I/N wrote"));
   }
   for (const WrittenScores& file : summary.scores) require_unchanged(*prefix + file.suffix, file.digest);
   return {path, *prefix, summary, *summary.shard};
@@ -61,10 +62,11 @@ std::vector<std::pair<std::string, std::string>> same_settings(const std::string
   const auto json = nlohmann::basic_json<OrderedMap>::parse(run);
   std::vector<std::pair<std::string, std::string>> same;
   for (const auto& [name, value] : json.items()) {
-    same.emplace_back(name == "version"               ? "versions of bigbird differ"
-                      : name == "models"              ? "models differ"
-                      : name.starts_with("reference") ? "genomes differ"
-                                                      : fmt::format("options differ (`{}`)", name),
+    same.emplace_back(name == "version"  ? "versions of bigbird differ"
+                      : name == "models" ? "models differ"
+                      : name.starts_with("reference")
+                          ? "genomes differ"
+                          : fmt::format("options differ ({})", setting_name(name)),
                       name + " " + json_text(value));
   }
   return same;

@@ -46,10 +46,10 @@ VariantOutputs::VariantOutputs(const VariantWriterOptions& options, const std::s
       files_(score_files(options.format, options.output, options.values_per_profile)),
       scores_(make_variant_writer(options, reader, contigs, columns)) {
   std::vector<OutputName> names;
-  for (const std::string& file : files_) names.push_back({"`output`", file});
+  for (const std::string& file : files_) names.push_back({message("`output`"), file});
   if (!report_.empty()) {
     for (const char* suffix : {".skipped.tsv", ".summary.json"})
-      names.push_back({"`report`", report_ + suffix});
+      names.push_back({message("`report`"), report_ + suffix});
     require_different(names);
     skipped_ = std::make_unique<SkippedTable>(report_ + ".skipped.tsv", options.comments);
   }

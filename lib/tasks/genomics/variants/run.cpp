@@ -62,7 +62,8 @@ std::vector<std::size_t> choose_profiles(const VariantRunOptions& options,
   std::vector<std::size_t> written =
       written_profiles(options.profiles, profiles, matrices ? profiles.size() : few_profiles);
   if (matrices && written.empty()) {
-    throw_usage("`profiles` none leaves no matrix to write", "write a table (tsv), or name profiles");
+    throw_usage(message("`profiles` none leaves no matrix to write"),
+                "write a table (tsv), or name profiles");
   }
   return written;
 }

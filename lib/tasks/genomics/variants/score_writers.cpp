@@ -1,8 +1,6 @@
 // Outputs of scored variants; see score_writers.h.
 #include "lib/tasks/genomics/variants/score_writers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -197,7 +195,7 @@ VariantFormat variant_format(const std::string& word, const std::string& output)
       if (has_suffix(output, suffix)) format = meant;
     }
   } else {
-    format = parse_name(variant_format_names, word, "choice of `format`");
+    format = parse_name(variant_format_names, word, message("choice of `format`"));
   }
   if (output == "-" && (format == VariantFormat::npy || format == VariantFormat::h5)) {
     throw_usage("matrices cannot go to stdout", "give a file with -o");

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "lib/core/settings.h"
+
 namespace bigbird {
 
 ScoringContext::ScoringContext(const VariantScoringOptions& options, SequenceScorer& sequence_scorer)
@@ -45,7 +47,7 @@ std::optional<Error> why_nothing_was_scored(const VariantTally& tally, const std
   } else if (reason == skip_reason_name(SkipReason::ref_mismatch)) {
     hint = "is the genome of another build than the variants?";
   } else if (reason == skip_reason_name(SkipReason::too_many_n)) {
-    hint = "`max_n` takes windows with more N";
+    hint = message("`max_n` takes windows with more N");
   }
   return Error(
       ErrorKind::bad_input,

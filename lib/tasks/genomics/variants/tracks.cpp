@@ -52,7 +52,7 @@ AlleleTracks::AlleleTracks(const std::vector<std::string>& files, const ContigNa
     const NamedPath file = named_path(text);
     const std::string id = column_id(file.name);
     if (std::find(ids_.begin(), ids_.end(), id) != ids_.end()) {
-      throw_usage(fmt::format("two tracks are called {}", id), "name them: `track` NAME=FILE");
+      throw_usage(fmt::format("two tracks are called {}", id), message("name them: `track` NAME=FILE"));
     }
     Track& track = tracks_.emplace_back();
     track.reader = open_bigwig(file.path);

@@ -34,9 +34,9 @@ std::int32_t known_class(const ClassNames& classes, const std::string& label, co
   if (const auto number = classes.number(label)) return *number;
   throw_bad_input(
       fmt::format("{}: label '{}' is none of the model's classes", place, text_for_message(label)),
-      fmt::format("they are: {}; where the data call them otherwise, give `labels`: their names in "
-                  "the order of the model's outputs",
-                  text_for_message(fmt::format("{}", fmt::join(classes.names(), ", ")), 300)));
+      message("they are: {}; where the data call them otherwise, give `labels`: their names in "
+              "the order of the model's outputs",
+              text_for_message(fmt::format("{}", fmt::join(classes.names(), ", ")), 300)));
 }
 
 double gold_value(const LabelledText& row) {
@@ -169,14 +169,14 @@ std::vector<std::string> renamed_classes(const std::vector<std::string>& classes
   const bool distinct = std::set<std::string>(labels.begin(), labels.end()).size() == labels.size();
   if (labels.size() == classes.size() && distinct) return labels;
   throw_usage(
-      fmt::format("`labels` {}: {} where the model has {} classes", fmt::join(labels, ","),
-                  distinct ? fmt::format("{} names", labels.size()) : "a name stands twice", classes.size()),
+      message("`labels` {}: {} where the model has {} classes", fmt::join(labels, ","),
+              distinct ? fmt::format("{} names", labels.size()) : "a name stands twice", classes.size()),
       fmt::format("one for each of {}, in that order", fmt::join(classes, ",")));
 }
 
 void rename_classes(PredictedTable& table, const std::vector<std::string>& labels, const std::string& path) {
   if (table.classes.empty()) {
-    throw_usage(fmt::format("`labels`: {} has no columns p.NAME, which say what the classes are", path),
+    throw_usage(message("`labels`: {} has no columns p.NAME, which say what the classes are", path),
                 "give the table that `bigbird text classify predict` wrote");
   }
   const ClassNames before = ClassNames::in_order(table.classes);
@@ -213,9 +213,9 @@ void warn_of_foreign_labels(const std::string& data, const std::string& predicti
     return text_for_message(fmt::format("{}", fmt::join(all, ", ")), 120);
   };
   log_warning(
-      fmt::format("{}: the labels of {} of {} rows ({}) are no class of {} ({}), and count as wrong; where "
-                  "they are other names of its classes, give `labels`",
-                  data, rows, pairs.size(), listed(foreign), predictions, listed(names)));
+      message("{}: the labels of {} of {} rows ({}) are no class of {} ({}), and count as wrong; where "
+              "they are other names of its classes, give `labels`",
+              data, rows, pairs.size(), listed(foreign), predictions, listed(names)));
 }
 
 // Gold labels that the table has no column for are classes of their own, behind its own.
@@ -250,7 +250,7 @@ ScoredTexts score_texts(const TextRows& gold, TextClassifier& classifier,
   if (scored.problem != ProblemType::regression) {
     scored.classes = ClassNames::in_order(renamed_classes(classifier.names(), labels));
   } else if (!labels.empty()) {
-    throw_usage("`labels`: the model gives numbers, which have no classes");
+    throw_usage(message("`labels`: the model gives numbers, which have no classes"));
   }
   scored.inputs =
       classify_texts(gold.next, classifier, [&](const LabelledText& row, std::span<const double> values) {

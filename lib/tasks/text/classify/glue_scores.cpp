@@ -132,7 +132,7 @@ GlueOutputs::GlueOutputs(const GlueTask& task, const TextClassifier& classifier,
   const std::size_t outputs = classifier.names().size();
   const bool regression = classifier.problem() == ProblemType::regression;
   if (task.classes.empty()) {
-    if (!labels.empty()) throw_usage("`labels`: STS-B has no classes, its model gives one number");
+    if (!labels.empty()) throw_usage(message("`labels`: STS-B has no classes, its model gives one number"));
     if (!regression || outputs != 1) {
       throw_bad_input(
           fmt::format("{}: gives {} classes, and STS-B needs a model that gives one number", model, outputs),
@@ -148,13 +148,13 @@ GlueOutputs::GlueOutputs(const GlueTask& task, const TextClassifier& classifier,
   }
   const auto found = classes_behind(task, labels.empty() ? classifier.names() : labels);
   if (!found && !labels.empty()) {
-    throw_usage(fmt::format("`labels` {}: are not {}'s classes, each once", name_list(labels), task.folder),
+    throw_usage(message("`labels` {}: are not {}'s classes, each once", name_list(labels), task.folder),
                 fmt::format("{} in the order of the model's outputs", name_list(task.class_names())));
   }
   if (!found) {
     throw_bad_input(fmt::format("{}: its outputs are named {}, and {}'s classes are {}", model,
                                 name_list(classifier.names()), task.folder, name_list(task.class_names())),
-                    "give `labels`: the classes in the order of the model's outputs");
+                    message("give `labels`: the classes in the order of the model's outputs"));
   }
   classes_ = *found;
 }

@@ -144,7 +144,7 @@ const GlueTask& find_glue_task(const std::string& name) {
     if (task.name == name) return task;
     names.push_back(task.name);
   }
-  throw_usage(fmt::format("`task` {}: GLUE has no such task", name),
+  throw_usage(message("`task` {}: GLUE has no such task", name),
               fmt::format("one of: {}", fmt::join(names, ", ")));
 }
 
@@ -154,7 +154,7 @@ std::string name_of(GlueSplit split) {
 
 void demand_labelled_files(const GlueTask& task) {
   if (!task.labelled.empty()) return;
-  throw_usage(fmt::format("`task` {}: this set has no labels", task.name),
+  throw_usage(message("`task` {}: this set has no labels", task.name),
               "it is answered by a model of mnli: fine-tune and evaluate that");
 }
 

@@ -98,9 +98,10 @@ ProblemType guess_problem(const EncodedRows& rows, const std::string& name) {
   }
   if (!numbers || !fractions) return ProblemType::single_label;
   if (whole) {
-    log_warning(name +
-                ": labels are whole numbers, some with a point ('1.0'), and are learned as numbers; set "
-                "`problem` single where they are classes");
+    log_warning(
+        name +
+        message(": labels are whole numbers, some with a point ('1.0'), and are learned as numbers; set "
+                "`problem` single where they are classes"));
   }
   return ProblemType::regression;
 }
@@ -128,7 +129,7 @@ void label_rows(EncodedRows& rows, const LabelScheme& scheme) {
             row.labels.size() == 1 ? parse_regression_label(row.labels.front()) : std::optional<double>();
         if (!value) {
           throw_bad_input(fmt::format("{}: label '{}' is no number", row.place, fmt::join(row.labels, ", ")),
-                          "regression learns numbers; `problem` single learns classes");
+                          message("regression learns numbers; `problem` single learns classes"));
         }
         sequence.targets = {static_cast<float>(*value)};
         break;
@@ -144,7 +145,7 @@ void label_rows(EncodedRows& rows, const LabelScheme& scheme) {
       case ProblemType::single_label:
         if (row.labels.size() != 1) {
           throw_bad_input(fmt::format("{}: {} labels where one is due", row.place, row.labels.size()),
-                          "lists of labels are learned with `problem` multi");
+                          message("lists of labels are learned with `problem` multi"));
         }
         sequence.label = class_of(row.labels.front(), row.place, scheme);
         ++texts.class_counts[static_cast<std::size_t>(sequence.label)];

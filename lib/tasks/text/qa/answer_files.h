@@ -1,5 +1,5 @@
 // Files of answers, in the form of the data sets' own scripts: JSON with the entries of a question in lines
-// of their own (lib/tasks/json_entries.h), in the order of the input. Text is as Python's json.dumps(indent=4)
+// of their own (lib/parts/json_entries.h), in the order of the input. Text is as Python's json.dumps(indent=4)
 // writes it: four blanks of indentation, ASCII with \u escapes.
 //
 // Entries go out as they come, so that nothing but the answer at hand is held. What the bytes become - a file
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/tasks/output_shards.h"
+#include "lib/parts/side_file.h"
 
 namespace bigbird {
 

@@ -32,9 +32,8 @@ AnswerEvaluation evaluate_answers(const AnswerEvaluationOptions& options) {
   const QuestionTask& task = *options.task;
   if (!task.takes("null_odds") &&
       (!options.null_odds.empty() || options.null_threshold || options.version_2)) {
-    throw_usage(
-        fmt::format("`null_odds`, `null_threshold` and `version_2` are SQuAD 2.0's, not {}'s", task.name),
-        "leave them away");
+    throw_usage(message("`null_odds`, `null_threshold` and `version_2` are SQuAD 2.0's, not {}'s", task.name),
+                "leave them away");
   }
   const std::unique_ptr<AnswerScorer> scorer = task.scorer(options);
   while (scorer->judge_next()) throw_if_cancelled();

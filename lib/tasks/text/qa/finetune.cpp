@@ -65,14 +65,14 @@ TextSettings answerer_settings(const QuestionFinetuneOptions& options, std::int6
 
 void check_answer_options(const QuestionFinetuneOptions& options) {
   if (options.task->takes("evidence") && options.evidence.empty()) {
-    throw_usage(options.task->name + " needs `evidence`, the folder that holds its documents",
+    throw_usage(options.task->name + message(" needs `evidence`, the folder that holds its documents"),
                 "evidence of the data set's download, with wikipedia and web in it");
   }
   if (options.max_windows == 0) {
-    throw_usage("`max_windows` 0: a question needs one window at least", "the default is 4");
+    throw_usage(message("`max_windows` 0: a question needs one window at least"), "the default is 4");
   }
   if (!(options.keep_null >= 0 && options.keep_null <= 1)) {
-    throw_usage(fmt::format("`keep_null` {:g}: must lie between 0 and 1", options.keep_null),
+    throw_usage(message("`keep_null` {:g}: must lie between 0 and 1", options.keep_null),
                 "1 keeps all windows without an answer");
   }
 }

@@ -10,7 +10,7 @@
 
 #include "kernels/backend.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/output_shards.h"
+#include "lib/parts/side_file.h"
 #include "lib/tasks/sequence_runner.h"
 #include "lib/tasks/text/qa/encode_question.h"
 #include "lib/tasks/text/qa/logits.h"

@@ -64,7 +64,7 @@ void require_answer_head(const ModelFolder& folder, const QuestionTask& task) {
   throw_bad_input(fmt::format("{}: {} needs a head {}, and the model's is {}", folder.path(), task.name,
                               head_text(wanted.type, wanted.scores, wanted.types),
                               head_text(config.head, config.token_scores, config.label_names)),
-                  fmt::format("make one with `bigbird text qa finetune` and the `format` {}", task.name));
+                  message("make one with `bigbird text qa finetune` and the `format` {}", task.name));
 }
 
 }  // namespace bigbird

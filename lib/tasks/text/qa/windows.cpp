@@ -1,8 +1,6 @@
 // Windows over long contexts and labels in them; see windows.h.
 #include "lib/tasks/text/qa/windows.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "lib/core/error.h"
@@ -17,17 +15,19 @@ constexpr std::size_t special_pieces = 3;  // [CLS] and twice [SEP]
                                 const WindowOptions& options) {
   const std::size_t taken = question + special_pieces;
   const std::size_t room = options.length > taken ? options.length - taken : 0;
-  const std::string context = fmt::format("{}`length` {} leaves {} context tokens beside a question of {}",
-                                          where, options.length, room, question);
+  const std::string context = message("{}`length` {} leaves {} context tokens beside a question of {}", where,
+                                      options.length, room, question);
   if (options.step) {
     throw_usage(
-        fmt::format("{}, and `step` is {}", context, *options.step),
-        "`step` must be at least 1 and no more than the context tokens of a window: a larger `length`, a "
-        "smaller `step` or a smaller `max_question`");
+        message("{}, and `step` is {}", context, *options.step),
+        message(
+            "`step` must be at least 1 and no more than the context tokens of a window: a larger `length`, a "
+            "smaller `step` or a smaller `max_question`"));
   }
-  throw_usage(fmt::format("{}, and `overlap` is {}", context, options.overlap),
-              "windows must hold more context than they share: a larger `length`, a smaller `overlap` or a "
-              "smaller `max_question`");
+  throw_usage(
+      message("{}, and `overlap` is {}", context, options.overlap),
+      message("windows must hold more context than they share: a larger `length`, a smaller `overlap` or a "
+              "smaller `max_question`"));
 }
 
 // Context tokens of a window; the step from one to the next is at least 1 and leaves no token out.
@@ -47,7 +47,7 @@ constexpr std::size_t usual_question = 64;
 std::int64_t checked_length(std::int64_t asked, const ModelConfig& config) {
   const std::int64_t most = config.max_position_embeddings;
   if (asked < 4 || asked > most) {
-    throw_usage(fmt::format("`length` {}: must lie between 4 and the model's {} positions", asked, most),
+    throw_usage(message("`length` {}: must lie between 4 and the model's {} positions", asked, most),
                 "the usual values are 384 to 4096");
   }
   return asked;
@@ -57,7 +57,7 @@ std::int64_t checked_length(std::int64_t asked, const ModelConfig& config) {
 
 void check_window_options(const WindowOptions& options) {
   if (options.max_question == 0) {
-    throw_usage("`max_question` 0: a question needs at least one token", "the default is 64");
+    throw_usage(message("`max_question` 0: a question needs at least one token"), "the default is 64");
   }
   window_room(options.max_question, options, "");
 }

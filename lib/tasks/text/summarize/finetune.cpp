@@ -46,16 +46,17 @@ EncodedPairs read_pairs(const std::string& path, const SummaryPairOptions& optio
       const std::string what =
           fmt::format("{}: a {} without a word", row.place, document.blank ? "document" : "summary");
       if (!options.skip_bad)
-        throw_bad_input(what, "take it out, or count and pass over such records with `skip_bad`");
+        throw_bad_input(what, message("take it out, or count and pass over such records with `skip_bad`"));
       pass_over(what);
       continue;
     }
     if (row.summaries.front().size() > row.document.size()) {
       const std::string what = row.place + ": the summary is longer than its document";
       if (!options.skip_bad) {
-        throw_bad_input(what,
-                        "are `document_field` and `summary_field` exchanged? Else take it out, or pass over "
-                        "such records with `skip_bad`");
+        throw_bad_input(
+            what,
+            message("are `document_field` and `summary_field` exchanged? Else take it out, or pass over "
+                    "such records with `skip_bad`"));
       }
       pass_over(what);
       continue;
@@ -145,20 +146,19 @@ TrainingSummary summary_finetune(const SummaryFinetuneOptions& asked, kernels::B
   if (!stored.has_decoder()) {
     throw_bad_input(
         fmt::format("{}: the model has no decoder, its head is {}", options.init, name_of(stored.head)),
-        "take a BigBird-Pegasus folder, or let bigbird convert give an encoder a `decoder`");
+        message("take a BigBird-Pegasus folder, or let bigbird convert give an encoder a `decoder`"));
   }
   const std::int64_t most = stored.max_position_embeddings;
   if (options.length != 0 && (options.length < 2 || options.length > most))
     throw_usage(
-        fmt::format("`length` {}: must lie between 2 and the model's {} positions", options.length, most));
+        message("`length` {}: must lie between 2 and the model's {} positions", options.length, most));
   if (options.target_length < 2)
-    throw_usage(fmt::format("`target_length` {}: must be at least 2", options.target_length));
+    throw_usage(message("`target_length` {}: must be at least 2", options.target_length));
   if (!(options.smoothing.epsilon >= 0.0 && options.smoothing.epsilon < 1.0))
-    throw_usage(
-        fmt::format("`label_smoothing` {}: must be at least 0 and below 1", options.smoothing.epsilon),
-        "the usual value is 0.1");
+    throw_usage(message("`label_smoothing` {}: must be at least 0 and below 1", options.smoothing.epsilon),
+                "the usual value is 0.1");
   if (!(options.layer_drop < 1.0))
-    throw_usage(fmt::format("`layer_drop` {}: must be below 1", options.layer_drop), "0.1 is usual");
+    throw_usage(message("`layer_drop` {}: must be below 1", options.layer_drop), "0.1 is usual");
   PairEncoding encoding =
       pair_encoding(stored, options.length != 0 ? options.length : most, options.line_marks);
   encoding.target_length = std::min(options.target_length, most);

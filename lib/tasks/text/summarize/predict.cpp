@@ -95,7 +95,8 @@ SummaryTally predict_summaries(const SummaryPredictionOptions& options, Summariz
           if (document.blank) {
             const std::string what = pair.place + ": a document without a word";
             if (!options.pairs.skip_bad)
-              throw_bad_input(what, "take it out, or count and pass over such records with `skip_bad`");
+              throw_bad_input(what,
+                              message("take it out, or count and pass over such records with `skip_bad`"));
             if (tally.skipped++ == 0) tally.first_skipped = what;
             continue;
           }

@@ -66,21 +66,20 @@ Summarizer::Summarizer(const SummarizerOptions& options, kernels::Backend& backe
   if (!config.has_decoder()) {
     throw_bad_input(
         fmt::format("{}: the model has no decoder, its head is {}", options.model, name_of(config.head)),
-        "take a BigBird-Pegasus folder, or let bigbird convert give an encoder a `decoder`");
+        message("take a BigBird-Pegasus folder, or let bigbird convert give an encoder a `decoder`"));
   }
   folder_.require(Alphabet::text);
   const TextSettings settings = read_text_settings(options.model);
   if (settings.task && *settings.task != TextTask::summarization) {
-    throw_bad_input(
-        fmt::format("{}: text.json is of a model for `{}`", options.model, name_of(*settings.task)),
-        "take the folder that text summarize finetune wrote");
+    throw_bad_input(fmt::format("{}: text.json is of a model for {}", options.model, name_of(*settings.task)),
+                    "take the folder that text summarize finetune wrote");
   }
   length_ = options.length > 0    ? options.length
             : settings.length > 0 ? settings.length
                                   : config.max_position_embeddings;
   if (length_ < 2 || length_ > config.max_position_embeddings) {
-    throw_usage(fmt::format("`length` {}: {} takes 2 to {} tokens", length_, options.model,
-                            config.max_position_embeddings));
+    throw_usage(message("`length` {}: {} takes 2 to {} tokens", length_, options.model,
+                        config.max_position_embeddings));
   }
   encoding_ = pair_encoding(config, length_, options.line_marks.value_or(settings.line_marks.value_or(true)));
   search_ = generation_defaults(options.model, config);
@@ -123,7 +122,7 @@ void Summarizer::require_memory() const {
   const auto offer = [&](std::vector<SmallerRun>& group, const char* option, std::int64_t Sizes::*size,
                          std::int64_t least) {
     for (std::int64_t less = sizes().*size / 2; less >= least; less /= 2) {
-      group.push_back({fmt::format("`{}` {}", option, less), [&, size, less] {
+      group.push_back({fmt::format("{} {}", setting_name(option), less), [&, size, less] {
                          Sizes other = sizes();
                          other.*size = less;
                          return plan_of(other);

@@ -323,35 +323,38 @@ class GoogleBeamSearch : public BeamSearch {
 
 void check_search(const SearchOptions& options) {
   const auto refuse = [](const std::string& what, const std::string& hint) { throw_usage(what, hint); };
-  if (options.beams < 1) refuse("`beams` is below 1", "5 is what the published models were measured with");
+  if (options.beams < 1)
+    refuse(message("`beams` is below 1"), "5 is what the published models were measured with");
   if (options.max_length < 2)
-    refuse("`max_length` leaves no token behind the start symbol",
+    refuse(message("`max_length` leaves no token behind the start symbol"),
            "lengths count the start symbol: 2 or more");
   if (options.min_length > options.max_length)
-    refuse("`min_length` is above `max_length`", "lower the one or raise the other");
+    refuse(message("`min_length` is above `max_length`"), "lower the one or raise the other");
   if (options.no_repeat_ngram < 0 || options.min_length < 0)
-    refuse("`no_repeat_ngram` or `min_length` is negative", "0 is no such rule");
+    refuse(message("`no_repeat_ngram` or `min_length` is negative"), "0 is no such rule");
   if (!(options.repetition_penalty > 0) || !std::isfinite(options.length_penalty))
-    refuse("`repetition_penalty` must be above 0 and `length_penalty` a number", "1 changes nothing");
+    refuse(message("`repetition_penalty` must be above 0 and `length_penalty` a number"),
+           "1 changes nothing");
   if (options.sequences < 1 || options.sequences > options.beams)
     refuse(fmt::format("{} sequences of {} beams", options.sequences, options.beams),
            "a search returns at most as many as it has beams");
   if ((options.decoding == Decoding::greedy || options.decoding == Decoding::sample) && options.beams > 1)
-    refuse("greedy search and sampling have one beam", "leave `beams` out, or decode with beams");
+    refuse("greedy search and sampling have one beam", message("leave `beams` out, or decode with beams"));
   const Sampling& sampling = options.sampling;
   if (!(sampling.temperature > 0) || !std::isfinite(sampling.temperature))
-    refuse(fmt::format("`temperature` {} is not a number above 0", sampling.temperature),
+    refuse(message("`temperature` {} is not a number above 0", sampling.temperature),
            "1 leaves the probabilities as they are; without chance: greedy");
-  if (sampling.top_k < 0) refuse("`top_k` is negative", "0 draws from all tokens");
+  if (sampling.top_k < 0) refuse(message("`top_k` is negative"), "0 draws from all tokens");
   if (!(sampling.top_p > 0) || sampling.top_p > 1)
-    refuse(fmt::format("`top_p` {} is not above 0 and at most 1", sampling.top_p), "1 draws from all tokens");
+    refuse(message("`top_p` {} is not above 0 and at most 1", sampling.top_p), "1 draws from all tokens");
   const bool rules = options.min_length > 0 || options.no_repeat_ngram > 0 ||
                      options.repetition_penalty != 1.0 || options.forced_end || options.forced_begin ||
                      !options.more_ends.empty();
   if (options.decoding == Decoding::google && rules)
     refuse(
         "the published search has no rule but its length penalty",
-        "leave `min_length`, `no_repeat_ngram` and `repetition_penalty` out, or decode as Hugging Face does");
+        message(
+            "leave `min_length`, `no_repeat_ngram` and `repetition_penalty` out, or decode as Hugging Face does"));
 }
 
 }  // namespace

@@ -79,10 +79,10 @@ std::string best_hotpot_span(const HotpotQuestion& example, const EncodedHotpot&
 
 void check_hotpot_decoding(const HotpotDecoding& options) {
   if (options.n_best == 0 || options.max_answer == 0) {
-    throw_usage("`n_best` and `max_answer` must be at least 1", "the defaults are 50 and 30");
+    throw_usage(message("`n_best` and `max_answer` must be at least 1"), "the defaults are 50 and 30");
   }
   if (!(options.support_threshold >= 0 && options.support_threshold <= 1)) {
-    throw_usage(fmt::format("`support_threshold` {:g}: must lie between 0 and 1", options.support_threshold),
+    throw_usage(message("`support_threshold` {:g}: must lie between 0 and 1", options.support_threshold),
                 "0.5 is the usual one");
   }
 }

@@ -1,8 +1,6 @@
 // Inputs and labels of HotpotQA; see encode.h.
 #include "lib/tasks/text/qa/hotpotqa/encode.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -36,9 +34,9 @@ EncodedHotpot HotpotEncoder::encode(const HotpotQuestion& example, std::size_t l
   input.ids.push_back(tokenizer_.special().sep);
   input.types.assign(input.ids.size(), 0);
   if (input.ids.size() + 2 > length) {
-    throw_usage(fmt::format("{}: `length` {} leaves no room beside a question of {} tokens", example.where,
-                            length, input.question_tokens),
-                "a larger `length` or a smaller `max_question`");
+    throw_usage(message("{}: `length` {} leaves no room beside a question of {} tokens", example.where,
+                        length, input.question_tokens),
+                message("a larger `length` or a smaller `max_question`"));
   }
   // Whether text, the piece that closes it, what comes before it and the last [SEP] still fit.
   const auto append = [&](const std::string& text, std::size_t paragraph,

@@ -110,7 +110,7 @@ nlohmann::ordered_json nq_span_json(const NqSpan& span) {
 }  // namespace
 
 std::size_t checked_page_answer(std::size_t max_answer) {
-  if (max_answer == 0) throw_usage("`max_answer` must be at least 1", "the default is 38 words");
+  if (max_answer == 0) throw_usage(message("`max_answer` must be at least 1"), "the default is 38 words");
   return max_answer;
 }
 

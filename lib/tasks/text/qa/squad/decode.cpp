@@ -147,7 +147,7 @@ void widen_to_words(const ContextTokens& context, const ContextWindow& window, T
 DecodedAnswer decode_spans(const DecodedQuestion& question, std::span<const WindowLogits> windows,
                            const SpanDecoding& options) {
   if (options.n_best == 0 || options.max_answer == 0) {
-    throw_usage("`n_best` and `max_answer` must be at least 1", "the defaults are 20 and 30");
+    throw_usage(message("`n_best` and `max_answer` must be at least 1"), "the defaults are 20 and 30");
   }
   std::vector<SpanCandidate> spans;
   SpanCandidate null;
@@ -212,7 +212,7 @@ std::vector<ScoredAnswer> decode_pipeline(const DecodedQuestion& question,
                                           std::span<const WindowLogits> windows,
                                           const PipelineDecoding& options) {
   if (options.top_k == 0 || options.max_answer == 0) {
-    throw_usage("`n_best` and `max_answer` must be at least 1", "the defaults are 1 and 15");
+    throw_usage(message("`n_best` and `max_answer` must be at least 1"), "the defaults are 1 and 15");
   }
   // Spans whose words are the same fall together, so that more are looked at than are asked for.
   const std::size_t candidates = options.align_to_words ? options.top_k * 2 + 10 : options.top_k;

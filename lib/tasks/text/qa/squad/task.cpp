@@ -85,7 +85,7 @@ AnswerSamples squad_samples(const std::string& path, const SampleOptions& option
       samples.size(), answered_windows, ceiling.exact_match());
   if (ceiling.outside() > 0) {
     facts.warning =
-        fmt::format("{} answers lie in no window whole; a larger `overlap` keeps them", ceiling.outside());
+        message("{} answers lie in no window whole; a larger `overlap` keeps them", ceiling.outside());
   }
   return samples;
 }
@@ -209,8 +209,9 @@ class SquadScorer : public AnswerScorer {
     const bool version_2 = options_.version_2 || reader_->answerable() < reader_->questions();
     if (!version_2 && (!options_.null_odds.empty() || options_.null_threshold)) {
       throw_usage(
-          "`null_odds` and `null_threshold` are SQuAD 2.0's, and every question of the data has an answer",
-          "`version_2` scores it as 2.0 all the same");
+          message(
+              "`null_odds` and `null_threshold` are SQuAD 2.0's, and every question of the data has an answer"),
+          message("`version_2` scores it as 2.0 all the same"));
     }
     Squad2Options squad2;
     squad2.no_answer_scores = options_.null_odds.empty() ? nullptr : &scores_;
@@ -257,14 +258,14 @@ SquadDecoder::SquadDecoder(const QuestionPredictionOptions& options)
   decoding_.version_2 = options.version_2;
   decoding_.null_threshold = options.null_threshold;
   if (decoding_.n_best == 0 || decoding_.max_answer == 0) {
-    throw_usage("`n_best` and `max_answer` must be at least 1", "the defaults are 20 and 30");
+    throw_usage(message("`n_best` and `max_answer` must be at least 1"), "the defaults are 20 and 30");
   }
   if (!std::isfinite(options.null_threshold)) {
-    throw_usage("`null_threshold` must be a finite number", "0 is the usual one");
+    throw_usage(message("`null_threshold` must be a finite number"), "0 is the usual one");
   }
   if (pipeline_ && options.null_threshold != 0) {
-    throw_usage("`null_threshold` belongs to run_qa's decoding, the pipeline has none",
-                "leave `null_threshold` away, or take the other `decode`");
+    throw_usage(message("`null_threshold` belongs to run_qa's decoding, the pipeline has none"),
+                message("leave `null_threshold` away, or take the other `decode`"));
   }
   if (pipeline_ && !options.null_odds.empty()) {
     throw_usage("the pipeline's decoding gives no null odds", "they are those of run_qa's decoding");

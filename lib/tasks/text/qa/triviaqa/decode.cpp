@@ -33,7 +33,7 @@ void take_best_tokens(const DecodedQuestion& question, const WindowLogits& logit
 }  // namespace
 
 std::size_t checked_document_answer(std::size_t max_answer) {
-  if (max_answer == 0) throw_usage("`max_answer` must be at least 1", "the default is 16 words");
+  if (max_answer == 0) throw_usage(message("`max_answer` must be at least 1"), "the default is 16 words");
   return max_answer;
 }
 

@@ -132,12 +132,12 @@ void TriviaReader::check_end() const {
   if (domain != records().members().end() && domain->second != wanted) {
     throw_bad_input(fmt::format("{}: its \"Domain\" is {}, and it was read as {}", records().path(),
                                 domain->second, wanted),
-                    "`domain` is wikipedia or web, as in the name of the file");
+                    message("`domain` is wikipedia or web, as in the name of the file"));
   }
   if (named_ > 0 && found_ == 0) {
     throw_bad_input(
         fmt::format("{}: none of its {} documents is below {}", records().path(), named_, reading().evidence),
-        "`evidence` is the folder that holds wikipedia and web");
+        message("`evidence` is the folder that holds wikipedia and web"));
   }
 }
 

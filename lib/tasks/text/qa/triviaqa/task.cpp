@@ -23,8 +23,6 @@ namespace bigbird {
 namespace {
 
 constexpr std::size_t usual_document_answer = 16;  // words (BigBird, appendix E.2)
-constexpr const char* windows_beyond = "windows beyond `max_windows`";
-constexpr const char* no_name_in_windows = "no name of the answer in the first `max_windows` windows";
 
 // A document: its windows compete together.
 AnswerSample trivia_sample(const EncodedQuestion& encoded, const std::vector<ContextWindow>& windows,
@@ -65,12 +63,12 @@ AnswerSamples trivia_samples(const std::string& path, const SampleOptions& optio
                                                          options.windows, document.question.where);
     facts.cut_questions += encoded.question_was_cut() ? 1U : 0U;
     if (windows.size() > options.max_windows) {
-      facts.noted.add(windows_beyond, windows.size() - options.max_windows);
+      facts.noted.add(message("windows beyond `max_windows`"), windows.size() - options.max_windows);
       windows.resize(options.max_windows);
     }
     AnswerSample sample = trivia_sample(encoded, windows, document.places, tokenizer.special());
     if (sample.targets[0].right.empty()) {
-      facts.skipped.add(no_name_in_windows);
+      facts.skipped.add(message("no name of the answer in the first `max_windows` windows"));
     } else {
       samples.add(std::move(sample));
     }

@@ -1,8 +1,6 @@
 // Inputs and answers of WikiHop; see encode.h.
 #include "lib/tasks/text/qa/wikihop/encode.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "lib/core/error.h"
@@ -52,9 +50,9 @@ EncodedWikiHop WikiHopEncoder::encode(const WikiHopQuestion& example, std::size_
   }
   // One token of text at least, and the last [SEP].
   if (head.ids.size() + 2 > length) {
-    throw_usage(fmt::format("{}: `length` {} leaves no room beside query and candidates, {} tokens",
-                            example.where, length, head.ids.size()),
-                "a larger `length`");
+    throw_usage(message("{}: `length` {} leaves no room beside query and candidates, {} tokens",
+                        example.where, length, head.ids.size()),
+                message("a larger `length`"));
   }
   const std::size_t room = length - head.ids.size() - 1;
   for (std::size_t at = 0; at == 0 || at < text.size(); at += room) {

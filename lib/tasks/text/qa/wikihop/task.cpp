@@ -7,6 +7,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/log.h"
+#include "lib/core/settings.h"
 #include "lib/tasks/text/metrics/wikihop.h"
 #include "lib/tasks/text/qa/answer_samples.h"
 #include "lib/tasks/text/qa/evaluate.h"
@@ -19,8 +20,6 @@
 
 namespace bigbird {
 namespace {
-
-constexpr const char* inputs_beyond = "inputs beyond `max_windows`";
 
 AnswerSample wikihop_sample(const EncodedWikiHop& inputs, std::size_t answer) {
   AnswerSample sample;
@@ -46,7 +45,7 @@ AnswerSamples wikihop_samples(const std::string& path, const SampleOptions& opti
     throw_if_cancelled();
     EncodedWikiHop inputs = encoder.encode(question, options.windows.length, &facts.unknown);
     if (inputs.windows.size() > options.max_windows) {
-      facts.noted.add(inputs_beyond, inputs.windows.size() - options.max_windows);
+      facts.noted.add(message("inputs beyond `max_windows`"), inputs.windows.size() - options.max_windows);
       inputs.windows.resize(options.max_windows);
     }
     samples.add(wikihop_sample(inputs, question.answer_candidate.value()));
