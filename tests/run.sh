@@ -6,7 +6,7 @@
 #                                  a relocatable archive and a .deb of what was built
 #   bash tests/run.sh --cluster    shards, and ranks, on a real Slurm of three nodes on this machine; shards by Snakemake, where it is installed
 #   bash tests/run.sh --sanitize   the suite under ASan and UBSan; the threaded rooms under TSan, built without the
-#                                  libraries that are optional
+#                                  libraries that are optional; --asan and --tsan are its halves
 #   bash tests/run.sh --lint       clang-format; clang-tidy, with clang's warnings as errors
 #   bash tests/run.sh --mutations [NAME...]   that the suite notices defects: tests/mutations
 #   ... --no-install               never install packages; print the line that would
@@ -19,12 +19,13 @@ for argument in "$@"; do
   case $argument in
     --program) mode=program ;;
     --cluster) mode=cluster ;;
-    --sanitize) mode=sanitize ;;
+    --test) mode=test ;;
+    --sanitize | --asan | --tsan) mode=${argument#--} ;;
     --lint) mode=lint ;;
     --mutations) mode=mutations ;;
     --no-install) may_install=no ;;
     -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0" && exit 0 ;;
-    -*) echo "tests/run.sh: unknown option '$argument' (--program, --cluster, --sanitize, --lint, --mutations, --no-install)" >&2 && exit 2 ;;
+    -*) echo "tests/run.sh: unknown option '$argument' (--test, --program, --cluster, --sanitize, --asan, --tsan, --lint, --mutations, --no-install)" >&2 && exit 2 ;;
     *) names+=("$argument") ;;
   esac
 done
@@ -139,24 +140,28 @@ run_cluster() {
   part cluster clusters
 }
 
-run_sanitizers() {
+sanitizer_lines=()
+if [ "${CI:-}" = true ]; then sanitizer_lines=(-DBIGBIRD_SANITIZE_LINES=-g0); fi
+
+run_asan() {
   ensure_packages "${packages_base[@]}" "${packages_test[@]}" "${packages_lint[@]}"
   # What stray memory can hide in: all that reads files, moves buffers or runs kernels. Golden numbers, gradients and the
   # oracles compute the same values over again, and policy reads text.
-  local lines=()
-  if [ "${CI:-}" = true ]; then lines=(-DBIGBIRD_SANITIZE_LINES=-g0); fi
   local watched=(core io parts tokenization data model training tasks report kernels ranks cuda cli)
   # With clang, which takes half of g++'s time to build them.
-  configure asan ${lines[@]+"${lines[@]}"}
+  configure asan ${sanitizer_lines[@]+"${sanitizer_lines[@]}"}
   part asan-build build asan "${watched[@]/#/test_}"
   export LSAN_OPTIONS=suppressions=$root/tests/leaks.supp:print_suppressions=0 UBSAN_OPTIONS=print_stacktrace=1
   # Two suites of the command line run what others do once more, with other options, and compare weights.
   part asan-suite run_ctest asan --label-regex "^($(IFS='|' && echo "${watched[*]}"))\$" \
     --exclude-regex '^cli/(EveryVerb/TrainingOptionsOf|TrainingChoices)$'
+}
 
+run_tsan() {
+  ensure_packages "${packages_base[@]}" "${packages_test[@]}" "${packages_lint[@]}"
   # Where threads are started or shared; that the smallest set of libraries is enough for a program shows in them too.
   local threaded=(core data kernels ranks training tasks)
-  configure tsan ${lines[@]+"${lines[@]}"}
+  configure tsan ${sanitizer_lines[@]+"${sanitizer_lines[@]}"}
   part tsan-build build tsan "${threaded[@]/#/test_}"
   # ThreadSanitizer cannot place its shadow memory under some kernels' address randomisation.
   if setarch -R true 2>/dev/null; then ctest() { setarch -R ctest "$@"; }; fi
@@ -202,7 +207,12 @@ case $mode in
   test) run_tests ;;
   program) run_program ;;
   cluster) run_cluster ;;
-  sanitize) run_sanitizers ;;
+  sanitize) # not in one list: `set -e` counts in both
+    run_asan
+    run_tsan
+    ;;
+  asan) run_asan ;;
+  tsan) run_tsan ;;
   lint) run_lint ;;
   mutations) bash tests/mutations/run.sh ${names[@]+"${names[@]}"} ;;
 esac

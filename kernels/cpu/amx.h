@@ -11,7 +11,6 @@
 #pragma once
 
 #include "kernels/cpu/level.h"
-#include "kernels/cpu/packed_attention.h"
 
 namespace bigbird::kernels {
 

@@ -8,7 +8,7 @@
 // packed pair by pair, a as well as b.
 #pragma once
 
-#include "kernels/cpu/packed_attention.h"
+#include "kernels/cpu/level.h"
 #include "kernels/types.h"
 
 namespace bigbird::kernels {

@@ -1,5 +1,5 @@
-// See bf16_choice.h.
-#include "kernels/cpu/bf16_choice.h"
+// How bf16 is multiplied; see level_choice.h.
+#include "kernels/cpu/level_choice.h"
 
 #include <algorithm>
 #include <chrono>
@@ -18,7 +18,6 @@
 #endif
 
 #include "kernels/cpu/bf16.h"
-#include "kernels/cpu/level_choice.h"
 
 namespace bigbird::kernels {
 namespace {

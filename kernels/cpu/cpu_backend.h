@@ -13,7 +13,6 @@
 #include "kernels/cpu/cpu_options.h"
 #include "kernels/cpu/int8.h"
 #include "kernels/cpu/level.h"
-#include "kernels/cpu/packed_attention.h"
 
 namespace bigbird::kernels {
 

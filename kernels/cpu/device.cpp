@@ -10,8 +10,8 @@
 #include <unistd.h>
 #endif
 
-#include "kernels/cpu/bf16_choice.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/level_choice.h"
 #include "kernels/cpu/partition.h"
 #include "kernels/parallel.h"
 

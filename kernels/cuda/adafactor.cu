@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/block_sum.cuh"
 #include "kernels/cuda/elements.cuh"
 
 namespace bigbird::kernels::cuda {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "kernels/cuda/attention_padding.h"
-#include "kernels/cuda/attention_rows.h"
+#include "kernels/cuda/attention/attention.h"
+#include "kernels/cuda/attention/padding.h"
 #include "kernels/cuda/cuda_backend.h"
 
 namespace bigbird::kernels::cuda {

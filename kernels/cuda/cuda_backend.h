@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "kernels/cuda/attention.h"
+#include "kernels/cuda/attention/attention.h"
 #include "kernels/cuda/cuda_options.h"
 #include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/gemm.h"

@@ -105,4 +105,9 @@ class Refusals {
 std::unique_ptr<GemmLibrary> make_gemm_library(Remark remark = {},
                                                std::shared_ptr<RefusedProducts> refused = {});
 
+// Any product without an epilogue, for the shapes that cuBLASLt has no algorithm for (plain_gemm.cu). Without
+// tensor cores, and without demands on alignment. gemm.epilogue is none. Sums run over k in order, in fp32
+// with fused multiply-adds; tf32 is not used.
+void plain_gemm(const Gemm& gemm, Stream stream);
+
 }  // namespace bigbird::kernels::cuda

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "kernels/cuda/gemm.h"
-#include "kernels/cuda/plain_gemm.h"
 
 namespace bigbird::kernels::cuda {
 

@@ -1,7 +1,6 @@
 // The gradient norm and AdamW.
 #include "kernels/cuda/optimizer.h"
 
-#include "kernels/cuda/block_sum.cuh"
 #include "kernels/cuda/elements.cuh"
 
 namespace bigbird::kernels::cuda {

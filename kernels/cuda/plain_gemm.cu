@@ -1,5 +1,5 @@
 // Tiles of the result, through shared memory: see plain_gemm.h.
-#include "kernels/cuda/plain_gemm.h"
+#include "kernels/cuda/gemm.h"
 
 #include <math.h>
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/attention.h"
+#include "kernels/cuda/attention/attention.h"
 #include "kernels/philox.h"
 #include "reference/attention_plan.h"
 #include "tests/cuda/cuda_test.h"

@@ -1,7 +1,7 @@
 // The probes of conformance.h: compiled by nvcc for a device, and as C++ for the emulated one.
 #include "tests/cuda/conformance.h"
 
-#include "kernels/cuda/attention_tiles.cuh"
+#include "kernels/cuda/attention/tiles.cuh"
 #include "kernels/cuda/device.cuh"
 
 namespace bigbird::kernels::cuda::testing {

@@ -1,4 +1,4 @@
-// Probes of device.cuh and attention_tiles.cuh: kernels that do one thing, registers in and registers out.
+// Probes of device.cuh and attention/tiles.cuh: kernels that do one thing, registers in and registers out.
 // test_conformance.cpp says what has to come out. All memory is the device's. Lane L has words L * n and
 // following of what says [32][n].
 #pragma once

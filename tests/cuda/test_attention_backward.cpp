@@ -6,7 +6,7 @@
 #include <optional>
 #include <random>
 
-#include "kernels/cuda/attention.h"
+#include "kernels/cuda/attention/attention.h"
 #include "reference/attention_dense.h"
 #include "tests/cuda/attention_test.h"
 #include "tests/cuda/cuda_test.h"

@@ -394,7 +394,7 @@ TEST_F(Conformance, PacksOfEverySize) {
   for (std::size_t i = 0; i < 512; ++i) EXPECT_EQ(got[i].bits, i % 128) << i / 128;
 }
 
-// The layouts of attention_tiles.cuh by identities: scores of a with a tile of unit rows are a, those of unit
+// The layouts of attention/tiles.cuh by identities: scores of a with a tile of unit rows are a, those of unit
 // rows with a tile are its transpose; sums weighted by unit rows are the tile. In fp32 weighted_sum() takes
 // the rows of a step in the order 0, 2, 4, 6, 1, 3, 5, 7 on both sides, which an identity shows as well.
 template <class Element>

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "kernels/cuda/attention_tiles.cuh"
+#include "kernels/cuda/attention/tiles.cuh"
 
 namespace bigbird::kernels::cuda {
 namespace {

@@ -11,7 +11,6 @@
 #include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/gemm.h"
-#include "kernels/cuda/plain_gemm.h"
 #include "kernels/cuda/recordings.h"
 #include "kernels/cuda/transfers.h"
 #include "tests/cuda/cuda_test.h"

@@ -5,7 +5,7 @@
 #   bash tests/gpu/resources.sh [-o TABLE.tsv] [--markdown TABLE.md] [--cache FOLDER] [ARCHITECTURE...]
 #   bash tests/gpu/resources.sh [-o TABLE.tsv] [--markdown TABLE.md] --reports FOLDER
 # Architectures: sm_80 sm_90. With --cache, files that have not changed since are not compiled again; with --reports
-# nothing is compiled: a build's reports are read (FOLDER/*.cu.o.report, kept by kernels/cuda/keep_report.sh).
+# nothing is compiled: a build's reports are read (FOLDER/[attention/]*.cu.o.report, kept by kernels/cuda/keep_report.sh).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -27,7 +27,7 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 shopt -s nullglob
-sources=("$root"/kernels/cuda/*.cu)
+sources=("$root"/kernels/cuda/*.cu "$root"/kernels/cuda/*/*.cu)
 [ ${#sources[@]} -gt 0 ] || { echo "error: no kernels in $root/kernels/cuda" >&2 && exit 3; }
 : >"$work/files"
 
@@ -35,15 +35,15 @@ sources=("$root"/kernels/cuda/*.cu)
 collect_reports() {
   local source report name
   for source in "${sources[@]}"; do
-    name=$(basename "$source")
+    name=${source#"$root/kernels/cuda/"}
     report=$built/$name.o.report
     if ! [ -f "$report" ]; then
       echo "error: $report is missing" >&2
       echo "hint: build the target bigbird_cuda first" >&2
       exit 3
     fi
-    { cat "$report" && echo "source $source"; } >"$work/$name.txt"
-    echo "$work/$name.txt" >>"$work/files"
+    { cat "$report" && echo "source $name"; } >"$work/${name//\//-}.txt"
+    echo "$work/${name//\//-}.txt" >>"$work/files"
   done
 }
 
@@ -58,13 +58,14 @@ compile_reports() {
   mkdir -p "$reports"
 
   # Everything that a kernel's machine code can depend on: all headers of the folder, the flags and the compiler.
-  headers=("$root"/kernels/*.h "$root"/kernels/cuda/*.h "$root"/kernels/cuda/*.cuh)
+  headers=("$root"/kernels/*.h "$root"/kernels/cuda/{,attention/}*.{h,cuh})
   flags=(-std=c++20 -O3 -DNDEBUG -I"$root" -cubin -Xptxas -v)
   stamp=$({ "$nvcc" --version && echo "${flags[*]}" && cat "${headers[@]}"; } | sha256sum | cut -c1-16)
 
   report() { # report SOURCE ARCHITECTURE: the compiler's report, from the cache where it is still true
-    local source=$1 architecture=$2 name file
-    name=$(basename "$source" .cu)-$architecture
+    local source=$1 architecture=$2 path name file
+    path=${source#"$root/kernels/cuda/"}
+    name=${path//\//-} && name=${name%.cu}-$architecture
     file=$reports/$name-$stamp-$(sha256sum <"$source" | cut -c1-16).txt
     if ! [ -s "$file" ]; then
       rm -f "$reports/$name"-*.txt
@@ -73,7 +74,7 @@ compile_reports() {
         cat "$work/$name.log" >&2
         return 1
       fi
-      echo "source $source" >>"$work/$name.log"
+      echo "source $path" >>"$work/$name.log"
       mv "$work/$name.log" "$file"
     fi
     echo "$file" >>"$work/files"
@@ -125,7 +126,7 @@ cat "${files[@]}" | c++filt | awk -v OFS='\t' '
     lines[++count] = kernel OFS architecture OFS registers OFS barriers OFS shared OFS stack OFS stores OFS loads
   }
   /^source / {
-    source = $2; sub(/^.*\//, "", source)
+    source = $2
     for (i = 1; i <= count; i++) print source, lines[i]
     count = 0
   }' >"$work/lines"

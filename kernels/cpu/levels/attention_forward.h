@@ -175,7 +175,11 @@ static inline void attention_forward(const AttentionHead& head, Index query_bloc
         sum[row] == 0.0f ? -__builtin_inff() : maximum[row] * ln_2 + __builtin_logf(sum[row]);
   }
   scale_sums(depth, width, sums, factor);
-  transpose(sums, width, depth, queries, 1.0f, out, out_stride, depth);
+  // A few rows of the output at a time: all of them side by side would meet in a few lines of the cache.
+  for (Index row = 0; row < queries; row += 4) {
+    transpose(sums + row, width, depth, smaller(4, queries - row), 1.0f, out + row * out_stride, out_stride,
+              depth);
+  }
 }
 
 }  // namespace bigbird::kernels::BIGBIRD_LEVEL

@@ -14,7 +14,6 @@
 #include "kernels/cuda/emulation/emulation.h"
 #include "kernels/cuda/emulation/memory_registry.h"
 #include "kernels/cuda/emulation/tensor_core.h"
-#include "kernels/cuda/plain_gemm.h"
 
 namespace bigbird::kernels::cuda {
 namespace {

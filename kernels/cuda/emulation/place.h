@@ -11,7 +11,7 @@ struct Place {
   int line = 0;
 };
 
-// "attention_forward.cuh:120"
+// "attention/forward.cuh:120"
 inline std::string text(Place place) {
   std::string_view file = place.file;
   const std::size_t slash = file.rfind('/');

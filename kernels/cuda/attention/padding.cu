@@ -1,8 +1,8 @@
-// Matrices of heads and blocks brought to other sizes and back; see attention_padding.h. Sizes that need this
+// Matrices of heads and blocks brought to other sizes and back; see padding.h. Sizes that need this
 // are unusual: an element a thread.
 #include <cmath>
 
-#include "kernels/cuda/attention_padding.h"
+#include "kernels/cuda/attention/padding.h"
 #include "kernels/cuda/elements.cuh"
 
 namespace bigbird::kernels::cuda {

@@ -18,9 +18,9 @@
 // decoder's attention always takes the two.
 #pragma once
 
-#include "kernels/cuda/attention_backward.h"
-#include "kernels/cuda/attention_backward_rows.cuh"
-#include "kernels/cuda/attention_tiles.cuh"
+#include "kernels/cuda/attention/backward_rows.cuh"
+#include "kernels/cuda/attention/launch.h"
+#include "kernels/cuda/attention/tiles.cuh"
 
 namespace bigbird::kernels::cuda {
 
@@ -579,15 +579,12 @@ void launch_backward_kernels(const AttentionBackwardArguments& a, Stream stream)
   }
 }
 
-template <int depth>
+template <class Element, int depth>
 void launch_attention_backward(const AttentionBackwardArguments& a, int tile_rows, Stream stream) {
-  const bool narrow = a.q.data.type() == bigbird::kernels::ElementType::bf16;
   if (tile_rows == 64) {
-    narrow ? launch_backward_kernels<bf16, depth, 64>(a, stream)
-           : launch_backward_kernels<float, depth, 64>(a, stream);
+    launch_backward_kernels<Element, depth, 64>(a, stream);
   } else {
-    narrow ? launch_backward_kernels<bf16, depth, 16>(a, stream)
-           : launch_backward_kernels<float, depth, 16>(a, stream);
+    launch_backward_kernels<Element, depth, 16>(a, stream);
   }
 }
 

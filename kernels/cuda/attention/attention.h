@@ -1,5 +1,6 @@
-// Block-sparse attention on the device (Dao et al. 2022 and 2023, over block lists): what the backend calls.
-// Plain C++.
+// Block-sparse attention on the device (Dao et al. 2022 and 2023, over block lists). This folder holds plans as
+// lists of tiles (schedule.h), sizes that have no kernel (padding.h), the kernels (forward.cuh, backward.cuh,
+// rows.cu, over tiles.cuh) and their launches (launch.h); this header is all that the backend calls. Plain C++.
 //
 // Semantics are those of Backend::attention_forward and attention_backward. Where keys are of other rows, T
 // counts those of queries, and limits cover both. log_sum_exp is natural, [H, T] in fp32; rows that see
@@ -16,7 +17,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "kernels/cuda/attention_schedule.h"
+#include "kernels/cuda/attention/schedule.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/types.h"
 
@@ -127,5 +128,10 @@ void attention_forward(const AttentionCall& call, const QueryKeyValue& inputs, R
 void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, ConstRows out,
                         const float* log_sum_exp, ConstRows dout, const QueryKeyValueGradients& gradients,
                         bool deterministic);
+
+// Attention of single queries over rows that lists name: a decoder's step. A block for each query and head, of
+// at most 128 columns. Rows of all matrices begin at multiples of 16 bytes where heads have 32, 64 or 128
+// columns.
+void attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, Stream stream);
 
 }  // namespace bigbird::kernels::cuda

@@ -1,11 +1,11 @@
-// What stands around the two passes of attention's backward (attention_backward.cuh): the matrices they
+// What stands around the two passes of attention's backward (backward.cuh): the matrices they
 // share, the sum of dout * out of every row before them, and the sums of cut lists and of atomic additions
 // behind them.
 #pragma once
 
 #include <cmath>
 
-#include "kernels/cuda/attention_tiles.cuh"
+#include "kernels/cuda/attention/tiles.cuh"
 
 namespace bigbird::kernels::cuda {
 

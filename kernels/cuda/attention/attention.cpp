@@ -1,13 +1,12 @@
 // The host's side of attention: what the device cannot do, the workspace, schedules and batches in device
 // memory, and the choice of the kernel; see attention.h.
-#include "kernels/cuda/attention.h"
+#include "kernels/cuda/attention/attention.h"
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
-#include "kernels/cuda/attention_forward.h"
-#include "kernels/cuda/attention_launch.h"
+#include "kernels/cuda/attention/launch.h"
 
 namespace bigbird::kernels::cuda {
 namespace {
@@ -59,10 +58,35 @@ std::int32_t narrow(Index value) {
   return static_cast<std::int32_t>(value);
 }
 
+float* workspace_part(const AttentionCall& call, std::size_t offset) {
+  return reinterpret_cast<float*>(static_cast<std::byte*>(call.workspace_memory) + offset);
+}
+
+// Fills what the arguments of both passes name alike.
+template <class Arguments>
+Arguments common_arguments(const AttentionCall& call, const QueryKeyValue& inputs) {
+  const AttentionBatch& batch = call.batch;
+  Arguments arguments;
+  arguments.view = call.prepared.view();
+  arguments.q = inputs.q;
+  arguments.k = inputs.k;
+  arguments.v = inputs.v;
+  arguments.tokens = batch.token_offsets[batch.sequences];
+  arguments.keys = batch.key_offsets != nullptr ? batch.key_offsets[batch.sequences] : arguments.tokens;
+  arguments.causal = batch.causal;
+  arguments.scale = batch.scale;
+  arguments.exact = call.products == FloatProducts::fp32;
+  arguments.partial_rows = workspace_part(call, call.workspace.partial_rows);
+  arguments.drop_probability = batch.drop_probability;
+  arguments.dropout_seed = batch.dropout_seed;
+  arguments.dropout_site = batch.dropout_site;
+  return arguments;
+}
+
 }  // namespace
 
 std::string attention_refusal(Index head_size, Index block_size) {
-  // Blocks that are padded need a column beside the head's own (attention_padding.h).
+  // Blocks that are padded need a column beside the head's own (padding.h).
   const Index most = block_size % 16 == 0 ? 128 : 127;
   if (head_size > most) {
     return "CUDA attention has heads of at most " + std::to_string(most) + " columns" +
@@ -201,6 +225,39 @@ void attention_forward(const AttentionCall& call, const QueryKeyValue& inputs, R
   arguments.partial_statistics = workspace_part(call, call.workspace.partial_statistics);
   for_head_size(batch.head_size, [&](auto head_size) {
     launch_attention_forward<head_size()>(arguments, attention_tile_rows(batch.block_size), call.stream);
+  });
+}
+
+void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, ConstRows out,
+                        const float* log_sum_exp, ConstRows dout, const QueryKeyValueGradients& gradients,
+                        bool deterministic) {
+  const AttentionBatch& batch = call.batch;
+  if (batch.sequences == 0) return;
+  if (call.prepared.query_slots() > call.workspace.query_slots ||
+      call.prepared.key_slots() > call.workspace.key_slots) {
+    throw std::logic_error("attention workspace is too small");
+  }
+  auto arguments = common_arguments<AttentionBackwardArguments>(call, inputs);
+  arguments.query_pieces = call.prepared.query_pieces();
+  arguments.query_cuts = call.prepared.query_cuts();
+  arguments.key_pieces = call.prepared.key_pieces();
+  arguments.key_cuts = call.prepared.key_cuts();
+  arguments.out = out;
+  arguments.dout = dout;
+  arguments.log_sum_exp = log_sum_exp;
+  arguments.dq = gradients.q;
+  arguments.dk = gradients.k;
+  arguments.dv = gradients.v;
+  arguments.heads = batch.heads;
+  arguments.deterministic = deterministic || batch.causal || batch.key_offsets != nullptr;
+  arguments.output_products = workspace_part(call, call.workspace.output_products);
+  arguments.partial_keys = workspace_part(call, call.workspace.partial_keys);
+  arguments.query_gradients = workspace_part(call, call.workspace.query_gradients);
+  for_head_size(batch.head_size, [&](auto head_size) {
+    const auto launch = inputs.q.data.type() == ElementType::bf16
+                            ? launch_attention_backward<bf16, head_size()>
+                            : launch_attention_backward<float, head_size()>;
+    launch(arguments, attention_tile_rows(batch.block_size), call.stream);
   });
 }
 

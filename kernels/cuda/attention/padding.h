@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "kernels/cuda/attention.h"
+#include "kernels/cuda/attention/attention.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/types.h"
 
@@ -58,7 +58,7 @@ void padded_attention_backward(const AttentionBatch& given, const AttentionCall&
                                const QueryKeyValue& inputs, ConstRows out, const float* log_sum_exp,
                                ConstRows dout, const QueryKeyValueGradients& gradients, bool deterministic);
 
-// --- attention_padding.cu
+// --- padding.cu
 
 // One matrix of `rows` rows as given, in whole blocks, and what it is padded to, [padded rows, heads *
 // padded_head]. mark_there and mark_padding go into the column behind the head's own, in rows that are there

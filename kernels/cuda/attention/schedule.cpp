@@ -1,5 +1,5 @@
-// From a block plan to pieces of tile lists; see attention_schedule.h.
-#include "kernels/cuda/attention_schedule.h"
+// From a block plan to pieces of tile lists; see schedule.h.
+#include "kernels/cuda/attention/schedule.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-// The host's side of padded attention; see attention_padding.h.
-#include "kernels/cuda/attention_padding.h"
+// The host's side of padded attention; see padding.h.
+#include "kernels/cuda/attention/padding.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 // shuffle.
 #pragma once
 
-#include "kernels/cuda/attention_schedule.h"
+#include "kernels/cuda/attention/schedule.h"
 #include "kernels/cuda/device.cuh"
 
 namespace bigbird::kernels::cuda {

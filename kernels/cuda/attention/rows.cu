@@ -2,12 +2,12 @@
 // for each query and head reads its rows once. As many threads as a row has pieces of 16 bytes share a row,
 // and groups of them take the rows of the list in turn; what the groups have is put together in a fixed
 // order.
-#include "kernels/cuda/attention_rows.h"
+#include "kernels/cuda/attention/attention.h"
 
 #include <math.h>
 
-#include "kernels/cuda/attention_launch.h"
-#include "kernels/cuda/attention_tiles.cuh"
+#include "kernels/cuda/attention/launch.h"
+#include "kernels/cuda/attention/tiles.cuh"
 #include "kernels/cuda/elements.cuh"
 
 namespace bigbird::kernels::cuda {

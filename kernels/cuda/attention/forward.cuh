@@ -11,8 +11,8 @@
 #include <cmath>
 #include <type_traits>
 
-#include "kernels/cuda/attention_forward.h"
-#include "kernels/cuda/attention_tiles.cuh"
+#include "kernels/cuda/attention/launch.h"
+#include "kernels/cuda/attention/tiles.cuh"
 
 namespace bigbird::kernels::cuda {
 

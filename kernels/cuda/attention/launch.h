@@ -1,0 +1,74 @@
+// Launches of the kernels of attention, and what each is given. attention.h is the door, attention.cpp the
+// only caller. The backward kernels are the longest work of nvcc: their instantiations are spread over
+// backward_*.cu, so that two cores compile them.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "kernels/cuda/attention/schedule.h"
+#include "kernels/cuda/runtime.h"
+#include "kernels/types.h"
+
+namespace bigbird::kernels::cuda {
+
+struct AttentionArguments {
+  AttentionView view{};
+  ConstRows q, k, v;
+  Index tokens = 0;     // T
+  Index keys = 0;       // rows of keys
+  bool causal = false;  // AttentionBatch
+  float scale = 1.0f;
+  bool exact = true;  // floats: three products instead of one in tf32
+  float* partial_rows = nullptr;
+  float drop_probability = 0.0f;
+  const std::uint64_t* dropout_seed = nullptr;
+  std::uint64_t dropout_site = 0;
+};
+
+struct AttentionForwardArguments : AttentionArguments {
+  Index pieces = 0;
+  Index cuts = 0;
+  Rows out;
+  float* log_sum_exp = nullptr;  // [H, T], may be null
+  float* partial_statistics = nullptr;
+};
+
+struct AttentionBackwardArguments : AttentionArguments {
+  Index query_pieces = 0, query_cuts = 0;
+  Index key_pieces = 0, key_cuts = 0;
+  ConstRows out, dout;
+  const float* log_sum_exp = nullptr;  // [H, T]
+  Rows dq, dk, dv;
+  Index heads = 0;
+  bool deterministic = true;  // attention_backward()
+  // The workspace.
+  float* output_products = nullptr;
+  float* partial_keys = nullptr;
+  float* query_gradients = nullptr;  // when not deterministic
+};
+
+template <int head_size>
+void launch_attention_forward(const AttentionForwardArguments& arguments, int tile_rows, Stream stream);
+// Element: the type of the matrices, float or bf16
+template <class Element, int head_size>
+void launch_attention_backward(const AttentionBackwardArguments& arguments, int tile_rows, Stream stream);
+
+// launch(head size as an integral constant), of the head sizes that the kernels have
+template <class Launch>
+void for_head_size(Index head_size, Launch launch) {
+  switch (head_size) {
+    case 32:
+      return launch(std::integral_constant<int, 32>());
+    case 64:
+      return launch(std::integral_constant<int, 64>());
+    case 128:
+      return launch(std::integral_constant<int, 128>());
+    default:
+      throw std::logic_error("attention kernels for heads of " + std::to_string(head_size) + " columns");
+  }
+}
+
+}  // namespace bigbird::kernels::cuda

@@ -1,8 +1,0 @@
-// Forward kernels of attention for heads of 64 columns.
-#include "kernels/cuda/attention_forward.cuh"
-
-namespace bigbird::kernels::cuda {
-
-template void launch_attention_forward<64>(const AttentionForwardArguments&, int, Stream);
-
-}  // namespace bigbird::kernels::cuda
