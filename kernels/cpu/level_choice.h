@@ -21,8 +21,7 @@ const Level& chosen_level();
 // fp32 on Zen 5, and slower than floats on Sapphire Rapids.
 struct Bf16Choice {
   bool by_instructions = false;
-  std::string
-      why;  // for people: "AMD family 26", "a probe: 2.1 times the floats' speed", "there are no such instructions"
+  std::string why;  // for people: "AMD family 26", "there are no such instructions"
 };
 
 // Decided once in a process, at the first call: by the family where it was measured, else by a probe of a few

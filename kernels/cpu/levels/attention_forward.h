@@ -109,12 +109,12 @@ static inline void drop_probabilities(const AttentionHead& head, Index first_que
 }
 
 // The output of one query block, and its log-sum-exp unless null. `out` is at row 0 of the sequence.
-// Products(head, first_query, queries, scratch, own...) packs the queries, scaled so that scores are powers of
-// two, and has
+// Products(head, first_query, queries, scratch, own...) packs the queries, scaled so that scores are powers
+// of two, and has
 //   width                    queries, rounded up to what the products take at a time
 //   scratch                  what is behind its own part of the scratch
-//   makes_probabilities()    whether add_values() is given scores in place of probabilities, and adds these to
-//                            `sum` itself
+//   makes_probabilities()    whether add_values() is given scores in place of probabilities, and adds these
+//                            to `sum` itself
 //   scores(block, keys, to)  to[keys][width] = scores of the keys of a block
 //   add_values(block, keys, scores, maximum, sum, sums)
 //                            sums[head_size][width] += values of the block, weighted

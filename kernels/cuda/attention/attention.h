@@ -1,6 +1,6 @@
-// Block-sparse attention on the device (Dao et al. 2022 and 2023, over block lists). This folder holds plans as
-// lists of tiles (schedule.h), sizes that have no kernel (padding.h), the kernels (forward.cuh, backward.cuh,
-// rows.cu, over tiles.cuh) and their launches (launch.h); this header is all that the backend calls. Plain C++.
+// Block-sparse attention on the device (Dao et al. 2022 and 2023, over block lists): plans as lists of tiles
+// (schedule.h), kernels (forward.cuh, backward.cuh, rows.cu, over tiles.cuh) with their launches (launch.h),
+// and sizes that have no kernel (padding.h). The backend calls this header and padding.h. Plain C++.
 //
 // Semantics are those of Backend::attention_forward and attention_backward. Where keys are of other rows, T
 // counts those of queries, and limits cover both. log_sum_exp is natural, [H, T] in fp32; rows that see
@@ -129,8 +129,8 @@ void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, 
                         const float* log_sum_exp, ConstRows dout, const QueryKeyValueGradients& gradients,
                         bool deterministic);
 
-// Attention of single queries over rows that lists name: a decoder's step. A block for each query and head, of
-// at most 128 columns. Rows of all matrices begin at multiples of 16 bytes where heads have 32, 64 or 128
+// Attention of single queries over rows that lists name: a decoder's step. A block for each query and head,
+// of at most 128 columns. Rows of all matrices begin at multiples of 16 bytes where heads have 32, 64 or 128
 // columns.
 void attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, Stream stream);
 
