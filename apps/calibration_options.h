@@ -36,8 +36,8 @@ class CalibrationOptions {
   OutputSet outputs() const;
   // With what was typed of it.
   CalibrationChoices choices(const Verb& verb, CalibrationChoices choices) const;
-  // Fits the outputs on `side`, measures the fit, and writes the model's calibration.json, which `calibration`
-  // begins, with all tables; `profiles_tsv` where it is named.
+  // Fits the outputs on `side`, measures the fit, and writes the model's calibration.json, which
+  // `calibration` begins, with all tables; `profiles_tsv` where it is named.
   void fit(const Verb& verb, SequenceScorer& scorer, const LabelledScores& side,
            const CalibrationChoices& choices, const MeasuredSide& other, Calibration calibration,
            const Provenance& provenance, const std::string& profiles_tsv = "") const;

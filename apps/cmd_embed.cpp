@@ -14,7 +14,6 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/model/network/model.h"
 #include "lib/tasks/embed.h"
 #include "lib/tasks/embed_run.h"
 

@@ -12,6 +12,48 @@
 #include "lib/tasks/genomics/variants/run.h"
 
 namespace bigbird::apps {
+namespace {
+
+struct VariantsCommand {
+  VariantOptions shared;
+  VariantRunOptions options;
+  std::string type;
+  WorkOptions work;
+};
+
+void add_options(Verb& verb, VariantsCommand& typed) {
+  typed.options.output = "-";
+  typed.shared.add(verb, true);
+  CLI::App& app = verb.app();
+  app.add_option(
+         "-O,--output-type", typed.type,
+         "v, z, b: VCF, VCF.gz, BCF with INFO fields BB_*; tsv: a row for each ALT; npy, h5: matrices "
+         "[ALTs, profiles] and OUT.rows.tsv. By the suffix of OUT, else v")
+      ->type_name(choices(variant_format_names));
+  app.add_option("-o,--output", typed.options.output,
+                 "Where the scores go; - is stdout. OUT.skipped.tsv and OUT.summary.json lie beside it")
+      ->type_name("OUT");
+  app.add_option("--report", typed.options.report, "PREFIX of skipped.tsv and summary.json in place of OUT")
+      ->type_name("PREFIX");
+  app.add_option("--background", typed.options.background,
+                 "File of `variants background`: adds E-values and the functional score")
+      ->type_name("FILE");
+  typed.shared.add_tracks(verb);
+  app.add_option(
+         "--baseline", typed.options.baselines,
+         "Table with chrom, pos, ref, alt and scores of another tool, as columns beside ours. With an "
+         "index (.tbi, .csi) it is asked for places; else it is held in memory: 24 bytes and 4 a score "
+         "for each row, twice as much while it is read. `variants evaluate` compares them")
+      ->allow_extra_args(false)
+      ->type_name("[NAME=]FILE");
+  app.add_option("--baseline-columns", typed.options.baseline_columns,
+                 "Its columns to take; all when not given")
+      ->delimiter(',')
+      ->type_name("NAME,...");
+  typed.work.add(verb);
+}
+
+}  // namespace
 
 int cmd_variants(int argc, char** argv) {
   Verb verb(
@@ -21,54 +63,24 @@ int cmd_variants(int argc, char** argv) {
        "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz --shard 2/10 -o part2.tsv",
        "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz -r chr1:1-300000 -O tsv",
        "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz --track phylop=phyloP100way.bw -o out.tsv"});
-  VariantOptions shared;
-  VariantRunOptions options;
-  std::string type;
-  WorkOptions work;
-  options.output = "-";
-  shared.add(verb, true);
-  CLI::App& app = verb.app();
-  app.add_option(
-         "-O,--output-type", type,
-         "v, z, b: VCF, VCF.gz, BCF with INFO fields BB_*; tsv: a row for each ALT; npy, h5: matrices "
-         "[ALTs, profiles] and OUT.rows.tsv. By the suffix of OUT, else v")
-      ->type_name(choices(variant_format_names));
-  app.add_option("-o,--output", options.output,
-                 "Where the scores go; - is stdout. OUT.skipped.tsv and OUT.summary.json lie beside it")
-      ->type_name("OUT");
-  app.add_option("--report", options.report, "PREFIX of skipped.tsv and summary.json in place of OUT")
-      ->type_name("PREFIX");
-  app.add_option("--background", options.background,
-                 "File of `variants background`: adds E-values and the functional score")
-      ->type_name("FILE");
-  shared.add_tracks(verb);
-  app.add_option(
-         "--baseline", options.baselines,
-         "Table with chrom, pos, ref, alt and scores of another tool, as columns beside ours. With an "
-         "index (.tbi, .csi) it is asked for places; else it is held in memory: 24 bytes and 4 a score "
-         "for each row, twice as much while it is read. `variants evaluate` compares them")
-      ->allow_extra_args(false)
-      ->type_name("[NAME=]FILE");
-  app.add_option("--baseline-columns", options.baseline_columns, "Its columns to take; all when not given")
-      ->delimiter(',')
-      ->type_name("NAME,...");
-  work.add(verb);
+  VariantsCommand typed;
+  add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
 
-  options.scoring = shared.scoring();
-  options.profiles = shared.profiles();
-  options.format = variant_format(type, options.output);
-  options.restart = work.restart(verb);
-  options.shard = work.shard();
-  require_model_folders(shared.models());
+  typed.options.scoring = typed.shared.scoring();
+  typed.options.profiles = typed.shared.profiles();
+  typed.options.format = variant_format(typed.type, typed.options.output);
+  typed.options.restart = typed.work.restart(verb);
+  typed.options.shard = typed.work.shard();
+  require_model_folders(typed.shared.models());
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
-  const std::unique_ptr<SequenceScorer> scorer = shared.make_scorer(*backend);
+  const std::unique_ptr<SequenceScorer> scorer = typed.shared.make_scorer(*backend);
   if (verb.provenance()) {
-    const Provenance provenance = shared.provenance(verb, *scorer);
-    options.provenance = provenance_lines(provenance);
-    options.provenance_json = provenance_json(provenance);
+    const Provenance provenance = typed.shared.provenance(verb, *scorer);
+    typed.options.provenance = provenance_lines(provenance);
+    typed.options.provenance_json = provenance_json(provenance);
   }
-  const VariantsDone done = run_variants(options, *scorer);
+  const VariantsDone done = run_variants(typed.options, *scorer);
   log_tally(done.tally);
   verb.set_throughput(static_cast<double>(done.tally.alleles), "alleles");
   verb.set_cost_of(static_cast<double>(done.scored), "scored allele");

@@ -11,8 +11,8 @@
 namespace bigbird {
 
 // Draws the first `most` alleles that it is asked for, `reach` bases to either side; none of the others. Each
-// is of the window and on the strands that the allele's scores are of. `strands_typed`: on those of `options`,
-// whatever the scores were made with. The backend must outlive the picture.
+// is of the window and on the strands that the allele's scores are of. `strands_typed`: on those of
+// `options`, whatever the scores were made with. The backend must outlive the picture.
 AllelePicture allele_logos(const IsmOptions& options, bool strands_typed, kernels::Backend& backend,
                            std::int64_t reach, std::size_t most);
 

@@ -37,8 +37,8 @@ class Hdf5Library {
   Hdf5Library(const Hdf5Library&) = delete;
   Hdf5Library& operator=(const Hdf5Library&) = delete;
 
-  // Numbers as they lie in memory, names and strings as bytes_of_texts(). `name`: of the dataset or attribute.
-  // Errors as Hdf5Reader's.
+  // Numbers as they lie in memory, names and strings as bytes_of_texts(). `name`: of the dataset or
+  // attribute. Errors as Hdf5Reader's.
   std::string answer(const Hdf5Request& request, const std::string& name) const;
 
  private:

@@ -53,8 +53,8 @@ class Summarizer {
   SearchOptions& search() { return search_; }
 
   // Logs the memory that it takes, row by row, and loads the weights. Error{environment} where there is less
-  // memory, with sizes that would fit. Error{usage} for a search that cannot be (make_token_search), or beyond
-  // the positions.
+  // memory, with sizes that would fit. Error{usage} for a search that cannot be (make_token_search), or
+  // beyond the positions.
   void prepare();
 
   // Safe to call from many threads at once.
