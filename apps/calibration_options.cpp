@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "lib/calibration/calibration_report.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/report/reliability_svg.h"
-#include "lib/tasks/calibration_report.h"
 
 namespace bigbird::apps {
 

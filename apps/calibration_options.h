@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "lib/calibration/calibration_file.h"
+#include "lib/calibration/calibration_run.h"
+#include "lib/inference/sequence_scorer.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
-#include "lib/tasks/calibration_file.h"
-#include "lib/tasks/calibration_run.h"
-#include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird::apps {
 

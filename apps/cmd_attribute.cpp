@@ -14,6 +14,9 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/genomics/attribute.h"
+#include "lib/genomics/select_profiles.h"
+#include "lib/inference/finetuned_model.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/base_letters.h"
@@ -22,9 +25,6 @@
 #include "lib/io/genome/region.h"
 #include "lib/io/genome/track_writer.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/finetuned_model.h"
-#include "lib/tasks/genomics/attribute.h"
-#include "lib/tasks/select_profiles.h"
 
 namespace bigbird::apps {
 namespace {

@@ -13,14 +13,14 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "kernels/parallel.h"
+#include "lib/bench/machine_rates.h"
+#include "lib/bench/machine_table.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/report/machine_rates.h"
-#include "lib/report/machine_table.h"
 
 namespace bigbird::apps {
 namespace {

@@ -2,9 +2,9 @@
 #include "apps/command_line.h"
 #include "apps/verbs.h"
 #include "lib/core/cancel.h"
+#include "lib/describe/check_folder.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
-#include "lib/report/check_folder.h"
 
 namespace bigbird::apps {
 

@@ -8,7 +8,7 @@
 #include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/tasks/genomics/chromatin/build.h"
+#include "lib/genomics/chromatin/build.h"
 
 namespace bigbird::apps {
 namespace {

@@ -13,9 +13,9 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/genomics/chromatin/calibrate.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/genomics/chromatin/calibrate.h"
 
 namespace bigbird::apps {
 namespace {

@@ -15,15 +15,15 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/genomics/chromatin/evaluate.h"
+#include "lib/genomics/chromatin/evaluate_model.h"
+#include "lib/genomics/chromatin/evaluate_report.h"
+#include "lib/inference/sequence_scorer.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/report/chromatin_curves.h"
-#include "lib/tasks/genomics/chromatin/evaluate.h"
-#include "lib/tasks/genomics/chromatin/evaluate_model.h"
-#include "lib/tasks/genomics/chromatin/evaluate_report.h"
-#include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird::apps {
 namespace {

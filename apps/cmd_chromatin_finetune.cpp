@@ -6,7 +6,7 @@
 #include "apps/training_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
-#include "lib/tasks/genomics/chromatin/finetune.h"
+#include "lib/genomics/chromatin/finetune.h"
 
 namespace bigbird::apps {
 

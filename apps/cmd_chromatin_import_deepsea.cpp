@@ -5,7 +5,7 @@
 #include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/tasks/genomics/chromatin/import_deepsea.h"
+#include "lib/genomics/chromatin/import_deepsea.h"
 
 namespace bigbird::apps {
 namespace {

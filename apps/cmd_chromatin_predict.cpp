@@ -16,10 +16,10 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/genomics/chromatin/predict.h"
+#include "lib/genomics/chromatin/predict_output.h"
+#include "lib/genomics/chromatin/predict_run.h"
 #include "lib/io/files/provenance.h"
-#include "lib/tasks/genomics/chromatin/predict.h"
-#include "lib/tasks/genomics/chromatin/predict_output.h"
-#include "lib/tasks/genomics/chromatin/predict_run.h"
 
 namespace bigbird::apps {
 namespace {

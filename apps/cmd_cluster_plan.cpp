@@ -19,9 +19,9 @@
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
+#include "lib/genomics/variants/cost.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/parts/sharded_verbs.h"
-#include "lib/tasks/genomics/variants/cost.h"
 
 namespace bigbird::apps {
 namespace {

@@ -7,10 +7,13 @@
 
 #include "apps/command_line.h"
 #include "apps/verbs.h"
+#include "lib/calibration/calibration_file.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/names.h"
+#include "lib/inference/model_task.h"
+#include "lib/inference/probabilities.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
@@ -19,11 +22,8 @@
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/model_card.h"
 #include "lib/model/folder/self_test.h"
-#include "lib/tasks/calibration_file.h"
-#include "lib/tasks/model_task.h"
-#include "lib/tasks/probabilities.h"
-#include "lib/tasks/text/summarize/generation_defaults.h"
-#include "lib/tasks/text/text_settings.h"
+#include "lib/text/summarize/generation_defaults.h"
+#include "lib/text/text_settings.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird::apps {

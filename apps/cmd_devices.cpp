@@ -13,6 +13,7 @@
 #include "apps/verbs.h"
 #include "kernels/devices.h"
 #include "kernels/errors.h"
+#include "lib/bench/machine_products.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
@@ -22,7 +23,6 @@
 #include "lib/core/progress.h"
 #include "lib/io/files/file.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/report/machine_products.h"
 
 namespace bigbird::apps {
 namespace {

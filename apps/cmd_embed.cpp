@@ -11,11 +11,11 @@
 #include "apps/work_options.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
+#include "lib/inference/embed.h"
+#include "lib/inference/embed_run.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/embed.h"
-#include "lib/tasks/embed_run.h"
 
 namespace bigbird::apps {
 namespace {

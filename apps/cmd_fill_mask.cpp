@@ -12,6 +12,7 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
+#include "lib/inference/fill_mask.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
@@ -20,7 +21,6 @@
 #include "lib/io/genome/region.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/fill_mask.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/typed_text.h"
 

@@ -4,10 +4,10 @@
 #include "apps/smoothing_options.h"
 #include "apps/verbs.h"
 #include "lib/core/cancel.h"
+#include "lib/inference/forward_pass.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/forward_pass.h"
 
 namespace bigbird::apps {
 

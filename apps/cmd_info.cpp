@@ -7,9 +7,9 @@
 #include "apps/verbs.h"
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
+#include "lib/describe/describe.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
-#include "lib/report/describe.h"
 
 namespace bigbird::apps {
 namespace {

@@ -14,13 +14,13 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/genomics/ism.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/region.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/report/sequence_logo.h"
-#include "lib/tasks/genomics/ism.h"
 
 namespace bigbird::apps {
 namespace {

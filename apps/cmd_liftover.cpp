@@ -5,8 +5,8 @@
 #include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/genomics/liftover/liftover.h"
 #include "lib/io/files/provenance.h"
-#include "lib/tasks/genomics/liftover/liftover.h"
 
 namespace bigbird::apps {
 

@@ -10,15 +10,15 @@
 #include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
+#include "lib/genomics/chromatin/predict_run.h"
+#include "lib/genomics/promoter/scan_files.h"
+#include "lib/genomics/variants/merge.h"
+#include "lib/inference/embed_run.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/parts/shard_file.h"
 #include "lib/parts/sharded_verbs.h"
 #include "lib/parts/side_file.h"
-#include "lib/tasks/embed_run.h"
-#include "lib/tasks/genomics/chromatin/predict_run.h"
-#include "lib/tasks/genomics/promoter/scan_files.h"
-#include "lib/tasks/genomics/variants/merge.h"
 
 namespace bigbird::apps {
 namespace {

@@ -7,7 +7,7 @@
 #include "apps/command_line.h"
 #include "apps/verbs.h"
 #include "lib/core/log.h"
-#include "lib/tasks/genomics/promoter/build.h"
+#include "lib/genomics/promoter/build.h"
 
 namespace bigbird::apps {
 namespace {

@@ -13,9 +13,9 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/genomics/promoter/calibrate.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/genomics/promoter/calibrate.h"
 
 namespace bigbird::apps {
 namespace {

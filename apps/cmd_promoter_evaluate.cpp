@@ -10,11 +10,11 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
+#include "lib/genomics/promoter/evaluate.h"
+#include "lib/genomics/promoter/labelled_sequences.h"
+#include "lib/genomics/promoter/predict.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
-#include "lib/tasks/genomics/promoter/evaluate.h"
-#include "lib/tasks/genomics/promoter/labelled_sequences.h"
-#include "lib/tasks/genomics/promoter/predict.h"
 
 namespace bigbird::apps {
 namespace {

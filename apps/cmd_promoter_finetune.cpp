@@ -7,7 +7,7 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
-#include "lib/tasks/genomics/promoter/finetune.h"
+#include "lib/genomics/promoter/finetune.h"
 
 namespace bigbird::apps {
 

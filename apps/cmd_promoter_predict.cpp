@@ -13,12 +13,12 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
+#include "lib/genomics/promoter/evaluate.h"
+#include "lib/genomics/promoter/labelled_sequences.h"
+#include "lib/genomics/promoter/predict.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/tables/tsv.h"
-#include "lib/tasks/genomics/promoter/evaluate.h"
-#include "lib/tasks/genomics/promoter/labelled_sequences.h"
-#include "lib/tasks/genomics/promoter/predict.h"
 
 namespace bigbird::apps {
 namespace {

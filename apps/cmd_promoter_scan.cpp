@@ -12,10 +12,10 @@
 #include "apps/work_options.h"
 #include "kernels/backend.h"
 #include "lib/core/log.h"
+#include "lib/genomics/promoter/scan.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/genomics/promoter/scan.h"
 
 namespace bigbird::apps {
 namespace {

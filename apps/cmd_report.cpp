@@ -9,13 +9,13 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
+#include "lib/genomics/ism.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/report/allele_logos.h"
 #include "lib/report/report_inputs.h"
-#include "lib/tasks/genomics/ism.h"
 
 namespace bigbird::apps {
 namespace {

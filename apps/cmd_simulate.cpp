@@ -4,7 +4,7 @@
 #include "apps/command_line.h"
 #include "apps/verbs.h"
 #include "lib/core/log.h"
-#include "lib/tasks/genomics/simulate/simulate.h"
+#include "lib/genomics/simulate/simulate.h"
 
 namespace bigbird::apps {
 

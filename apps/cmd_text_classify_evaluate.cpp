@@ -15,7 +15,7 @@
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/report/confusion_svg.h"
-#include "lib/tasks/text/classify/evaluate.h"
+#include "lib/text/classify/evaluate.h"
 
 namespace bigbird::apps {
 namespace {

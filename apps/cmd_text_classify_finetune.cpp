@@ -12,7 +12,7 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/names.h"
-#include "lib/tasks/text/classify/finetune.h"
+#include "lib/text/classify/finetune.h"
 
 namespace bigbird::apps {
 namespace {

@@ -12,9 +12,9 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/log.h"
-#include "lib/tasks/text/classify/finetune.h"
-#include "lib/tasks/text/classify/glue_files.h"
-#include "lib/tasks/text/classify/glue_tasks.h"
+#include "lib/text/classify/finetune.h"
+#include "lib/text/classify/glue_files.h"
+#include "lib/text/classify/glue_tasks.h"
 
 namespace bigbird::apps {
 namespace {

@@ -14,7 +14,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/text/classify/glue_scores.h"
+#include "lib/text/classify/glue_scores.h"
 
 namespace bigbird::apps {
 

@@ -9,7 +9,7 @@
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/report/answers_html.h"
-#include "lib/tasks/text/qa/evaluate.h"
+#include "lib/text/qa/evaluate.h"
 
 namespace bigbird::apps {
 

@@ -14,7 +14,7 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/tasks/text/qa/finetune.h"
+#include "lib/text/qa/finetune.h"
 
 namespace bigbird::apps {
 namespace {
@@ -55,11 +55,12 @@ void add_data_options(CLI::App& app, QuestionFinetuneOptions& options, std::stri
 void add_format_options(CLI::App& app, QuestionFinetuneOptions& options, FormatOptions& formats) {
   formats.add(app.add_flag("--version-2", options.version_2, "Questions may have no answer, as in SQuAD 2.0")
                   ->group("Of squad"));
-  formats.add(app.add_option("--keep-null", options.keep_null,
-                             "Fraction of the training windows without the answer that is kept, drawn by --seed")
-                  ->type_name("FRACTION")
-                  ->check(CLI::Range(0.0, 1.0))
-                  ->group("Of nq"));
+  formats.add(
+      app.add_option("--keep-null", options.keep_null,
+                     "Fraction of the training windows without the answer that is kept, drawn by --seed")
+          ->type_name("FRACTION")
+          ->check(CLI::Range(0.0, 1.0))
+          ->group("Of nq"));
   formats.add(app.add_option("--max-windows", options.max_windows,
                              "Windows of a document, of wikihop inputs of a question, that are trained on, "
                              "from the beginning: they are one sample, and --batch counts samples")

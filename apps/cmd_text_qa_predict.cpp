@@ -22,10 +22,10 @@
 #include "lib/io/files/file.h"
 #include "lib/io/text/text_lines.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/text/qa/predict.h"
-#include "lib/tasks/text/qa/question_task.h"
-#include "lib/tasks/text/qa/squad/task.h"
-#include "lib/tasks/text/text_settings.h"
+#include "lib/text/qa/predict.h"
+#include "lib/text/qa/question_task.h"
+#include "lib/text/qa/squad/task.h"
+#include "lib/text/text_settings.h"
 
 namespace bigbird::apps {
 namespace {

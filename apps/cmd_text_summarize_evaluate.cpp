@@ -20,11 +20,11 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
+#include "lib/metrics/rouge.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/text/metrics/rouge.h"
-#include "lib/tasks/text/summarize/evaluate.h"
-#include "lib/tasks/text/summarize/predict.h"
-#include "lib/tasks/text/summarize/summarizer.h"
+#include "lib/text/summarize/evaluate.h"
+#include "lib/text/summarize/predict.h"
+#include "lib/text/summarize/summarizer.h"
 
 namespace bigbird::apps {
 namespace {

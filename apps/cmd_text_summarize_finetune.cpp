@@ -9,7 +9,7 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
-#include "lib/tasks/text/summarize/finetune.h"
+#include "lib/text/summarize/finetune.h"
 
 namespace bigbird::apps {
 

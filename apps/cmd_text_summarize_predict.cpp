@@ -14,8 +14,8 @@
 #include "lib/core/names.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/text/summarize/predict.h"
-#include "lib/tasks/text/summarize/summarizer.h"
+#include "lib/text/summarize/predict.h"
+#include "lib/text/summarize/summarizer.h"
 
 namespace bigbird::apps {
 namespace {

@@ -6,9 +6,9 @@
 #include "apps/variant_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
+#include "lib/genomics/variants/run.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/genomics/variants/run.h"
 
 namespace bigbird::apps {
 

@@ -7,10 +7,10 @@
 #include "apps/command_line.h"
 #include "apps/verbs.h"
 #include "lib/core/log.h"
+#include "lib/genomics/variants/evaluate.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
-#include "lib/tasks/genomics/variants/evaluate.h"
 
 namespace bigbird::apps {
 namespace {

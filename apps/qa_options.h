@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "apps/command_line.h"
-#include "lib/tasks/text/qa/question_file.h"
-#include "lib/tasks/text/qa/question_task.h"
-#include "lib/tasks/text/qa/windows.h"
+#include "lib/text/qa/question_file.h"
+#include "lib/text/qa/question_task.h"
+#include "lib/text/qa/windows.h"
 
 namespace bigbird::apps {
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "lib/calibration/calibration.h"
+#include "lib/inference/model_task.h"
+#include "lib/inference/sequence_runner.h"
 #include "lib/io/files/provenance.h"
-#include "lib/tasks/calibration.h"
-#include "lib/tasks/model_task.h"
-#include "lib/tasks/sequence_runner.h"
 
 namespace bigbird::apps {
 
@@ -38,9 +38,9 @@ class ScoringOptions {
   bool strands_typed() const { return typed_ != nullptr && typed_->count() + hidden_typed_->count() > 0; }
   // Error{usage} likewise.
   CalibrationMethod calibrated() const { return parse_calibration_method(calibrated_); }
-  // As lib/tasks/select_profiles.h takes it; empty when not given.
+  // As lib/genomics/select_profiles.h takes it; empty when not given.
   const std::string& profiles() const { return profiles_; }
-  // Where a scored base stands in its window; -1: at the scored_place (lib/tasks/model_task.h).
+  // Where a scored base stands in its window; -1: at the scored_place (lib/inference/model_task.h).
   std::int64_t offset() const { return offset_; }
   const BatchSize& batch() const { return batch_; }
 

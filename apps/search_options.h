@@ -6,8 +6,8 @@
 #include <string>
 
 #include "apps/command_line.h"
-#include "lib/tasks/text/summarize/predict.h"
-#include "lib/tasks/text/summarize/summarizer.h"
+#include "lib/text/summarize/predict.h"
+#include "lib/text/summarize/summarizer.h"
 
 namespace bigbird::apps {
 

@@ -8,9 +8,9 @@
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
+#include "lib/genomics/variants/run.h"
+#include "lib/inference/sequence_scorer.h"
 #include "lib/io/files/provenance.h"
-#include "lib/tasks/genomics/variants/run.h"
-#include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird::apps {
 

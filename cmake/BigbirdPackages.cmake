@@ -8,7 +8,7 @@ set(BIGBIRD_PACKAGE_RELEASE "1" CACHE STRING "Debian's revision of the package")
 # The same objects linked once more, to find the libraries that lie beside the program. RPATH, not RUNPATH:
 # what these libraries need is looked for there too, so that none of them has to be changed.
 add_executable(bigbird_portable EXCLUDE_FROM_ALL $<TARGET_OBJECTS:bigbird>)
-target_link_libraries(bigbird_portable PRIVATE bigbird_report bigbird_devices CLI11::CLI11 spdlog::spdlog
+target_link_libraries(bigbird_portable PRIVATE bigbird_lib bigbird_devices CLI11::CLI11 spdlog::spdlog
   nlohmann_json::nlohmann_json)
 function(bigbird_finds_libraries_beside_it target)
   target_link_options(${target} PRIVATE "-Wl,--disable-new-dtags")

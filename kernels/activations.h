@@ -1,3 +1,7 @@
+// kernels holds the interface of a device: its operations (listed once in operations.inc), the views that
+// they take, random numbers, threads, and the registry. lib includes what is directly here; it knows no model
+// and no file.
+//
 // The activations of feed-forward layers and heads as inline host and device code.
 //
 // gelu (Hendrycks and Gimpel 2016) in its two forms: the tanh form ("gelu_new", docs/specification.md 2.1) is

@@ -1,3 +1,6 @@
+// kernels/cpu holds the backend of processors: products, attention, LayerNorm, losses, optimizers. What
+// depends on a processor's instructions is in levels.
+//
 // GEMM on AMX, the tiles of x86 processors, in bf16: 16 times the arithmetic of AVX-512. A float goes in as
 // one bf16 number (precision bf16) or as the sum of three, which hold all its 24 bits; the product of two
 // such sums is taken without the three smallest of its nine terms, which are below 2^-24 of it, so

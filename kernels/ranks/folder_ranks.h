@@ -1,3 +1,6 @@
+// kernels/ranks holds the processes of one run: one alone, in a folder, by MPI or NCCL opened at run time.
+// Engines only copy; sums are taken here, in one fixed tree.
+//
 // Ranks without an MPI: processes that meet in a folder which all of them see. What is sent is a file that
 // appears whole (written beside, then renamed); who waits looks for it. Slow beside an MPI, and right
 // wherever a new file is seen soon: a folder in memory on one machine (/dev/shm), Lustre, GPFS; NFS shows one

@@ -1,3 +1,7 @@
+// lib/core holds what every room needs and no file holds: errors, messages, progress, cancelling, random
+// numbers, text as Python has it, JSON as it goes out. It includes nothing of ours. What only one room needs
+// stays in that room.
+//
 // A request to stop, set by a signal handler and polled by long work. Long loops call throw_if_cancelled() at
 // points where nothing is half-written; the trainer polls cancel_signal() itself, because it saves first.
 #pragma once

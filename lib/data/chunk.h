@@ -1,3 +1,7 @@
+// lib/data holds what a model is pretrained on: documents, sentences, token shards, samples drawn from any
+// position, masking. Every draw is a function of a seed and a place, so that a run goes on as it began. No
+// model is known here.
+//
 // `bigbird chunk`: a genome cut into pretraining documents, written as BED12 or as text.
 // The recipe and the filters are in lib/data/documents.h; here are the files.
 #pragma once

@@ -1,3 +1,7 @@
+// lib/model holds what a model is (config.h), with plans of attention in plans, the network in network, and
+// its folder on disk in folder. Each includes what stands before it. Devices are reached by kernels/backend.h
+// alone.
+//
 // What a model is: the fields of Hugging Face's config.json (docs/specification.md 2.3) and the few of our
 // own beside them.
 #pragma once

@@ -1,3 +1,7 @@
+// lib/parts holds work in parts: what a run is known by, shards, leases, finished chunks, chunks on their
+// way, and the merging of shards. One engine for every verb with `shard` or `resume`; what a chunk holds is
+// known to its task alone.
+//
 // Results as bytes and back, for what a run keeps of a finished chunk (parts.h): each number as it lies in
 // memory, texts and vectors after their length. Such bytes are read by the machine that wrote them, and by no
 // other program. A type that is neither names its fields once, in its own namespace, for both directions:

@@ -9,15 +9,15 @@
 
 #include "lib/core/error.h"
 #include "lib/data/token_shards.h"
+#include "lib/genomics/chromatin/calibrate.h"
+#include "lib/genomics/chromatin/dataset.h"
+#include "lib/genomics/promoter/calibrate.h"
+#include "lib/inference/sequence_scorer.h"
+#include "lib/inference/windows.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/open_model.h"
 #include "lib/quantization/layers.h"
-#include "lib/tasks/genomics/chromatin/calibrate.h"
-#include "lib/tasks/genomics/chromatin/dataset.h"
-#include "lib/tasks/genomics/promoter/calibrate.h"
-#include "lib/tasks/sequence_scorer.h"
-#include "lib/tasks/windows.h"
 #include "lib/training/evaluator.h"
 
 namespace bigbird {

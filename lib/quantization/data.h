@@ -1,3 +1,6 @@
+// lib/quantization holds int8 layers: which layers, on which data they are measured, what is lost. It stands
+// above genomics and text, whose data sets and models it measures.
+//
 // The data that int8 is held against, as the evaluate verbs read them: windows of a promoter or a chromatin
 // model with labels, or token shards; and what a model says of them.
 #pragma once
@@ -8,10 +11,10 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "lib/calibration/calibration_run.h"
+#include "lib/genomics/promoter/labelled_sequences.h"
+#include "lib/inference/finetuned_model.h"
 #include "lib/model/config.h"
-#include "lib/tasks/calibration_run.h"
-#include "lib/tasks/finetuned_model.h"
-#include "lib/tasks/genomics/promoter/labelled_sequences.h"
 
 namespace bigbird {
 

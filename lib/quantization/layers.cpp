@@ -9,10 +9,10 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
+#include "lib/metrics/metrics.h"
+#include "lib/metrics/rank_comparison.h"
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/network/model.h"
-#include "lib/tasks/metrics.h"
-#include "lib/tasks/rank_comparison.h"
 
 namespace bigbird {
 namespace {

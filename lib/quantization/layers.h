@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "lib/calibration/calibration_run.h"
 #include "lib/model/network/batch.h"
 #include "lib/model/quantization.h"
-#include "lib/tasks/calibration_run.h"
 #include "lib/training/pretraining_batches.h"
 
 namespace bigbird {

@@ -9,9 +9,13 @@
 #include <utility>
 
 #include "kernels/backend.h"
+#include "lib/calibration/calibration_file.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/data/token_shards.h"
+#include "lib/inference/model_task.h"
+#include "lib/inference/sequence_runner.h"
+#include "lib/inference/windows.h"
 #include "lib/io/files/file.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/folder/config_json.h"
@@ -21,11 +25,7 @@
 #include "lib/model/network/linear_layers.h"
 #include "lib/quantization/data.h"
 #include "lib/quantization/layers.h"
-#include "lib/tasks/calibration_file.h"
-#include "lib/tasks/model_task.h"
-#include "lib/tasks/sequence_runner.h"
-#include "lib/tasks/text/text_settings.h"
-#include "lib/tasks/windows.h"
+#include "lib/text/text_settings.h"
 #include "lib/training/evaluator.h"
 
 namespace bigbird {

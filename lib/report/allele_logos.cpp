@@ -8,12 +8,11 @@
 
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
+#include "lib/genomics/variants/allele_key.h"
+#include "lib/inference/model_task.h"
 #include "lib/io/genome/contig_names.h"
 #include "lib/io/genome/fasta.h"
-#include "lib/report/ism_logo.h"
 #include "lib/report/sequence_logo.h"
-#include "lib/tasks/genomics/variants/allele_key.h"
-#include "lib/tasks/model_task.h"
 
 namespace bigbird {
 namespace {

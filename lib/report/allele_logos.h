@@ -1,3 +1,6 @@
+// lib/report holds what people look at: charts as SVG, pages, and reports of any outputs (report_inputs.h:
+// which file becomes which section). Numbers come from the rooms below; none is computed anew.
+//
 // Logos of the bases around scored alleles, by every substitution under a model.
 #pragma once
 
@@ -5,8 +8,8 @@
 #include <cstdint>
 
 #include "kernels/backend.h"
+#include "lib/genomics/ism.h"
 #include "lib/report/report_inputs.h"
-#include "lib/tasks/genomics/ism.h"
 
 namespace bigbird {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/tasks/text/qa/evaluate.h"
+#include "lib/text/qa/evaluate.h"
 
 namespace bigbird {
 

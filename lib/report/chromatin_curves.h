@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/tasks/genomics/chromatin/evaluate.h"
+#include "lib/genomics/chromatin/evaluate.h"
 
 namespace bigbird {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "lib/tasks/text/classify/evaluate.h"
+#include "lib/text/classify/evaluate.h"
 
 namespace bigbird {
 

@@ -7,14 +7,14 @@
 #include <map>
 
 #include "lib/core/error.h"
+#include "lib/genomics/promoter/evaluate.h"
 #include "lib/io/tables/tsv.h"
+#include "lib/metrics/calibration_measure.h"
+#include "lib/metrics/class_metrics.h"
+#include "lib/metrics/metrics.h"
 #include "lib/report/charts.h"
 #include "lib/report/report_sections.h"
 #include "lib/report/svg_text.h"
-#include "lib/tasks/calibration_measure.h"
-#include "lib/tasks/class_metrics.h"
-#include "lib/tasks/genomics/promoter/evaluate.h"
-#include "lib/tasks/metrics.h"
 
 namespace bigbird {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/tasks/calibration_run.h"
+#include "lib/calibration/calibration_run.h"
 
 namespace bigbird {
 

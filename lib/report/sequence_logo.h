@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/tasks/genomics/ism.h"
+#include "lib/genomics/ism.h"
 
 namespace bigbird {
 

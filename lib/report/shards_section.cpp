@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "lib/core/error.h"
+#include "lib/genomics/variants/summary.h"
 #include "lib/io/files/file.h"
 #include "lib/report/report_sections.h"
-#include "lib/tasks/genomics/variants/summary.h"
 
 namespace bigbird {
 namespace {

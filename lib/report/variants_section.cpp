@@ -9,12 +9,12 @@
 #include <optional>
 
 #include "lib/core/error.h"
+#include "lib/genomics/variants/summary.h"
+#include "lib/genomics/variants/variant_table.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/report/charts.h"
 #include "lib/report/report_sections.h"
-#include "lib/tasks/genomics/variants/summary.h"
-#include "lib/tasks/genomics/variants/variant_table.h"
 
 namespace bigbird {
 namespace {

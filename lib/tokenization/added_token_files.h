@@ -1,3 +1,7 @@
+// lib/tokenization holds text and DNA to pieces and back, with offsets: our BPE, SentencePiece, byte-level
+// BPE, tokenizer.json, and the trainers of vocabularies. Every tokenizer stands behind tokenizer.h, and gives
+// the ids that its original gives.
+//
 // Tokens that were added to a vocabulary after it was made, as transformers writes them down beside it:
 // `added_tokens_decoder` in tokenizer_config.json, else added_tokens.json (of the classes in Python);
 // `additional_special_tokens` of tokenizer_config.json or special_tokens_map.json. What a tokenizer.json

@@ -1,3 +1,6 @@
+// lib/training holds one training run, whatever it trains: options, batches, optimizer, schedule, the loop,
+// run folders, validation, ranks. Tasks come in by TrainingTask; none of them is known here.
+//
 // Makes the batches of the next update while the device works on those of this one.
 #pragma once
 

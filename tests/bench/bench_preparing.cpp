@@ -17,11 +17,11 @@
 
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
+#include "lib/genomics/variants/alleles.h"
+#include "lib/inference/windows.h"
 #include "lib/io/genome/contig_names.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/vcf.h"
-#include "lib/tasks/genomics/variants/alleles.h"
-#include "lib/tasks/windows.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace {

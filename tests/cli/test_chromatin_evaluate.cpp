@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/rng.h"
+#include "lib/genomics/chromatin/dataset.h"
 #include "lib/io/tables/npy.h"
-#include "lib/tasks/genomics/chromatin/dataset.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_classifier.h"
 

@@ -1,5 +1,5 @@
 // `bigbird chromatin import-deepsea`: what the program says and writes. The matrices themselves are tested in
-// tests/unit/tasks/genomics/chromatin/test_import_deepsea.cpp.
+// tests/unit/genomics/chromatin/test_import_deepsea.cpp.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

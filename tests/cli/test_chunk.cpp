@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "lib/core/rng.h"
+#include "lib/genomics/simulate/composition.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/fasta.h"
-#include "lib/tasks/genomics/simulate/composition.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/support.h"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/genomics/chromatin/dataset.h"
 #include "lib/io/tables/npy.h"
-#include "lib/tasks/genomics/chromatin/dataset.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_classifier.h"

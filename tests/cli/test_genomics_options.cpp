@@ -5,9 +5,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "lib/genomics/chromatin/dataset.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/tables/npy_matrix.h"
-#include "lib/tasks/genomics/chromatin/dataset.h"
 #include "tests/cli/variants_fixture.h"
 #include "tests/support/matlab_files.h"
 

@@ -14,8 +14,8 @@
 
 #include "kernels/backend.h"
 #include "lib/core/error.h"
+#include "lib/describe/describe.h"
 #include "lib/io/weights/safetensors.h"
-#include "lib/report/describe.h"
 #include "tests/cli/info_kinds.h"
 #include "tests/cli/text_fixture.h"
 #include "tests/cli/words.h"

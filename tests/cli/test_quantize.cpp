@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "lib/tasks/genomics/chromatin/dataset.h"
+#include "lib/genomics/chromatin/dataset.h"
 #include "tests/cli/text_fixture.h"
 #include "tests/cli/variants_fixture.h"
 #include "tests/support/tiny_training_data.h"

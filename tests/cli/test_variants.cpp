@@ -5,10 +5,10 @@
 
 #include "kernels/backend.h"
 #include "kernels/parallel.h"
+#include "lib/inference/sequence_scorer.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/tables/hdf5.h"
 #include "lib/io/tables/npy_matrix.h"
-#include "lib/tasks/sequence_scorer.h"
 #include "tests/cli/variants_fixture.h"
 
 namespace bigbird::testing {

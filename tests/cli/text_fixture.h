@@ -1,7 +1,7 @@
 // Models of text small enough for tests of seconds, over the vocabulary of single letters
 // (tests/support/tiny_text_data.h): an encoder to fine-tune, and classifiers of random weights whose outputs
 // differ clearly between texts; and the set-up that tests of the text verbs share. Header-only: the including
-// test links bigbird_tasks.
+// test links bigbird_lib.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/tasks/text/qa/natural_questions/encode.h"
+#include "lib/text/qa/natural_questions/encode.h"
 #include "tests/fuzz/entry_text.h"
 #include "tests/fuzz/question_pieces.h"
 

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/tasks/text/qa/encode_question.h"
-#include "lib/tasks/text/qa/triviaqa/aliases.h"
-#include "lib/tasks/text/qa/triviaqa/read.h"
+#include "lib/text/qa/encode_question.h"
+#include "lib/text/qa/triviaqa/aliases.h"
+#include "lib/text/qa/triviaqa/read.h"
 #include "tests/fuzz/entry_text.h"
 #include "tests/fuzz/question_pieces.h"
 

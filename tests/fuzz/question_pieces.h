@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "lib/core/unicode.h"
-#include "lib/tasks/text/qa/example.h"
-#include "lib/tasks/text/qa/windows.h"
+#include "lib/text/qa/example.h"
+#include "lib/text/qa/windows.h"
 #include "lib/tokenization/sentencepiece_definition.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"

@@ -10,7 +10,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/parallel.h"
-#include "lib/tasks/forward_pass.h"
+#include "lib/inference/forward_pass.h"
 #include "tests/golden/huggingface_file.h"
 
 namespace bigbird::testing {

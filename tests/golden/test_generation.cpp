@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/tasks/text/summarize/token_search.h"
+#include "lib/text/summarize/token_search.h"
 #include "tests/support/support.h"
-#include "tests/unit/tasks/text/summarize/made_up_logits.h"
+#include "tests/unit/text/summarize/made_up_logits.h"
 
 namespace bigbird {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lib/io/files/sha256.h"
-#include "lib/tasks/text/metrics/porter_stemmer.h"
-#include "lib/tasks/text/metrics/rouge.h"
+#include "lib/metrics/porter_stemmer.h"
+#include "lib/metrics/rouge.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

@@ -6,7 +6,7 @@
 #
 # A patch is a plain `git diff` behind lines that say what it is:
 #   # what: one line, what a reader of the diff should have noticed
-#   # target: test_tasks test_cli     programs that are built and run
+#   # target: test_metrics test_cli   programs that are built and run
 #   # filter: Metrics.*:Auroc.*       what they run; has to pass without the patch and to fail with it
 #   # program: yes                    optional: bigbird is built too (test_cli and test_policy bring it anyway)
 # A changed tree has to compile, with warnings as errors: what the compiler refuses needs no test.

@@ -53,17 +53,19 @@ TEST(MessageNames, WhatLeadsNowhereIsFound) {
             "");
   EXPECT_EQ(judged("lib/io/text/x.cpp", "throw_bad_input(\"a\", message(\"set `quotation` none\"));"),
             "lib/io/text/x.cpp: `quotation` is an option of no verb that may say so\n");
-  EXPECT_EQ(judged("lib/tasks/text/qa/x.cpp", "f(message(\"take \"\n  \"`positive_weight` 1\"));"),
-            "lib/tasks/text/qa/x.cpp: `positive_weight` is an option of no verb that may say so\n")
+  EXPECT_EQ(judged("lib/text/qa/x.cpp", "f(message(\"take \"\n  \"`positive_weight` 1\"));"),
+            "lib/text/qa/x.cpp: `positive_weight` is an option of no verb that may say so\n")
       << "one of other verbs";
   EXPECT_EQ(judged("lib/io/text/x.cpp", "f(\"set `quoting` none\");"),
             "lib/io/text/x.cpp: `quoting` does not stand in a message()\n");
-  EXPECT_EQ(judged("lib/tasks/x.cpp", "f(\"see `bigbird promoter finetune`, or bigbird train-bpe\");"), "");
-  EXPECT_EQ(judged("lib/tasks/x.cpp", "f(\"see `bigbird promoters`\");"),
-            "lib/tasks/x.cpp: bigbird promoters is no command\n");
-  EXPECT_EQ(judged("lib/tasks/x.cpp", "f(\"see `calibrate it`\");"),
-            "lib/tasks/x.cpp: `calibrate it` is no verb\n");
-  EXPECT_EQ(judged("lib/tasks/x.cpp", "f(\"give --batch\");"), "lib/tasks/x.cpp: --batch stands in lib\n");
+  EXPECT_EQ(judged("lib/inference/x.cpp", "f(\"see `bigbird promoter finetune`, or bigbird train-bpe\");"),
+            "");
+  EXPECT_EQ(judged("lib/inference/x.cpp", "f(\"see `bigbird promoters`\");"),
+            "lib/inference/x.cpp: bigbird promoters is no command\n");
+  EXPECT_EQ(judged("lib/inference/x.cpp", "f(\"see `calibrate it`\");"),
+            "lib/inference/x.cpp: `calibrate it` is no verb\n");
+  EXPECT_EQ(judged("lib/inference/x.cpp", "f(\"give --batch\");"),
+            "lib/inference/x.cpp: --batch stands in lib\n");
   EXPECT_EQ(judged("apps/cmd_chunk.cpp", "f(\"take --seed, or chunk --passes\");"), "");
   EXPECT_EQ(judged("apps/cmd_chunk.cpp", "f(\"take --lr\");"),
             "apps/cmd_chunk.cpp: --lr is no option of chunk: take --lr\n");

@@ -1,6 +1,6 @@
 // An encoder to fine-tune on the questions of HotpotQA, Natural Questions, TriviaQA and WikiHop, over the
 // letters of tiny_text_data.h and the pieces that mark the parts of their inputs; and files of a few
-// questions of each. Header-only: the including test links bigbird_tasks.
+// questions of each. Header-only: the including test links bigbird_lib.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 // Fine-tuned genome models of random weights, small enough for tests of seconds: a DNA tokenizer, a
 // classifier whose outputs differ clearly between sequences, window.json and profiles.tsv. Header-only: the
-// including test links bigbird_tasks.
+// including test links bigbird_lib.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/inference/model_task.h"
 #include "lib/model/folder/checkpoint.h"
-#include "lib/tasks/model_task.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_training_data.h"
 

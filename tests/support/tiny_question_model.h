@@ -1,5 +1,5 @@
 // Models of text of random weights that answer questions, small enough for tests of seconds, over the letters
-// of tiny_text_data.h; and the files of a few questions. Header-only: the including test links bigbird_tasks.
+// of tiny_text_data.h; and the files of a few questions. Header-only: the including test links bigbird_lib.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/model/folder/checkpoint.h"
-#include "lib/tasks/text/text_settings.h"
+#include "lib/text/text_settings.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_text_data.h"
 

@@ -1,3 +1,6 @@
+// kernels/cpu/levels holds what is compiled once for each level of processor: the register-blocked products
+// and the attention over them. One skeleton; instructions of their own have a folder each.
+//
 // What attention forward and backward share. Scores are kept transposed, (keys, queries), with queries in the
 // lanes: then softmax reduces down columns without shuffles, and of the seven products none needs a repacked
 // K or V; only the query block is packed, once for all its key blocks.

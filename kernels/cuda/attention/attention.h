@@ -1,3 +1,6 @@
+// kernels/cuda/attention holds attention on a device: kernels of the forward pass and the backward pass, for
+// heads of 32, 64 and 128 columns, what a block does first and last (schedule), and rows of padding.
+//
 // Block-sparse attention on the device (Dao et al. 2022 and 2023, over block lists): plans as lists of tiles
 // (schedule.h), kernels (forward.cuh, backward.cuh, rows.cu, over tiles.cuh) with their launches (launch.h),
 // and sizes that have no kernel (padding.h). The backend calls this header and padding.h. Plain C++.

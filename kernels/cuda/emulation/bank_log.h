@@ -1,3 +1,6 @@
+// kernels/cuda/emulation holds the device on the processor, for tests only: a block's threads as fibers,
+// shared memory and every access watched, plain products. No program that users run links it.
+//
 // How often accesses of shared memory meet a bank twice, counted as a device counts: 32 banks of 4 bytes; a
 // warp's access is served in wavefronts, each of which reads or writes one word of a bank for any number of
 // lanes. Lanes that ask for 8 bytes are served by halves of the warp, for 16 by quarters; a matrix of

@@ -1,3 +1,6 @@
+// lib/io/files holds streams and files, whole or not at all: BGZF, temporary names, leases, provenance,
+// digests. Every file of the program is opened by what is here; formats are in the folders beside it.
+//
 // BGZF written by all threads, because one compressor would take most of the time of a large output.
 // OutputStream (lib/io/files/file.h) uses it for every path that ends in .gz.
 #pragma once

@@ -1,3 +1,6 @@
+// lib/io/tables holds tables of numbers in files: TSV, npy, HDF5, MATLAB, rows of floats in any of them. A
+// format says here how it is read and written; what the numbers mean is known above.
+//
 // A matrix of float32 written row by row, its number of rows unknown until the end: .npy, .safetensors or
 // HDF5. The first two allow blanks after their header, so its place is kept free and filled in at the end.
 #pragma once

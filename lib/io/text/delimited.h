@@ -1,3 +1,6 @@
+// lib/io/text holds files of texts: lines, CSV and TSV, labelled texts, JSON records, documents, summaries.
+// Records are streamed and UTF-8 is checked here; what a field means is known above.
+//
 // Rows of CSV and TSV files, streamed. CSV: RFC 4180. TSV: a row is a line and " is text, as everywhere in
 // the field (IANA's text/tab-separated-values).
 #pragma once

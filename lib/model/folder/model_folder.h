@@ -1,6 +1,6 @@
 // A model folder, opened and checked in one place: config.json, the tokenizer that lies beside it, the
 // weights and their digest. Whatever runs a model or goes on training one begins here. What a task keeps in
-// the folder too (window.json, profiles.tsv) is read by lib/tasks/finetuned_model.h.
+// the folder too (window.json, profiles.tsv) is read by lib/inference/finetuned_model.h.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,6 @@
+// lib/model/network holds the network: layout (each tensor declared once), memory plan, batch, encoder,
+// decoder, heads, losses, forward and backward in a fixed order. No file is opened here, and no loop trains.
+//
 // The attention half of a layer: one product for query, key and value, rotary positions, attention over the
 // block plans, output product, dropout, residual and LayerNorm (post-LN: after the sum; pre-LN: on the way
 // in).

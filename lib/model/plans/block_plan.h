@@ -1,3 +1,6 @@
+// lib/model/plans holds plans of attention: which blocks see which, by pattern, by the published draws, or
+// from a file. A plan knows nothing of weights; every kernel of attention reads plans.
+//
 // Block plans: which key blocks each query block sees, per head, for one layer and one length
 // (docs/specification.md 1). One generator serves every pattern; the result is a list per row, repeats kept,
 // and its transpose.

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "lib/core/error.h"
+#include "lib/metrics/rank_comparison.h"
 #include "lib/model/network/linear_layers.h"
-#include "lib/tasks/rank_comparison.h"
 #include "tests/support/tiny_training_data.h"
 #include "tests/unit/model/network/model_fixture.h"
 

@@ -1,3 +1,6 @@
+// kernels/cpu/levels/amx holds products and attention on AMX's tiles; in the tests on tiles in memory, so
+// that they run on every machine.
+//
 // What the files of this folder share.
 #pragma once
 

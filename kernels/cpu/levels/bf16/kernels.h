@@ -1,3 +1,5 @@
+// kernels/cpu/levels/bf16 holds products and attention by the bf16 instructions of AVX-512 and arm64.
+//
 // The functions of this folder, as kernels/cpu/bf16.h says what they do.
 #pragma once
 

@@ -1,3 +1,6 @@
+// kernels/cpu/levels/int8 holds products in int8 by the instructions of each level; the sums are whole
+// numbers, the same on all of them.
+//
 // The functions of this folder, as kernels/cpu/int8.h says what they do.
 #pragma once
 

@@ -1,0 +1,72 @@
+// `bigbird bench`: what this machine does in a second, by the same calls that other verbs make: products
+// alone, forward passes, training steps, tokenization, scores of variants and of windows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "lib/bench/rates.h"
+#include "lib/model/config.h"
+
+namespace bigbird {
+
+// Models of random weights: small is 4 layers of width 256, base 12 of 768, both with blocks of 64.
+enum class MachineSize { small, base };
+MachineSize parse_machine_size(const std::string& name);  // Error{usage} listing the names
+// The encoder that is measured without a folder.
+ModelConfig machine_model(MachineSize size);
+
+struct MachineRatesOptions {
+  std::string model;  // folder; empty: random weights of `size`
+  MachineSize size = MachineSize::small;
+  RateOptions rates;
+  std::uint64_t seed = 1;
+  // An empty folder for what is made on the way: a genome, a vocabulary, a model with a classification head.
+  // Whoever made it removes it.
+  std::string scratch;
+};
+
+struct MachineRate {
+  std::string what;   // "product", "forward", "training step", "tokenization", "variants", "scan"
+  std::string shape;  // "12 x 768, 4096 tokens"
+  std::string unit;   // "GFLOP/s", "tokens/s", "bases/s", "variants/s"
+  Rate rate;
+};
+// What could not be measured, and why, one line.
+struct SkippedRate {
+  std::string what;
+  std::string reason;
+};
+
+struct MachineRates {
+  std::string model;  // the folder, or "small, random weights"
+  std::vector<MachineRate> rates;
+  std::vector<SkippedRate> skipped;
+};
+
+// The shape of the one product that is measured whatever the model: the base model's query, key and value
+// over 4,096 tokens, so that any two machines have a number in common.
+std::string common_product_shape();
+
+// Measures one after the other, each in its own memory, which is planned and logged before; a measurement
+// that does not fit, that the device cannot do (training in bf16 on the processor) or that the model has no
+// use for (more tokens than it has positions; scores of variants by a model of text) is skipped with its
+// reason. Stops between two runs: Error{interrupted}. Error{bad_input} for a folder that holds no encoder;
+// Error{environment} when not even the first forward pass fits.
+MachineRates measure_machine(const MachineRatesOptions& options, kernels::Backend& backend,
+                             const SecondsClock& clock);
+
+// "##" lines of `comments` and of what was skipped, then a row for each rate:
+//   #what  shape  median  best  unit  repeats  spread  seconds
+std::string machine_rates_tsv(const MachineRates& rates, const std::vector<std::string>& comments);
+
+// "model name" of the first processor in /proc/cpuinfo, one line; "unknown" where it is not said.
+std::string processor_name();
+// Processors that this process may use.
+int processor_count();
+
+}  // namespace bigbird

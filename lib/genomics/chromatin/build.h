@@ -1,0 +1,57 @@
+// `bigbird chromatin build`: bins of a genome on a grid, labelled by peaks, with a split, as a data set
+// folder (dataset.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/core/reason_counts.h"
+#include "lib/genomics/chromatin/dataset.h"
+#include "lib/genomics/chromatin/peaks.h"
+#include "lib/genomics/chromatin/splits.h"
+#include "lib/io/files/provenance.h"
+
+namespace bigbird {
+
+struct ChromatinBuildOptions {
+  std::string peaks;  // the list; see read_peak_list
+  std::string fasta;  // only its .fai is read, unless max_n is given
+  std::string output;
+  bool replace = false;
+  std::int64_t bin = 200;           // bp; bins begin on multiples of it
+  std::string min_overlap = "0.5";  // see least_overlap
+  bool at_least = false;
+  std::string keep = "tf";                 // see KeepRule
+  std::vector<std::string> blacklist;      // BED files: bins that share a base with them are dropped
+  std::int64_t left = 3900, right = 3900;  // bases of the window before and after the bin
+  std::vector<std::string> chromosomes;    // see choose_chromosomes
+  ChromatinSplitOptions split;
+  std::optional<std::int64_t> gap;  // see keep_sides_apart
+  std::optional<double> max_n;      // bins whose window has a larger fraction of N are dropped
+  bool clip = false;                // see read_intervals
+  bool with_provenance = true;
+  Provenance provenance;
+};
+
+struct ChromatinBuildSummary {
+  std::size_t profiles = 0;
+  std::int64_t grid = 0;                      // whole bins on the chosen contigs
+  std::int64_t bins = 0;                      // kept
+  ReasonCounts dropped;                       // bins; with `bins` they add up to `grid`
+  std::map<std::string, std::int64_t> sides;  // bins by split
+  std::int64_t moved = 0;                     // to split none, by the gap
+  IntervalCounts peaks;
+  std::uint64_t elsewhere = 0;                 // intervals, merged by track, on contigs that were not chosen
+  std::vector<std::string> without_positives;  // "index name" of the profiles that no kept bin has
+};
+
+// A bin is on the side of the base in its middle (begin + bin / 2). Only whole bins are used. A window that
+// would pass the end of its contig is moved inwards; on a contig shorter than the window there are no bins.
+// Memory: the peaks, 12 bytes each, and the bins of one contig. The same bytes for any number of threads.
+// Errors: as read_peak_list, read_peaks, KeepRule, ChromatinSplits; no bin left.
+ChromatinBuildSummary build_chromatin(const ChromatinBuildOptions& options);
+
+}  // namespace bigbird

@@ -1,0 +1,71 @@
+// `bigbird liftover`: the records of a BED or VCF carried to another assembly, in the input's order and
+// format; what does not lift is kept aside with its reason. Rules: UCSC liftOver.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/core/reason_counts.h"
+#include "lib/genomics/liftover/assembly.h"
+#include "lib/io/files/file.h"
+#include "lib/io/genome/bed.h"
+
+namespace bigbird {
+
+enum class LiftoverFormat { bed, vcf };
+
+struct LiftoverOptions {
+  std::string chain;
+  std::string input;                    // "-": the standard input; gzip and BGZF are seen through
+  std::string output = "-";             // .gz: BGZF
+  std::string unmapped;                 // may be empty: what does not lift is counted only
+  std::string fasta;                    // genome of the new assembly; may be empty
+  double min_match = 0.95;              // fraction of a BED record's bases that must map
+  int bed_columns = 12;                 // first columns that are BED; the others are kept as they are
+  std::vector<std::string> provenance;  // lines for the output's header, without their ##
+};
+
+struct LiftoverSummary {
+  LiftoverFormat format = LiftoverFormat::bed;
+  std::int64_t records = 0;
+  std::int64_t lifted = 0;
+  ReasonCounts reasons;  // of those that did not lift
+  bool in_order = true;  // the output's records ascend within each contig, which is in one piece
+};
+
+// A VCF is told by its first line (##fileformat=VCF, #CHROM) or, where that is none, by the suffix .vcf or
+// .vcf.gz; anything else is BED. Lines that hold no record go to the output as they are (for VCF see vcf.h).
+// In `unmapped` each record is as it was, after a line "#REASON". Outputs appear whole or not at all. Errors:
+// lines that do not parse, by file and line; an input or genome of another assembly than the chain's; no
+// record on a contig of the chain file.
+LiftoverSummary lift_file(const LiftoverOptions& options);
+
+// One BED record. 3 to 9 columns: the interval, the strand, and the thick range, which becomes empty (start
+// start) where none of its bases map. 12 columns: min_match is a fraction of the blocks' bases, every block
+// must keep some base, and each runs from its first to its last mapped base. 10 columns whose last is a
+// number: narrowPeak, whose peak becomes -1 where its base does not map. Other columns are kept byte for
+// byte.
+class BedLifter {
+ public:
+  BedLifter(LiftoverAssembly& assembly, const LiftoverOptions& options)
+      : assembly_(assembly), options_(options) {}
+
+  // Appends the lifted line to `out` and returns an empty text, or returns why there is none.
+  std::string lift(std::string_view line, const LineReader& lines, std::string& out);
+
+ private:
+  LiftoverAssembly& assembly_;
+  const LiftoverOptions& options_;
+  BedRecord record_;
+  std::vector<std::string_view> fields_;
+  std::vector<ChainInterval> parts_;
+};
+
+// Reasons that are not liftOver's own.
+inline constexpr const char* not_in_genome_reason = "Contig not in the new genome";
+inline constexpr const char* beyond_contig_reason = "Beyond the end of its contig";
+inline constexpr const char* beyond_new_reason = "Beyond the end of the new genome's contig";
+
+}  // namespace bigbird

@@ -1,0 +1,245 @@
+// The files of a scan; see scan_files.h.
+#include "lib/genomics/promoter/scan_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "lib/core/error.h"
+#include "lib/core/json_text.h"
+#include "lib/core/ordered_map.h"
+#include "lib/io/files/output_set.h"
+#include "lib/io/genome/bed.h"
+#include "lib/parts/chunk_bytes.h"
+#include "lib/parts/shard_file.h"
+
+namespace bigbird {
+namespace {
+
+using Json = nlohmann::basic_json<OrderedMap>;
+
+Json evaluation_json(const CallEvaluation& evaluation) {
+  const auto defined = [](double value) { return std::isnan(value) ? Json() : Json(value); };
+  return {{"tss", evaluation.tss},
+          {"tss_found", evaluation.found},
+          {"recall", defined(evaluation.recall())},
+          {"calls", evaluation.calls},
+          {"calls_confirmed", evaluation.confirmed},
+          {"precision", defined(evaluation.precision())}};
+}
+
+}  // namespace
+
+std::string to_json(const ScanFacts& facts) {
+  Json json;
+  json["contigs"] = Json::array();
+  for (const Contig& contig : facts.contigs) json["contigs"].push_back({contig.name, contig.length});
+  json["positions"] = facts.positions;
+  json["step"] = facts.step;
+  json["left"] = facts.left;
+  json["right"] = facts.right;
+  json["strands"] = facts.strands;
+  json["max_n"] = facts.max_n;
+  json["per_strand"] = facts.per_strand;
+  json["threshold"] = facts.threshold;
+  json["merge_distance"] = facts.merge_distance;
+  json["has_tss"] = facts.has_tss;
+  json["tss"] = Json::array();
+  for (const KnownTss& site : facts.tss)
+    json["tss"].push_back({site.contig, site.tss, std::string(1, site.strand)});
+  json["tss_outside"] = facts.tss_outside;
+  json["within"] = facts.within;
+  json["comments"] = facts.comments;
+  json["provenance"] = facts.provenance;
+  return json_text(json);
+}
+
+ScanFacts scan_facts(const std::string& text, const std::string& path) {
+  ScanFacts facts;
+  try {
+    const Json json = Json::parse(text);
+    for (const Json& contig : json.at("contigs"))
+      facts.contigs.push_back({contig.at(0).get<std::string>(), contig.at(1).get<std::int64_t>()});
+    json.at("positions").get_to(facts.positions);
+    json.at("step").get_to(facts.step);
+    json.at("left").get_to(facts.left);
+    json.at("right").get_to(facts.right);
+    json.at("strands").get_to(facts.strands);
+    json.at("max_n").get_to(facts.max_n);
+    json.at("per_strand").get_to(facts.per_strand);
+    json.at("threshold").get_to(facts.threshold);
+    json.at("merge_distance").get_to(facts.merge_distance);
+    json.at("has_tss").get_to(facts.has_tss);
+    for (const Json& site : json.at("tss"))
+      facts.tss.push_back({site.at(0).get<std::size_t>(), site.at(1).get<std::int64_t>(),
+                           site.at(2).get<std::string>() == "-" ? '-' : '+'});
+    json.at("tss_outside").get_to(facts.tss_outside);
+    json.at("within").get_to(facts.within);
+    json.at("comments").get_to(facts.comments);
+    json.at("provenance").get_to(facts.provenance);
+  } catch (const Json::exception& error) {
+    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, json_problem(error)),
+                    "run this shard again");
+  }
+  return facts;
+}
+
+ScanFiles::ScanFiles(const ScanPaths& paths, const ScanFacts& facts)
+    : paths_(paths),
+      facts_(facts),
+      finder_(facts.threshold, facts.merge_distance, facts.step,
+              [this](const PromoterCall& call) { calls_.push_back(call); }),
+      near_score_(facts.tss.size(), false) {
+  const TrackFormat format = track_format(paths_.output);
+  tracks_.push_back(make_track_writer(paths_.output, format, facts_.contigs, facts_.comments));
+  if (facts_.per_strand) {
+    for (const char* strand : {"plus", "minus"}) {
+      tracks_.push_back(make_track_writer(strand_track_path(paths_.output, strand), format, facts_.contigs,
+                                          facts_.comments));
+    }
+  }
+  if (paths_.calls.empty()) return;
+  calls_out_ = std::make_unique<OutputStream>(paths_.calls);
+  for (const std::string& comment : facts_.comments) calls_out_->write("##" + comment + "\n");
+}
+
+void ScanFiles::write(const ScannedChunk& chunk) {
+  summary_.windows += chunk.windows;
+  summary_.beyond_contig += chunk.beyond_contig;
+  summary_.n_rich += chunk.n_rich;
+  summary_.cut += chunk.cut;
+  for (const ScannedPosition& scored : chunk.positions) write(scored);
+}
+
+void ScanFiles::write(const ScannedPosition& scored) {
+  const bool on_minus = std::isnan(scored.plus) || scored.minus > scored.plus;
+  const double score = on_minus ? scored.minus : scored.plus;
+  const auto contig = static_cast<std::size_t>(scored.contig);
+  if (contig >= facts_.contigs.size())
+    throw_bad_input(paths_.output + ": scores of a contig that is not there", "run the shards again");
+  ++summary_.scored;
+  tracks_[0]->add(contig, scored.position, scored.end, static_cast<float>(score));
+  for (std::size_t strand = 0; strand + 1 < tracks_.size(); ++strand) {
+    const double value = strand == 0 ? scored.plus : scored.minus;
+    if (!std::isnan(value))
+      tracks_[strand + 1]->add(contig, scored.position, scored.end, static_cast<float>(value));
+  }
+  finder_.add({contig, scored.position, scored.end, on_minus ? '-' : '+', score});
+  const KnownTss nearest{contig, scored.position - facts_.within, '+'};
+  for (auto site = std::lower_bound(facts_.tss.begin(), facts_.tss.end(), nearest);
+       site != facts_.tss.end() && site->contig == contig && site->tss <= scored.position + facts_.within;
+       ++site) {
+    near_score_[static_cast<std::size_t>(site - facts_.tss.begin())] = true;
+  }
+}
+
+PromoterScanSummary ScanFiles::close() {
+  finder_.finish();
+  summary_.positions = facts_.positions;
+  summary_.calls = static_cast<std::int64_t>(calls_.size());
+  summary_.tss_outside = facts_.tss_outside;
+  if (summary_.windows == 0) {
+    throw_bad_input(fmt::format("none of the windows can be scored: {} pass the end of their contig, {} hold "
+                                "too many N",
+                                summary_.beyond_contig, summary_.n_rich),
+                    message("check the region, the window's size and `max_n`"));
+  }
+  if (facts_.has_tss) {
+    summary_.any_strand = evaluate_calls(calls_, facts_.tss, facts_.within, false);
+    summary_.same_strand = evaluate_calls(calls_, facts_.tss, facts_.within, true);
+    summary_.by_threshold = evaluate_thresholds(calls_, facts_.tss, facts_.threshold, facts_.within, false);
+    summary_.tss_unscored = std::count(near_score_.begin(), near_score_.end(), false);
+  }
+  write_calls();
+  for (const auto& track : tracks_) track->close();
+  write_summary();
+  return summary_;
+}
+
+void ScanFiles::write_calls() {
+  if (!calls_out_) return;
+  std::string line;
+  BedRecord record;
+  record.columns = 8;
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    const PromoterCall& call = calls_[i];
+    record.chrom = facts_.contigs[call.contig].name;
+    record.begin = record.thick_begin = call.tss;
+    record.end = call.end;
+    record.thick_end = call.tss + 1;
+    record.name = fmt::format("call{}", i + 1);
+    record.score = std::round(call.score * 1000);
+    record.strand = call.strand;
+    line.clear();
+    append_bed_line(line, record);
+    calls_out_->write(line);
+  }
+  calls_out_->close();
+}
+
+void ScanFiles::write_summary() const {
+  if (paths_.summary.empty()) return;
+  Json json;
+  json["positions"] = summary_.positions;
+  json["positions_scored"] = summary_.scored;
+  json["windows_scored"] = summary_.windows;
+  json["windows_beyond_contig"] = summary_.beyond_contig;
+  json["windows_rich_in_n"] = summary_.n_rich;
+  json["windows_cut"] = summary_.cut;
+  json["window"] = {{"left", facts_.left}, {"right", facts_.right}};
+  json["step"] = facts_.step;
+  json["strands"] = facts_.strands;
+  json["max_n"] = facts_.max_n;
+  json["threshold"] = facts_.threshold;
+  json["merge_distance"] = facts_.merge_distance;
+  json["calls"] = summary_.calls;
+  if (summary_.any_strand) {
+    json["evaluation"] = {{"within", facts_.within},
+                          {"tss_outside_regions", summary_.tss_outside},
+                          {"tss_without_scored_position", summary_.tss_unscored},
+                          {"any_strand", evaluation_json(*summary_.any_strand)},
+                          {"same_strand", evaluation_json(summary_.same_strand)},
+                          {"by_threshold", Json::array()}};
+    for (const CallsAtThreshold& at : summary_.by_threshold) {
+      Json row = {{"threshold", at.threshold}};
+      row.update(evaluation_json(at.evaluation));
+      json["evaluation"]["by_threshold"].push_back(std::move(row));
+    }
+  }
+  if (!facts_.provenance.empty()) json["provenance"] = Json::parse(facts_.provenance);
+  write_text_atomic(paths_.summary, json_text(json, 2) + "\n");
+}
+
+std::vector<std::string> ScanFiles::paths() const {
+  std::vector<std::string> paths = {paths_.output};
+  if (facts_.per_strand) {
+    for (const char* strand : {"plus", "minus"}) paths.push_back(strand_track_path(paths_.output, strand));
+  }
+  for (const std::string& path : {paths_.calls, paths_.summary}) {
+    if (!path.empty()) paths.push_back(path);
+  }
+  return paths;
+}
+
+std::string strand_track_path(const std::string& path, const std::string& strand) {
+  const std::size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
+  std::size_t dot = path.rfind('.');
+  if (dot != std::string::npos && dot > name && has_suffix(path, ".gz")) dot = path.rfind('.', dot - 1);
+  if (dot == std::string::npos || dot <= name) return path + "." + strand;
+  return path.substr(0, dot) + "." + strand + path.substr(dot);
+}
+
+PromoterScanSummary merge_promoter_scan(const std::vector<std::string>& shards, const ScanPaths& paths) {
+  const MergedShards merged(shards);
+  ScanFiles files(paths, scan_facts(merged.header().output, shards.front()));
+  merged.for_each([&](std::string_view bytes, const std::string& path) {
+    files.write(from_chunk_bytes<ScannedChunk>(bytes, path));
+  });
+  PromoterScanSummary summary;
+  close_together(files.paths(), [&] { summary = files.close(); });
+  return summary;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,118 @@
+// What a scan writes: tracks, calls and the summary, from scores that come in the order of the genome, chunk
+// by chunk: of the run that makes them, of one that goes on, or of all shards of one (merge_promoter_scan).
+// Coordinates are 0-based half-open.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/genomics/promoter/scan_calls.h"
+#include "lib/io/files/file.h"
+#include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/track_writer.h"
+
+namespace bigbird {
+
+struct PromoterScanSummary {
+  std::int64_t positions = 0;      // of the grid
+  std::int64_t scored = 0;         // with a score on at least one strand
+  std::int64_t windows = 0;        // scored
+  std::int64_t scored_now = 0;     // of the windows: by this call, not by a run before it
+  std::int64_t beyond_contig = 0;  // windows left out because they pass their contig's end
+  std::int64_t n_rich = 0;         // or hold too many N
+  std::int64_t cut = 0;            // windows with more tokens than the model takes, cut at their right end
+  std::int64_t calls = 0;
+  std::optional<CallEvaluation> any_strand;  // with known TSS
+  CallEvaluation same_strand;
+  std::vector<CallsAtThreshold> by_threshold;  // on either strand
+  std::int64_t tss_outside = 0;                // TSS outside the regions, not evaluated
+  std::int64_t tss_unscored = 0;               // evaluated, but no position within the distance has a score
+};
+
+// A position with a score on at least one strand; NaN on one without.
+struct ScannedPosition {
+  std::uint64_t contig = 0;
+  std::int64_t position = 0;
+  std::int64_t end = 0;  // of the stretch that it stands for
+  double plus = 0;
+  double minus = 0;
+};
+
+struct ScannedChunk {
+  std::vector<ScannedPosition> positions;
+  // As in PromoterScanSummary.
+  std::int64_t windows = 0;
+  std::int64_t beyond_contig = 0;
+  std::int64_t n_rich = 0;
+  std::int64_t cut = 0;
+};
+template <typename Bytes>
+void pass(Bytes& bytes, ScannedChunk& chunk) {
+  bytes(chunk.positions, chunk.windows, chunk.beyond_contig, chunk.n_rich, chunk.cut);
+}
+
+// What the files depend on besides the scores.
+struct ScanFacts {
+  std::vector<Contig> contigs;  // of the genome
+  std::int64_t positions = 0;   // of the whole grid
+  std::int64_t step = 0;
+  std::int64_t left = 0;  // of the window
+  std::int64_t right = 0;
+  std::string strands;  // that are scored
+  double max_n = 0;
+  bool per_strand = false;  // a track for each strand too
+  double threshold = 0;
+  std::int64_t merge_distance = 0;
+  bool has_tss = false;
+  std::vector<KnownTss> tss;  // in the regions, ascending
+  std::int64_t tss_outside = 0;
+  std::int64_t within = 0;
+  std::vector<std::string> comments;  // without "##"
+  std::string provenance;             // JSON object; empty: none is written
+};
+std::string to_json(const ScanFacts& facts);
+ScanFacts scan_facts(const std::string& json, const std::string& path);
+
+struct ScanPaths {
+  std::string output = "-";  // bedGraph, or bigWig by its suffix
+  std::string calls;         // BED; empty: none is written
+  std::string summary;       // JSON; empty: none is written
+};
+
+class ScanFiles {
+ public:
+  ScanFiles(const ScanPaths& paths, const ScanFacts& facts);
+
+  void write(const ScannedChunk& chunk);
+  // Puts the files in their places. Error{bad_input} where no window was scored.
+  PromoterScanSummary close();
+  std::vector<std::string> paths() const;
+
+ private:
+  void write(const ScannedPosition& scored);
+  void write_calls();
+  void write_summary() const;
+
+  ScanPaths paths_;
+  ScanFacts facts_;
+  CallFinder finder_;
+  std::vector<std::unique_ptr<TrackWriter>> tracks_;  // both strands; then +, -
+  std::unique_ptr<OutputStream> calls_out_;
+  std::vector<PromoterCall> calls_;
+  std::vector<bool> near_score_;  // of facts_.tss
+  PromoterScanSummary summary_;
+};
+
+// "scores.plus.bedgraph.gz" for "scores.bedgraph.gz".
+std::string strand_track_path(const std::string& path, const std::string& strand);
+
+// The kind of a scan's shards (shard_file.h), and the files of one run from all of them.
+inline constexpr const char* promoter_scan_kind = "promoter scan";
+PromoterScanSummary merge_promoter_scan(const std::vector<std::string>& shards, const ScanPaths& paths);
+
+}  // namespace bigbird

@@ -1,0 +1,239 @@
+// The files of a simulated genome; see simulate.h.
+#include "lib/genomics/simulate/simulate.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/core/json_text.h"
+#include "lib/core/progress.h"
+#include "lib/genomics/simulate/variants.h"
+#include "lib/io/files/file.h"
+#include "lib/io/genome/fasta_writer.h"
+#include "lib/io/genome/tabix.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::int64_t shortest_chromosome = 100'000;
+
+std::string track_name(std::size_t track) {
+  return track == open_chromatin_track ? "DNase" : simulated_factors[track].name;
+}
+
+std::string chromosome_name(int index) {
+  return "chr" + std::to_string(index + 1);
+}
+
+std::int64_t chromosome_length(const SimulateOptions& options, int index) {
+  return options.bases / options.chromosomes + (index < options.bases % options.chromosomes ? 1 : 0);
+}
+
+void check_options(const SimulateOptions& options) {
+  if (options.chromosomes < 1 || options.chromosomes > 22) {
+    throw_usage(fmt::format("simulate: {} chromosomes", options.chromosomes),
+                message("give `chromosomes` from 1 to 22"));
+  }
+  if (options.promoters_per_mb < 1 || options.promoters_per_mb > 200) {
+    throw_usage(fmt::format("simulate: {} promoters per Mb", options.promoters_per_mb),
+                message("give `promoters_per_mb` from 1 to 200"));
+  }
+  if (options.bases / options.chromosomes < shortest_chromosome) {
+    throw_usage(
+        fmt::format("simulate: {} bp are too few for {} chromosomes", options.bases, options.chromosomes),
+        fmt::format("give at least {} bp for each chromosome", shortest_chromosome));
+  }
+  if (options.bases / options.chromosomes >= (std::int64_t{1} << 29)) {
+    throw_usage("simulate: a chromosome would be longer than a tabix index can hold (512 Mb)",
+                "ask for more chromosomes");
+  }
+}
+
+// "##" lines that open a text output; empty without provenance.
+std::string provenance_head(const SimulateOptions& options) {
+  std::string head;
+  if (!options.with_provenance) return head;
+  for (const std::string& line : provenance_lines(options.provenance)) head += "##" + line + "\n";
+  return head;
+}
+
+std::string vcf_header(const SimulateOptions& options) {
+  std::string header = "##fileformat=VCFv4.2\n" + provenance_head(options) +
+                       "##FILTER=<ID=PASS,Description=\"All filters passed\">\n";
+  for (int i = 0; i < options.chromosomes; ++i) {
+    header += fmt::format("##contig=<ID={},length={}>\n", chromosome_name(i), chromosome_length(options, i));
+  }
+  return header +
+         "##INFO=<ID=AC,Number=A,Type=Integer,Description=\"Allele count\">\n"
+         "##INFO=<ID=AN,Number=1,Type=Integer,Description=\"Number of alleles\">\n"
+         "##INFO=<ID=AF,Number=A,Type=Float,Description=\"Allele frequency\">\n"
+         "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n";
+}
+
+// BED6 rows; names as EPDnew gives them: SIM1G00012_1.
+std::string promoter_rows(const std::string& chrom, const SimulatedChromosome& chromosome) {
+  std::string text;
+  for (const SimulatedPromoter& promoter : chromosome.promoters) {
+    text += fmt::format("{}\t{}\t{}\tSIM{}G{:05}_{}\t1\t{}\n", chrom, promoter.tss, promoter.tss + 1,
+                        chrom.substr(3), promoter.gene + 1, promoter.rank, promoter.strand);
+  }
+  return text;
+}
+
+// narrowPeak rows; `number`: of the track's last peak so far.
+std::string peak_rows(const std::string& chrom, std::size_t track, const std::vector<SimulatedPeak>& peaks,
+                      std::int64_t number) {
+  std::string text;
+  for (const SimulatedPeak& peak : peaks) {
+    text +=
+        fmt::format("{}\t{}\t{}\t{}_{}\t{}\t.\t{}.{}\t-1\t-1\t{}\n", chrom, peak.begin, peak.end,
+                    track_name(track), ++number, peak.score, peak.score / 10, peak.score % 10, peak.summit);
+  }
+  return text;
+}
+
+std::string variant_rows(const std::string& chrom, const std::vector<SimulatedVariant>& variants) {
+  std::string text;
+  for (const SimulatedVariant& variant : variants) {
+    std::string counts;
+    std::string frequencies;
+    for (const int count : variant.allele_counts) {
+      const char* separator = counts.empty() ? "" : ",";
+      counts += fmt::format("{}{}", separator, count);
+      frequencies += fmt::format("{}{:.6f}", separator, static_cast<double>(count) / simulated_allele_number);
+    }
+    text += fmt::format("{}\t{}\t.\t{}\t{}\t100\tPASS\tAC={};AN={};AF={}\n", chrom, variant.position + 1,
+                        variant.reference, variant.alternate, counts, simulated_allele_number, frequencies);
+  }
+  return text;
+}
+
+// The genome and its annotation, all open while the chromosomes go by.
+class GenomeFiles {
+ public:
+  GenomeFiles(const AtomicFolder& folder, const SimulateOptions& options)
+      : genome_(folder.file("genome.fa.gz")),
+        promoters_(folder.file("promoters.tss.bed")),
+        variants_(folder.file("variants.vcf.gz")) {
+    make_folders(folder.file("peaks"));
+    promoters_.write(provenance_head(options));
+    variants_.write(vcf_header(options));
+    for (std::size_t track = 0; track < simulated_tracks; ++track) {
+      peaks_[track] =
+          std::make_unique<OutputStream>(folder.file("peaks/" + track_name(track) + ".narrowPeak.gz"));
+      peaks_[track]->write(provenance_head(options));
+    }
+  }
+
+  // `so_far`: the counts of the chromosomes before.
+  void write(const std::string& chrom, const SimulatedChromosome& chromosome,
+             const std::vector<SimulatedVariant>& variants, const SimulateSummary& so_far) {
+    genome_.add(chrom, chromosome.bases);
+    promoters_.write(promoter_rows(chrom, chromosome));
+    for (std::size_t track = 0; track < simulated_tracks; ++track) {
+      peaks_[track]->write(peak_rows(chrom, track, chromosome.peaks[track], so_far.peaks[track]));
+    }
+    variants_.write(variant_rows(chrom, variants));
+  }
+
+  void close() {
+    genome_.close();
+    promoters_.close();
+    for (auto& track : peaks_) track->close();
+    variants_.close();
+  }
+
+ private:
+  FastaWriter genome_;
+  OutputStream promoters_;
+  std::array<std::unique_ptr<OutputStream>, simulated_tracks> peaks_;
+  OutputStream variants_;
+};
+
+void count(const SimulatedChromosome& chromosome, const std::vector<SimulatedVariant>& variants,
+           SimulateSummary& summary) {
+  summary.bases += static_cast<std::int64_t>(chromosome.bases.size());
+  summary.gap_bases += chromosome.gap_bases;
+  summary.repeat_bases += chromosome.repeat_bases;
+  summary.genes += chromosome.genes;
+  summary.promoters += static_cast<std::int64_t>(chromosome.promoters.size());
+  for (const SimulatedPromoter& promoter : chromosome.promoters) {
+    summary.tata_promoters += promoter.tata ? 1 : 0;
+  }
+  for (std::size_t track = 0; track < simulated_tracks; ++track) {
+    summary.peaks[track] += static_cast<std::int64_t>(chromosome.peaks[track].size());
+  }
+  for (const SimulatedVariant& variant : variants) {
+    summary.snvs += variant.kind == VariantKind::snv ? 1 : 0;
+    summary.insertions += variant.kind == VariantKind::insertion ? 1 : 0;
+    summary.deletions += variant.kind == VariantKind::deletion ? 1 : 0;
+  }
+}
+
+// The list that `chromatin build` takes.
+std::string peaks_table() {
+  std::string text = "#name\tgroup\tfile\n";
+  for (std::size_t track = 0; track < simulated_tracks; ++track) {
+    text += fmt::format("{}\t{}\t{}.narrowPeak.gz\n", track_name(track),
+                        track == open_chromatin_track ? "DHS" : "TF", track_name(track));
+  }
+  return text;
+}
+
+std::string summary_json(const SimulateOptions& options, const SimulateSummary& summary) {
+  nlohmann::ordered_json json;
+  json["seed"] = options.seed;
+  json["bases"] = summary.bases;
+  json["n_bases"] = summary.gap_bases;
+  json["interspersed_repeat_bases"] = summary.repeat_bases;
+  for (int i = 0; i < options.chromosomes; ++i) {
+    json["chromosomes"].push_back({{"name", chromosome_name(i)}, {"length", chromosome_length(options, i)}});
+  }
+  json["promoters"] = {
+      {"count", summary.promoters}, {"genes", summary.genes}, {"tata", summary.tata_promoters}};
+  for (std::size_t track = 0; track < simulated_tracks; ++track) {
+    nlohmann::ordered_json row = {{"file", "peaks/" + track_name(track) + ".narrowPeak.gz"},
+                                  {"peaks", summary.peaks[track]}};
+    if (track != open_chromatin_track) row["motif"] = simulated_factors[track].consensus;
+    json["peaks"].push_back(row);
+  }
+  json["variants"] = {
+      {"snv", summary.snvs}, {"insertion", summary.insertions}, {"deletion", summary.deletions}};
+  if (options.with_provenance)
+    json["provenance"] = nlohmann::ordered_json::parse(provenance_json(options.provenance));
+  return json_text(json, 2) + "\n";
+}
+
+}  // namespace
+
+SimulateSummary simulate_genome(const SimulateOptions& options) {
+  check_options(options);
+  AtomicFolder folder(options.output, options.replace);
+  const GenomeDesign design(options.seed, options.promoters_per_mb);
+  SimulateSummary summary;
+  {
+    GenomeFiles files(folder, options);
+    Progress progress("simulate", static_cast<std::uint64_t>(options.bases), "bp");
+    for (int i = 0; i < options.chromosomes; ++i) {
+      throw_if_cancelled();
+      const auto index = static_cast<std::uint64_t>(i);
+      const SimulatedChromosome chromosome =
+          simulate_chromosome(design, index, chromosome_length(options, i));
+      const std::vector<SimulatedVariant> variants = simulate_variants(options.seed, index, chromosome.bases);
+      files.write(chromosome_name(i), chromosome, variants, summary);
+      count(chromosome, variants, summary);
+      progress.advance(chromosome.bases.size());
+    }
+    files.close();
+  }
+  build_vcf_index(folder.file("variants.vcf.gz"));
+  write_text_atomic(folder.file("peaks/peaks.tsv"), peaks_table());
+  write_text_atomic(folder.file("simulate.json"), summary_json(options, summary));
+  folder.commit();
+  return summary;
+}
+
+}  // namespace bigbird

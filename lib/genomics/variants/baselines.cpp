@@ -1,0 +1,152 @@
+// Scores of other tools; see baselines.h.
+#include "lib/genomics/variants/baselines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/genomics/variants/alleles.h"
+#include "lib/genomics/variants/tracks.h"
+#include "lib/io/files/file_digest.h"
+
+namespace bigbird {
+namespace {
+
+// Rows whose REF is held against the genome.
+constexpr int checked_rows = 1000;
+
+void check_build(const std::string& path, const Fasta& fasta, const ContigNames& contigs) {
+  VariantTable table(path);
+  BuildCheck check(path, {}, {}, fasta, contigs);
+  VariantRow row;
+  for (int i = 0; i < checked_rows && table.next(row); ++i) {
+    VcfRecord record;
+    record.chrom = row.chrom;
+    record.position = row.position;
+    record.ref = row.ref;
+    record.alts = {row.alt};
+    check.see(record);
+  }
+  check.check_alleles();
+}
+
+bool is_snv(const VcfRecord& record) {
+  return record.ref.size() == 1 && std::all_of(record.alts.begin(), record.alts.end(),
+                                               [](const std::string& alt) { return alt.size() == 1; });
+}
+
+}  // namespace
+
+AlleleBaselines::AlleleBaselines(const std::vector<std::string>& files,
+                                 const std::vector<std::string>& columns, const Fasta& fasta,
+                                 const ContigNames& contigs)
+    : contigs_(contigs), keys_(fasta, contigs) {
+  for (const std::string& text : files) open(text, columns, fasta);
+}
+
+std::vector<std::string> AlleleBaselines::identities(const std::vector<std::string>& files,
+                                                     const std::vector<std::string>& columns) {
+  std::vector<std::string> identities;
+  for (const std::string& text : files) {
+    const NamedPath named = named_path(text);
+    if (named.path == "-") throw_usage(message("`baseline` -: scores of another tool are read from a file"));
+    VariantTable rows(named.path);
+    std::string identity = column_id(named.name) + ":" + sampled_digest(named.path);
+    for (const std::size_t place : BaselineTable::score_places(rows, columns))
+      identity += ":" + rows.columns()[place];
+    identities.push_back(identity);
+  }
+  return identities;
+}
+
+void AlleleBaselines::open(const std::string& text, const std::vector<std::string>& columns,
+                           const Fasta& fasta) {
+  const NamedPath named = named_path(text);
+  check_build(named.path, fasta, contigs_);
+  File& file = files_.emplace_back();
+  file.rows = std::make_unique<VariantTable>(named.path);
+  file.places = BaselineTable::score_places(*file.rows, columns);
+  for (const std::size_t place : file.places) {
+    const std::string& column = file.rows->columns()[place];
+    const std::string id = column_id(named.name + "_" + column);
+    if (std::find(ids_.begin(), ids_.end(), id) != ids_.end()) {
+      throw_usage(fmt::format("two scores of other tools are called {}", id),
+                  message("name the tables: `baseline` NAME=FILE"));
+    }
+    ids_.push_back(id);
+  }
+  if (!has_table_index(named.path)) {
+    file.table = std::make_unique<BaselineTable>(*file.rows, file.places, keys_);
+    log_info(fmt::format(
+        "{}: {} alleles in memory{}", named.path, file.table->alleles(),
+        file.table->of_unknown_contigs() == 0
+            ? ""
+            : fmt::format(", {} of contigs that the genome has not", file.table->of_unknown_contigs())));
+    return;
+  }
+  file.index = std::make_unique<IndexedTable>(named.path);
+  file.index_contigs.assign(contigs_.size(), absent);
+  const std::vector<std::string>& names = file.index->contigs();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (const auto found = contigs_.find(names[i])) file.index_contigs[*found] = i;
+  }
+}
+
+std::vector<VariantTable::TableRegion> AlleleBaselines::regions_of(const File& file,
+                                                                   const std::vector<VcfRecord>& records) {
+  std::vector<VariantTable::TableRegion> wanted;
+  for (const VcfRecord& record : records) {
+    const auto contig = contig_of(record, contigs_);
+    if (!contig || file.index_contigs[*contig] == absent || record.position < 0) continue;
+    const std::int64_t reach = is_snv(record) ? 0 : index_reach;
+    const std::int64_t end = record.position + static_cast<std::int64_t>(record.ref.size());
+    std::int64_t begin = record.position;
+    // Tables have most insertions and deletions where left alignment puts them.
+    for (const std::string& alt : record.alts) {
+      const auto key = reach > 0 ? keys_.of(record.chrom, record.position, record.ref, alt) : std::nullopt;
+      if (key) begin = std::min(begin, static_cast<std::int64_t>(key->place & position_of_place) - 1);
+    }
+    wanted.push_back({file.index_contigs[*contig], std::max<std::int64_t>(0, begin - reach),
+                      std::min(end + reach, contigs_[*contig].length)});
+  }
+  std::sort(wanted.begin(), wanted.end(), [](const auto& one, const auto& other) {
+    return std::pair(one.contig, one.begin) < std::pair(other.contig, other.begin);
+  });
+  std::vector<VariantTable::TableRegion> regions;
+  for (const VariantTable::TableRegion& region : wanted) {
+    if (regions.empty() || regions.back().contig != region.contig || regions.back().end < region.begin) {
+      regions.push_back(region);
+    } else {
+      regions.back().end = std::max(regions.back().end, region.end);
+    }
+  }
+  return regions;
+}
+
+void AlleleBaselines::prepare(const std::vector<VcfRecord>& records) {
+  for (File& file : files_) {
+    if (!file.index) continue;
+    file.rows->read_regions(*file.index, regions_of(file, records));
+    file.table = std::make_unique<BaselineTable>(*file.rows, file.places, keys_);
+  }
+}
+
+std::vector<float> AlleleBaselines::values(const VcfRecord& record, const std::string& alt) {
+  const auto key = keys_.of(record.chrom, record.position, record.ref, alt);
+  std::vector<float> values;
+  for (const File& file : files_) {
+    const auto found = key ? file.table->find(*key) : std::span<const float>();
+    if (found.empty()) {
+      values.insert(values.end(), file.places.size(), std::numeric_limits<float>::quiet_NaN());
+    } else {
+      values.insert(values.end(), found.begin(), found.end());
+    }
+  }
+  return values;
+}
+
+}  // namespace bigbird

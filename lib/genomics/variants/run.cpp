@@ -1,0 +1,251 @@
+// `bigbird variants`; see run.h.
+#include "lib/genomics/variants/run.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/core/json_text.h"
+#include "lib/core/log.h"
+#include "lib/core/process_cost.h"
+#include "lib/core/progress.h"
+#include "lib/genomics/genome_fingerprint.h"
+#include "lib/genomics/select_profiles.h"
+#include "lib/genomics/variants/background.h"
+#include "lib/genomics/variants/baselines.h"
+#include "lib/genomics/variants/columns.h"
+#include "lib/genomics/variants/input.h"
+#include "lib/genomics/variants/outputs.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
+#include "lib/io/files/sha256.h"
+#include "lib/io/genome/tabix.h"
+#include "lib/parts/parts.h"
+
+namespace bigbird {
+namespace {
+
+// Profiles that get columns of their own in a VCF or a table without being asked for.
+constexpr std::size_t few_profiles = 8;
+
+const char* mismatch_rule_name(RefMismatch rule) {
+  if (rule == RefMismatch::use) return "use";
+  return rule == RefMismatch::swap ? "swap" : "skip";
+}
+
+std::string contigs_digest(const std::vector<Contig>& contigs) {
+  std::string text;
+  for (const Contig& contig : contigs) text += contig.name + "\t" + std::to_string(contig.length) + "\n";
+  return sha256_bytes(text);
+}
+
+std::unique_ptr<VariantBackground> open_background(const std::string& path, const ScoringContext& context) {
+  if (path.empty()) return nullptr;
+  return std::make_unique<VariantBackground>(path, context.scorer.outputs(), context.origin);
+}
+
+std::unique_ptr<AlleleBaselines> open_baselines(const VariantRunOptions& options,
+                                                const ScoringContext& context) {
+  if (options.baselines.empty()) return nullptr;
+  return std::make_unique<AlleleBaselines>(options.baselines, options.baseline_columns, context.fasta,
+                                           context.contigs);
+}
+
+std::vector<std::size_t> choose_profiles(const VariantRunOptions& options,
+                                         const std::vector<Profile>& profiles) {
+  const bool matrices = options.format == VariantFormat::npy || options.format == VariantFormat::h5;
+  std::vector<std::size_t> written =
+      written_profiles(options.profiles, profiles, matrices ? profiles.size() : few_profiles);
+  if (matrices && written.empty()) {
+    throw_usage(message("`profiles` none leaves no matrix to write"),
+                "write a table (tsv), or name profiles");
+  }
+  return written;
+}
+
+// What the scores depend on: a resumed run and the shards of a merge must agree in all of it.
+std::string run_json(const VariantRunOptions& options, const ScoringContext& context,
+                     const std::vector<std::size_t>& written) {
+  nlohmann::ordered_json json;
+  json["version"] = bigbird_version();
+  json["precision"] = kernels::name_of(context.scorer.precision());
+  json["reference_sha256"] = genome_fingerprint(options.scoring.fasta);
+  json["reference_contigs_sha256"] = contigs_digest(context.fasta.contigs());
+  json["build"] = genome_build_name(build_of(context.fasta.contigs(), {}));
+  json["models"] = context.scorer.digests();
+  json["profiles"] = context.scorer.outputs();
+  json["strands"] = context.scorer.strands();
+  if (context.scorer.strands() == 1) json["strand"] = name_of(context.scorer.strands_read());
+  json["window"] = context.rules.window;
+  json["offset"] = context.rules.offset;
+  json["anchor"] = context.windows.anchor_bin ? "bin" : "variant";
+  json["shifts"] = context.windows.shifts;
+  json["shift_step"] = context.windows.shift_step;
+  json["windows"] = context.origin.windows;
+  json["left_aligned"] =
+      true;  // runs of earlier versions scored insertions and deletions where a file had them
+  json["ref_mismatch"] = mismatch_rule_name(context.rules.ref_mismatch);
+  json["max_n"] = context.rules.max_n;
+  json["n_matches"] = context.rules.n_matches;
+  json["pass_only"] = context.rules.pass_only;
+  json["written_profiles"] = written;
+  json["background_sha256"] = options.background.empty() ? "" : background_digest(options.background);
+  json["tracks"] = context.origin.tracks;
+  json["baselines"] = AlleleBaselines::identities(options.baselines, options.baseline_columns);
+  json["calibrated"] = false;
+  return json_text(json, 2);
+}
+
+// Where things lay: for people; machines of one run may have them in other places.
+std::string files_json(const VariantScoringOptions& scoring) {
+  nlohmann::ordered_json json;
+  json["input"] = scoring.input;
+  json["regions"] = scoring.regions;
+  json["reference"] = scoring.fasta;
+  return json_text(json, 2);
+}
+
+VariantSummary empty_summary(const VariantRunOptions& options, const std::string& run) {
+  VariantSummary summary;
+  summary.input_file = digest_of_file(options.scoring.input);
+  summary.files = files_json(options.scoring);
+  summary.chunk = options.scoring.chunk;
+  summary.format = variant_format_word(options.format);
+  summary.run = run;
+  summary.provenance = options.provenance_json;
+  if (!options.shard.is_whole_run()) summary.shard = VariantShard{options.shard, {}, {}};
+  return summary;
+}
+
+void keep_chunks(const VariantRunOptions& options, const VariantSummary& summary, Parts& parts) {
+  if (!chunks_can_be_kept(options.output, options.restart)) return;
+  parts.keep_chunks(variant_prefix(options.format, options.output) + ".parts",
+                    fmt::format("{}\n{}\n{} of {}, chunks of {}\n", summary.run, summary.format,
+                                options.shard.index, options.shard.count, options.scoring.chunk));
+}
+
+// Records of a shard, about, where an index tells; 0 when they are not known.
+std::uint64_t expected_records(const VariantRunOptions& options) {
+  if (options.scoring.input == "-" || !options.scoring.regions.empty()) return 0;
+  return records_in_index(options.scoring.input).value_or(0) / options.shard.count;
+}
+
+using Records = std::vector<VcfRecord>;
+
+// A run, from its inputs opened in this order to its outputs closed.
+class VariantRun {
+ public:
+  VariantRun(const VariantRunOptions& options, ScoringContext& context,
+             const std::vector<std::size_t>& written, VariantSummary summary, Parts& parts)
+      : options_(options),
+        context_(context),
+        background_(open_background(options.background, context_)),
+        baselines_(open_baselines(options, context_)),
+        chunk_scorer_(
+            context.scorer, context_.fasta, context_.contigs,
+            {context_.rules, context_.windows, written, true, context_.tracks.get(), baselines_.get()},
+            background_.get()),
+        columns_(context.scorer.profiles(), chunk_scorer_.groups(), written,
+                 chunk_scorer_.values_per_profile(),
+                 context_.tracks ? context_.tracks->ids() : std::vector<std::string>(),
+                 baselines_ ? baselines_->ids() : std::vector<std::string>()),
+        summary_(std::move(summary)),
+        parts_(parts),
+        input_(options.scoring.input, options.scoring.regions, context_.fasta, context_.contigs,
+               options.scoring.chunk),
+        outputs_({options.format, options.output, options.provenance, context.scorer.profiles(), written,
+                  chunk_scorer_.values_per_profile()},
+                 report_prefix(options.report, options.format, options.output), input_.reader(),
+                 context_.fasta.contigs(), columns_) {}
+
+  void score_input() {
+    Progress progress("variants", expected_records(options_), "records");
+    PartSteps<Records, ChunkResult> steps;
+    steps.works_ahead = context_.scorer.works_ahead();
+    steps.read = [&](Records& records) { return input_.next(records); };
+    steps.key = [](const Records& records) { return ChunkKey{records.size(), records_digest(records)}; };
+    steps.begin = [&](Records& records, std::function<void(ChunkResult)> done) {
+      chunk_scorer_.add(records, std::move(done));
+    };
+    steps.finish = [&] { chunk_scorer_.finish(); };
+    steps.write = [&](Records& records, const ChunkResult& result, const ChunkPlace& place) {
+      const std::uint64_t scored_before = summary_.tally.scored;
+      write(records, result);
+      if (place.is_new) scored_ += summary_.tally.scored - scored_before;
+      progress.advance(records.size());
+    };
+    parts_.run(steps);
+  }
+
+  VariantsDone finish() {
+    if (parts_.records() == 0) log_warning(options_.scoring.input + ": no records");
+    summary_.input_records = parts_.records();
+    summary_.input_digest = parts_.input_digest();
+    // A shard may be without a scored allele; all of them are looked at when they are merged.
+    std::optional<Error> nothing;
+    if (!summary_.shard) nothing = why_nothing_was_scored(summary_.tally, options_.scoring.input);
+    if (!options_.provenance_json.empty()) {
+      const ProcessCost cost = process_cost();
+      summary_.cost = ScoringCost{scored_, cost.wall_seconds, cost.cpu_seconds, cost.peak_memory};
+    }
+    parts_.close(outputs_.files(), [&](OutputSet& outputs) {
+      outputs_.close(summary_, nothing ? VariantOutputs::Scores::discard : VariantOutputs::Scores::keep,
+                     outputs);
+    });
+    if (nothing) throw Error(*nothing);
+    return {summary_.tally, scored_};
+  }
+
+ private:
+  void write(const Records& records, const ChunkResult& result) {
+    const VariantTally& tally = summary_.tally;
+    const std::uint64_t alleles_before = tally.alleles;
+    const std::uint64_t skipped_before = tally.skipped.total();
+    context_.count(records, result, summary_.tally);
+    if (baselines_) summary_.tally.count_baselines(result.records, baselines_->ids());
+    for (std::size_t record = 0; record < records.size(); ++record) {
+      outputs_.write(records[record], result.records[record]);
+    }
+    if (!summary_.shard) return;
+    summary_.shard->rows.push_back(tally.alleles - alleles_before);
+    summary_.shard->skipped_rows.push_back(tally.skipped.total() - skipped_before);
+  }
+
+  const VariantRunOptions& options_;
+  ScoringContext& context_;
+  std::unique_ptr<VariantBackground> background_;  // null without one
+  std::unique_ptr<AlleleBaselines> baselines_;     // null without any
+  ChunkScorer chunk_scorer_;
+  VariantColumns columns_;
+  VariantSummary summary_;
+  Parts& parts_;
+  VariantInput input_;
+  VariantOutputs outputs_;
+  std::uint64_t scored_ = 0;  // alleles, by this process
+};
+
+}  // namespace
+
+VariantsDone run_variants(const VariantRunOptions& options, SequenceScorer& scorer) {
+  ScoringContext context(options.scoring, scorer);
+  const std::vector<std::size_t> written = choose_profiles(options, scorer.profiles());
+  VariantSummary summary = empty_summary(options, run_json(options, context, written));
+  Parts parts({options.scoring.chunk, options.shard, options.restart});
+  keep_chunks(options, summary, parts);
+  const std::string told = report_prefix(options.report, options.format, options.output) + ".summary.json";
+  if (goes_on(options.restart) &&
+      is_whole_run(told, variant_prefix(options.format, options.output), summary)) {
+    parts.leave_whole(options.output);
+    return {read_variant_summary(told).tally, 0};  // nothing was scored now
+  }
+  VariantRun run(options, context, written, std::move(summary), parts);
+  run.score_input();
+  return run.finish();
+}
+
+}  // namespace bigbird

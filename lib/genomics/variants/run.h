@@ -1,0 +1,52 @@
+// `bigbird variants`: a variant file in, scores out in the order of the file, every record under a score or a
+// reason. Memory holds one chunk of records, and on a device that works beside the program those that it
+// still runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/genomics/variants/score_writers.h"
+#include "lib/genomics/variants/scoring.h"
+#include "lib/genomics/variants/summary.h"
+#include "lib/inference/sequence_scorer.h"
+#include "lib/parts/finished_chunks.h"
+
+namespace bigbird {
+
+struct VariantRunOptions {
+  VariantScoringOptions scoring;
+  std::string background;                     // file; empty for none
+  std::vector<std::string> baselines;         // files, as AlleleBaselines takes them
+  std::vector<std::string> baseline_columns;  // empty: all of them
+  std::string profiles;                       // as written_profiles takes them; empty: all of at most 8
+  std::string output;                         // "-": stdout
+  VariantFormat format = VariantFormat::vcf;
+  std::string report;  // as of report_prefix (outputs.h)
+  Shard shard;         // of the chunks of records
+  Restart restart = Restart::refuse;
+  std::vector<std::string> provenance;  // lines without "##"
+  std::string provenance_json;          // empty for none
+};
+
+struct VariantsDone {
+  VariantTally tally;
+  std::uint64_t scored = 0;  // alleles, by this call: not those that a run before had scored
+};
+
+// Finished chunks are kept in PREFIX.parts/ until the output is whole (not when it goes to stdout): at most
+// as large as the numbers that are written. Error{bad_input} when no allele of a whole file was scored (the
+// counts are written nevertheless).
+VariantsDone run_variants(const VariantRunOptions& options, SequenceScorer& scorer);
+
+struct VariantBackgroundOptions {
+  VariantScoringOptions scoring;
+  std::string output;
+  std::uint64_t max_records = 0;  // 0: all
+  std::string provenance_json;
+};
+// `bigbird variants background`: effect sizes of the first records of a file.
+VariantTally run_variant_background(const VariantBackgroundOptions& options, SequenceScorer& scorer);
+
+}  // namespace bigbird

@@ -1,0 +1,263 @@
+// Outputs of scored variants; see score_writers.h.
+#include "lib/genomics/variants/score_writers.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/core/names.h"
+#include "lib/genomics/variants/score_hdf5.h"
+#include "lib/io/files/file.h"
+#include "lib/io/tables/float_rows.h"
+#include "lib/io/tables/tsv.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::array<std::pair<const char*, VariantFormat>, 7> suffixes = {
+    {{".vcf.gz", VariantFormat::vcf_gz},
+     {".vcf.bgz", VariantFormat::vcf_gz},
+     {".bcf", VariantFormat::bcf},
+     {".tsv", VariantFormat::tsv},
+     {".tsv.gz", VariantFormat::tsv},
+     {".npy", VariantFormat::npy},
+     {".h5", VariantFormat::h5}}};
+
+VcfType vcf_type(VariantFormat format) {
+  if (format == VariantFormat::vcf_gz) return VcfType::bgzf;
+  return format == VariantFormat::bcf ? VcfType::bcf : VcfType::text;
+}
+
+std::vector<std::string> header_lines(const std::vector<std::string>& comments) {
+  std::vector<std::string> lines;
+  for (const std::string& comment : comments) lines.push_back("##" + comment);
+  return lines;
+}
+
+class ScoredVcfWriter : public VariantWriter {
+ public:
+  ScoredVcfWriter(const VariantWriterOptions& options, const VcfReader& reader,
+                  const std::vector<Contig>& contigs, const VariantColumns& columns)
+      : columns_(columns),
+        writer_(options.output, vcf_type(options.format), reader, contigs, columns.fields(),
+                header_lines(options.comments)) {}
+
+  void write(const VcfRecord& record, const std::vector<AlleleResult>& alleles) override {
+    std::vector<VcfInfoValues> info;
+    for (const VcfInfoField& field : columns_.fields()) {
+      if (field.type == "Float") {
+        info.emplace_back(std::vector<float>());
+      } else if (field.type == "Integer") {
+        info.emplace_back(std::vector<std::int32_t>());
+      } else {
+        info.emplace_back(std::vector<std::string>());
+      }
+    }
+    // A record without ALT has no values with Number=A.
+    for (std::size_t allele = 0; allele < record.alts.size(); ++allele) {
+      std::vector<ColumnValue> values = columns_.values(alleles[allele]);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        std::visit(
+            [&](auto& value) {
+              std::get<std::vector<std::decay_t<decltype(value)>>>(info[i]).push_back(std::move(value));
+            },
+            values[i]);
+      }
+    }
+    writer_.write(record, info);
+  }
+  void close() override { writer_.close(); }
+
+ private:
+  const VariantColumns& columns_;
+  VcfWriter writer_;
+};
+
+// A row for each ALT.
+class ScoreTableWriter : public VariantWriter {
+ public:
+  // `numbered`: rows begin with their number. The first `columns` columns are written.
+  ScoreTableWriter(const std::string& path, const std::vector<std::string>& comments,
+                   const VariantColumns& columns, std::size_t count, bool numbered)
+      : columns_(columns),
+        count_(count),
+        numbered_(numbered),
+        out_(path),
+        table_(out_, header(columns, count, numbered), comments) {}
+
+  void write(const VcfRecord& record, const std::vector<AlleleResult>& alleles) override {
+    for (std::size_t allele = 0; allele < alleles.size(); ++allele) {
+      std::vector<std::string> fields = allele_fields(record, allele);
+      if (numbered_) fields.insert(fields.begin(), std::to_string(row_++));
+      fields.push_back(std::to_string(record.alts.empty() ? 0 : allele + 1));
+      const std::vector<ColumnValue> values = columns_.values(alleles[allele]);
+      for (std::size_t i = 0; i < count_; ++i) fields.push_back(column_text(values[i]));
+      table_.row(fields);
+    }
+  }
+  void close() override { out_.close(); }
+
+ private:
+  static std::vector<std::string> header(const VariantColumns& columns, std::size_t count, bool numbered) {
+    std::vector<std::string> names = {"chrom", "pos", "id", "ref", "alt", "allele"};
+    if (numbered) names.insert(names.begin(), "row");
+    names.insert(names.end(), columns.names().begin(),
+                 columns.names().begin() + static_cast<std::ptrdiff_t>(count));
+    return names;
+  }
+
+  const VariantColumns& columns_;
+  std::size_t count_;
+  bool numbered_;
+  OutputStream out_;
+  TsvWriter table_;
+  std::uint64_t row_ = 0;
+};
+
+// Matrices [ALTs, written profiles], NaN where an ALT was not scored, and OUT.rows.tsv.
+class ScoreMatrixWriter : public VariantWriter {
+ public:
+  ScoreMatrixWriter(const VariantWriterOptions& options, const VariantColumns& columns)
+      : per_profile_(options.values_per_profile),
+        profiles_(options.written.size()),
+        prefix_(variant_prefix(options.format, options.output)),
+        rows_(prefix_ + ".rows.tsv", options.comments, columns,
+              columns.names().size() - profiles_ * per_profile_, true) {
+    const auto width = static_cast<std::int64_t>(profiles_);
+    if (options.format == VariantFormat::h5) {
+      ScoreHdf5Contents contents;
+      contents.matrices = matrix_names(per_profile_);
+      for (const std::size_t profile : options.written) {
+        contents.profile_index.push_back(static_cast<std::int64_t>(profile));
+        contents.profile_name.push_back(options.profiles[profile].name);
+      }
+      for (const std::string& comment : options.comments) contents.provenance += comment + "\n";
+      hdf5_ = std::make_unique<ScoreHdf5>(prefix_ + ".h5", contents);
+    } else {
+      for (const std::string& name : matrix_names(per_profile_)) {
+        npy_.push_back(std::make_unique<FloatRowsWriter>(matrix_path(prefix_, name), width,
+                                                         std::map<std::string, std::string>{}));
+      }
+    }
+    buffers_.resize(per_profile_);
+  }
+
+  void write(const VcfRecord& record, const std::vector<AlleleResult>& alleles) override {
+    rows_.write(record, alleles);
+    for (const AlleleResult& allele : alleles) {
+      const bool scored = allele.reason == SkipReason::none;
+      for (std::size_t value = 0; value < per_profile_; ++value) {
+        for (std::size_t profile = 0; profile < profiles_; ++profile) {
+          buffers_[value].push_back(scored ? allele.values[profile * per_profile_ + value]
+                                           : std::numeric_limits<float>::quiet_NaN());
+        }
+        if (!hdf5_) continue;
+        hdf5_->append(value, buffers_[value]);
+        buffers_[value].clear();
+      }
+    }
+    if (buffers_[0].size() >= flush_at) flush();
+  }
+  void close() override {
+    flush();
+    if (hdf5_) hdf5_->commit();
+    for (const auto& matrix : npy_) matrix->commit();
+    rows_.close();
+  }
+
+ private:
+  static constexpr std::size_t flush_at = std::size_t{1} << 18;
+
+  void flush() {
+    for (std::size_t value = 0; value < npy_.size(); ++value) {
+      npy_[value]->write(buffers_[value]);
+      buffers_[value].clear();
+    }
+  }
+
+  std::size_t per_profile_;
+  std::size_t profiles_;
+  std::string prefix_;
+  ScoreTableWriter rows_;
+  std::unique_ptr<ScoreHdf5> hdf5_;
+  std::vector<std::unique_ptr<FloatRowsWriter>> npy_;
+  std::vector<std::vector<float>> buffers_;  // one for each matrix
+};
+
+}  // namespace
+
+VariantFormat variant_format(const std::string& word, const std::string& output) {
+  VariantFormat format = VariantFormat::vcf;
+  if (word.empty()) {
+    for (const auto& [suffix, meant] : suffixes) {
+      if (has_suffix(output, suffix)) format = meant;
+    }
+  } else {
+    format = parse_name(variant_format_names, word, message("choice of `format`"));
+  }
+  if (output == "-" && (format == VariantFormat::npy || format == VariantFormat::h5)) {
+    throw_usage("matrices cannot go to stdout", "give a file with -o");
+  }
+  return format;
+}
+
+const char* variant_format_word(VariantFormat format) {
+  return find_name(variant_format_names, format);
+}
+
+std::string variant_prefix(VariantFormat format, const std::string& output) {
+  const std::string_view suffix = format == VariantFormat::npy  ? ".npy"
+                                  : format == VariantFormat::h5 ? ".h5"
+                                                                : "";
+  if (suffix.empty() || !has_suffix(output, suffix)) return output;
+  return output.substr(0, output.size() - suffix.size());
+}
+
+std::string matrix_path(const std::string& prefix, const std::string& matrix) {
+  return prefix + "." + matrix + ".npy";
+}
+
+std::vector<std::string> matrix_names(std::size_t values_per_profile) {
+  std::vector<std::string> names = {"ref", "alt", "diff", "logfc", "evalue"};
+  names.resize(values_per_profile);
+  return names;
+}
+
+std::vector<std::string> score_files(VariantFormat format, const std::string& output,
+                                     std::size_t values_per_profile) {
+  const bool matrices = format == VariantFormat::npy || format == VariantFormat::h5;
+  if (!matrices) return {output};
+  const std::string prefix = variant_prefix(format, output);
+  if (format == VariantFormat::h5) return {prefix + ".h5", prefix + ".rows.tsv"};
+  std::vector<std::string> files = {prefix + ".rows.tsv"};
+  for (const std::string& name : matrix_names(values_per_profile)) files.push_back(matrix_path(prefix, name));
+  return files;
+}
+
+std::vector<std::string> allele_fields(const VcfRecord& record, std::size_t allele) {
+  return {record.chrom, std::to_string(record.position + 1), record.id, record.ref,
+          record.alts.empty() ? "." : record.alts[allele]};
+}
+
+std::unique_ptr<VariantWriter> make_variant_writer(const VariantWriterOptions& options,
+                                                   const VcfReader& reader,
+                                                   const std::vector<Contig>& contigs,
+                                                   const VariantColumns& columns) {
+  switch (options.format) {
+    case VariantFormat::tsv:
+      return std::make_unique<ScoreTableWriter>(options.output, options.comments, columns,
+                                                columns.names().size(), false);
+    case VariantFormat::npy:
+    case VariantFormat::h5:
+      return std::make_unique<ScoreMatrixWriter>(options, columns);
+    case VariantFormat::vcf:
+    case VariantFormat::vcf_gz:
+    case VariantFormat::bcf:
+      break;
+  }
+  return std::make_unique<ScoredVcfWriter>(options, reader, contigs, columns);
+}
+
+}  // namespace bigbird

@@ -1,0 +1,55 @@
+// What `variants` and `variants background` share: the genome, the windows on it, and the counts of what was
+// scored.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/core/error.h"
+#include "lib/genomics/variants/alleles.h"
+#include "lib/genomics/variants/background.h"
+#include "lib/genomics/variants/chunk_scorer.h"
+#include "lib/genomics/variants/summary.h"
+#include "lib/genomics/variants/tracks.h"
+#include "lib/inference/sequence_scorer.h"
+#include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/fasta.h"
+
+namespace bigbird {
+
+// What is scored, and how.
+struct VariantScoringOptions {
+  std::string input;  // "-": stdin
+  std::vector<std::string> regions;
+  std::string fasta;
+  std::vector<std::string> tracks;  // bigWig files, as named_path takes them
+  AlleleRules rules;
+  VariantWindows windows;
+  std::uint64_t chunk = 1000;  // records
+};
+
+// A genome and the windows that the models take of it.
+struct ScoringContext {
+  // Errors: as Fasta, place_windows and AlleleTracks. The scorer lives as long as this object.
+  ScoringContext(const VariantScoringOptions& options, SequenceScorer& sequence_scorer);
+
+  // Adds a scored chunk to the counts. Error{runtime} when a record or an allele has no result.
+  void count(const std::vector<VcfRecord>& records, const ChunkResult& result, VariantTally& tally) const;
+
+  SequenceScorer& scorer;
+  Fasta fasta;
+  ContigNames contigs;
+  AlleleRules rules;  // with the windows filled in
+  VariantWindows windows;
+  std::unique_ptr<AlleleTracks> tracks;  // null without
+  BackgroundOrigin origin;               // what a background must have been made with
+};
+
+// Why a run that scored nothing is an error, with a hint that goes by its most frequent reason; nothing when
+// some allele was scored, or there was none.
+std::optional<Error> why_nothing_was_scored(const VariantTally& tally, const std::string& input);
+
+}  // namespace bigbird

@@ -1,0 +1,65 @@
+// Vectors of sequences from a model's last hidden state, streamed: rows of numbers and, for each, what it
+// stands for. Rows come in input order and are the same for any batch size and number of threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "lib/core/progress.h"
+#include "lib/inference/sequence_runner.h"
+#include "lib/inference/windows.h"
+
+namespace bigbird {
+
+// Which vectors of a sequence are written.
+struct Pooling {
+  enum class Kind {
+    cls,    // one: that of [CLS]
+    mean,   // one: the mean over its tokens, without [CLS] and [SEP]
+    token,  // one for each token, without [CLS] and [SEP]
+    bin     // DNA: one for each bin of bin_size bases, counted from the first base as read (on strand - from
+            // the window's end); the mean over the tokens that overlap it, weighted by how many of its bases
+            // each covers. The last bin may be shorter.
+  };
+  Kind kind = Kind::mean;
+  std::int64_t bin_size = 0;
+};
+
+// "cls", "mean", "token", "bin:200"; Error{usage} for anything else.
+Pooling parse_pooling(const std::string& text);
+
+// One row of the matrix. Places are 0-based half-open on the forward strand, or bytes of a line of text.
+struct EmbeddingRow {
+  std::string id;  // of the window
+  std::string chrom;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  char strand = '+';
+  std::string piece;  // token only; control characters escaped
+};
+
+class Embedder {
+ public:
+  Embedder(const ModelFolder& folder, const Pooling& pooling, const BatchSize& batch,
+           kernels::Backend& backend);
+
+  const Tokenizer& tokenizer() const { return runner_.tokenizer(); }
+  const std::vector<std::string>& weight_files() const { return runner_.weight_files(); }
+  std::int64_t width() const { return runner_.config().hidden_size; }
+
+  // For every window in order: row() for each of its vectors, then vectors() with all of them, [rows, width].
+  // Error{bad_input} for a window that is longer than the model takes, or has no tokens to pool.
+  void run(WindowReader& windows, Progress& progress, const std::function<void(EmbeddingRow)>& row,
+           const std::function<void(std::span<const float>)>& vectors);
+
+  const ModelFolder& folder() const { return runner_.folder(); }
+  kernels::Precision precision() const { return runner_.precision(); }
+
+ private:
+  Pooling pooling_;
+  SequenceRunner runner_;
+};
+
+}  // namespace bigbird

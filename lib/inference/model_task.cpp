@@ -1,0 +1,144 @@
+// window.json and profiles.tsv of a model folder; see model_task.h.
+#include "lib/inference/model_task.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/core/json_text.h"
+#include "lib/core/names.h"
+#include "lib/io/files/file.h"
+#include "lib/io/tables/tsv.h"
+
+namespace bigbird {
+namespace {
+
+// The first name of each is the one that is written.
+constexpr std::array<std::pair<Strands, const char*>, 6> strand_names{{{Strands::automatic, "auto"},
+                                                                       {Strands::both, "both"},
+                                                                       {Strands::forward, "+"},
+                                                                       {Strands::forward, "forward"},
+                                                                       {Strands::reverse, "-"},
+                                                                       {Strands::reverse, "reverse"}}};
+
+constexpr const char* window_file = "window.json";
+constexpr const char* profiles_file = "profiles.tsv";
+
+}  // namespace
+
+std::vector<Profile> read_profiles(const std::string& path) {
+  TsvReader table(path);
+  const std::size_t index = table.column("index"), name = table.column("name"), group = table.column("group");
+  std::vector<Profile> profiles;
+  std::vector<std::string_view> fields;
+  while (table.next(fields)) {
+    if (fields[index] != std::to_string(profiles.size())) {
+      throw_bad_input(
+          fmt::format("{}: index {} where {} is due", table.where(), fields[index], profiles.size()),
+          "rows count from 0 in the order of the model's outputs");
+    }
+    profiles.push_back({std::string(fields[name]), std::string(fields[group])});
+  }
+  return profiles;
+}
+
+std::string profiles_tsv(const std::vector<Profile>& profiles, const std::vector<std::string>& comments) {
+  std::string text;
+  for (const std::string& comment : comments) text += "##" + comment + "\n";
+  text += "#index\tname\tgroup\n";
+  for (std::size_t i = 0; i < profiles.size(); ++i)
+    text += fmt::format("{}\t{}\t{}\n", i, profiles[i].name, profiles[i].group);
+  return text;
+}
+
+std::string window_json(const ModelWindow& window) {
+  nlohmann::ordered_json json;
+  json["task"] = window.task;
+  json["length"] = window.length;
+  json["target_offset"] = window.target_offset;
+  json["target_length"] = window.target_length;
+  return json_text(json, 2) + "\n";
+}
+
+std::optional<ModelWindow> read_model_window(const std::string& model_folder) {
+  const std::string path = model_folder + "/" + window_file;
+  if (!file_exists(path)) return std::nullopt;
+  ModelWindow window;
+  try {
+    const auto json = nlohmann::json::parse(read_file(path));
+    window.task = json.at("task").get<std::string>();
+    window.length = json.at("length").get<std::int64_t>();
+    window.target_offset = json.at("target_offset").get<std::int64_t>();
+    window.target_length = json.at("target_length").get<std::int64_t>();
+  } catch (const nlohmann::json::exception& error) {
+    throw_bad_input(fmt::format("{}: {}", path, json_problem(error)),
+                    "it is written by `bigbird promoter finetune` and `bigbird chromatin finetune`");
+  }
+  if (window.length < 1 || window.target_offset < 0 || window.target_length < 1 ||
+      window.target_offset > window.length - window.target_length) {
+    throw_bad_input(fmt::format("{}: a target of {} bases at {} does not lie in a window of {}", path,
+                                window.target_length, window.target_offset, window.length));
+  }
+  return window;
+}
+
+ModelWindow centred_window(std::int64_t length) {
+  return {"", length, middle_base(0, length), 1};
+}
+
+ModelWindow with_offset(ModelWindow window, std::int64_t offset) {
+  if (offset < 0) return window;
+  if (offset >= window.length) {
+    throw_usage(message("`offset` {}: outside of the window of {} bp", offset, window.length),
+                "it counts from 0, below the window's length");
+  }
+  window.target_offset = offset;
+  window.target_length = 1;
+  return window;
+}
+
+std::vector<Profile> read_model_profiles(const std::string& model_folder, std::size_t outputs,
+                                         const std::vector<std::string>& label_names) {
+  const std::string path = model_folder + "/" + profiles_file;
+  if (file_exists(path)) {
+    std::vector<Profile> profiles = read_profiles(path);
+    if (profiles.size() != outputs) {
+      throw_bad_input(
+          fmt::format("{}: {} profiles, and the model has {} outputs", path, profiles.size(), outputs));
+    }
+    return profiles;
+  }
+  std::vector<Profile> profiles;
+  for (std::size_t i = 0; i < outputs; ++i)
+    profiles.push_back({label_names.size() == outputs ? label_names[i] : fmt::format("output{}", i), "."});
+  return profiles;
+}
+
+std::map<std::string, std::string> model_task_files(const std::optional<ModelWindow>& window,
+                                                    const std::vector<Profile>& profiles) {
+  std::map<std::string, std::string> files;
+  if (window) files[window_file] = window_json(*window);
+  if (!profiles.empty()) files[profiles_file] = profiles_tsv(profiles);
+  return files;
+}
+
+void copy_model_task(const std::string& from, const std::string& to) {
+  for (const char* name : {window_file, profiles_file}) {
+    const std::string file = from + "/" + name;
+    if (file_exists(file)) write_text_atomic(to + "/" + name, read_file(file));
+  }
+}
+
+Strands parse_strands(const std::string& word) {
+  return parse_name(strand_names, word, message("choice of `strands`"));
+}
+
+std::string name_of(Strands strands) {
+  return find_name(strand_names, strands);
+}
+
+}  // namespace bigbird

@@ -1,0 +1,289 @@
+// Ragged batches of sequences; see sequence_runner.h.
+#include "lib/inference/sequence_runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/model/folder/open_model.h"
+#include "lib/model/network/layout.h"
+#include "lib/tokenization/tokenizer.h"
+#include "lib/training/memory_plan.h"
+
+namespace bigbird {
+namespace {
+
+std::int64_t padded(std::int64_t tokens, const ModelConfig& config) {
+  const std::int64_t block = config.block_size;
+  return std::max((tokens + block - 1) / block * block, config.input_length);
+}
+
+// The largest batch: one sequence always fits.
+BatchLimits limits_of(const ModelConfig& config, const SequenceRunnerOptions& options) {
+  const std::int64_t longest = padded(options.longest > 0 ? options.longest : most_tokens(config), config);
+  const std::int64_t tokens = options.batch.sequences > 0 ? options.batch.sequences * longest
+                                                          : std::max(options.batch.tokens, longest);
+  return {tokens, tokens / config.block_size, options.masked_tokens, longest};
+}
+
+ModelOptions model_options(const SequenceRunnerOptions& options) {
+  ModelOptions model;
+  model.training = !options.derive.empty();
+  model.embedding_offsets = options.offsets;
+  model.head_rows = !options.hidden;
+  return model;
+}
+
+// Batches on their way to the device: results of tokens are large.
+std::size_t most_on_the_way(const SequenceRunnerOptions& options) {
+  const bool of_tokens = options.hidden || options.masked_tokens > 0 || !options.derive.empty();
+  return of_tokens ? 3 : 32;
+}
+
+}  // namespace
+
+std::int64_t most_tokens(const ModelConfig& config) {
+  return config.input_length > 0 ? config.input_length : config.max_position_embeddings;
+}
+
+std::vector<std::int32_t> with_cls_and_sep(const std::vector<std::uint32_t>& tokens,
+                                           const Tokenizer& tokenizer, const ModelConfig& config,
+                                           const std::string& where) {
+  const std::int64_t most = most_tokens(config);
+  if (static_cast<std::int64_t>(tokens.size()) + 2 > most) {
+    throw_bad_input(fmt::format("{}: {} tokens with [CLS] and [SEP], and the model takes {}", where,
+                                tokens.size() + 2, most),
+                    "give a shorter sequence, or cut it into windows");
+  }
+  std::vector<std::int32_t> ids;
+  ids.reserve(tokens.size() + 2);
+  ids.push_back(static_cast<std::int32_t>(tokenizer.special().cls));
+  for (const std::uint32_t token : tokens) ids.push_back(static_cast<std::int32_t>(token));
+  ids.push_back(static_cast<std::int32_t>(tokenizer.special().sep));
+  return ids;
+}
+
+std::shared_ptr<DeviceThread> device_thread_of(kernels::Backend& backend) {
+  if (!backend.asynchronous()) return nullptr;
+  return std::make_shared<DeviceThread>([&backend] { backend.enter_thread(); });
+}
+
+std::vector<MemoryRow> plan_runner_memory(const ModelConfig& config, const SequenceRunnerOptions& options,
+                                          const kernels::Backend& backend) {
+  return plan_model_memory(config, limits_of(config, options), model_options(options), backend);
+}
+
+SequenceRunner::SequenceRunner(const ModelFolder& folder, const SequenceRunnerOptions& options,
+                               kernels::Backend& backend)
+    : folder_(folder), options_(options), precision_(backend.precision()), next_(std::make_shared<Pass>()) {
+  if (options.masked_tokens > 0) folder_.require_masked_token_head();
+  if (options.sequence_logits || !options.derive.empty()) folder_.require_classifier();
+  if (options.answer_logits && folder_.config().head != HeadType::structured_answers) {
+    folder_.require_question_head();
+  }
+  folder_.tokenizer();  // opened and checked before the weights, which may be many
+  LoadOptions load;
+  load.encoder_only = options.masked_tokens == 0 && !options.sequence_logits && !options.answer_logits &&
+                      options.derive.empty();
+  const auto limits = [&](const ModelConfig& config) { return plan_batches(config, backend); };
+  OpenedModel opened = open_model(folder_, {backend, limits, model_options(options), std::move(load)});
+  model_ = std::move(opened.model);
+  weight_files_ = std::move(opened.loaded.files);
+  pipeline_ = std::make_unique<BatchPipeline>(options.device ? options.device : device_thread_of(backend),
+                                              most_on_the_way(options));
+}
+
+SequenceRunner::~SequenceRunner() = default;
+
+const ModelConfig& SequenceRunner::config() const {
+  return model_->config();
+}
+
+bool SequenceRunner::computes_in_int8() const {
+  return model_->computes_in_int8();
+}
+
+BatchLimits SequenceRunner::plan_batches(const ModelConfig& config, kernels::Backend& backend) {
+  const std::int64_t most = most_tokens(config);
+  if (options_.longest > most) {
+    throw_usage(message("`length` {}: {} takes at most {} tokens", options_.longest, folder_.path(), most));
+  }
+  const BatchLimits limits = limits_of(config, options_);
+  limit_ = limits.tokens;
+  most_sequences_ = limits.sequences;
+  if (options_.says_memory) {
+    const auto plan = [&config, &backend, options = options_](const BatchSize& batch) mutable {
+      options.batch = batch;
+      return plan_runner_memory(config, options, backend);
+    };
+    require_inference_memory(plan, options_.batch, limits.longest, backend);
+  }
+  std::size_t bytes = 0;
+  for (const MemoryRow& row : plan_runner_memory(config, options_, backend)) bytes += row.bytes;
+  log_debug(fmt::format("{}: {:.1f} MiB for the model and batches of {} tokens", folder_.path(),
+                        static_cast<double>(bytes) / (1 << 20), limit_));
+  return limits;
+}
+
+std::vector<float> SequenceRunner::parameter(const std::string& name) const {
+  pipeline_->finish();  // the model is used by one thread at a time
+  const std::vector<float> all = model_->host_parameters();
+  const auto& tensors = model_->layout().tensors();
+  const auto found =
+      std::find_if(tensors.begin(), tensors.end(), [&](const TensorSpec& spec) { return spec.name == name; });
+  if (found == tensors.end()) throw_runtime("the model has no tensor " + name);
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(found->offset);
+  return {first, first + static_cast<std::ptrdiff_t>(found->count)};
+}
+
+void SequenceRunner::add(const SequenceInput& input, std::function<void(const SequenceResult&)> result) {
+  const auto length = static_cast<std::int64_t>(input.ids.size());
+  const std::int64_t tokens = model_->wants_whole_blocks() ? padded(length, config()) : length;
+  const auto rows = static_cast<std::int64_t>(input.masked.size());
+  const bool is_full =
+      next_->batch.tokens() + tokens > limit_ ||
+      static_cast<std::int64_t>(next_->batch.masked_rows.size()) + rows > options_.masked_tokens ||
+      next_->batch.sequences() == most_sequences_;
+  if (is_full) run();
+  Batch& batch = next_->batch;
+  const bool whole_blocks = model_->wants_whole_blocks();
+  const auto first = static_cast<std::int32_t>(batch.tokens());
+  batch.append(input.ids, input.types, whole_blocks ? config().block_size : 1,
+               static_cast<std::int32_t>(config().pad_token_id), whole_blocks ? config().input_length : 0);
+  if (!whole_blocks) batch.plan_lengths.push_back(padded(length, config()));
+  for (const std::int32_t row : input.masked) {
+    batch.masked_rows.push_back(first + row);
+    batch.masked_labels.push_back(input.ids[static_cast<std::size_t>(row)]);
+  }
+  if (options_.offsets) {
+    std::vector<float>& offsets = batch.embedding_offsets;
+    offsets.insert(offsets.end(), input.offsets.begin(), input.offsets.end());
+    offsets.resize(static_cast<std::size_t>(batch.tokens() * config().hidden_size), 0.0F);
+  }
+  next_->sequences.push_back({input.masked.size(), std::move(result)});
+}
+
+void SequenceRunner::finish() {
+  run();
+  pipeline_->finish();
+}
+
+void SequenceRunner::run() {
+  if (next_->sequences.empty()) return;
+  throw_if_cancelled();
+  const auto pass = std::exchange(next_, std::make_shared<Pass>());
+  pipeline_->run([this, pass] { compute(*pass); }, [this, pass] { deliver(*pass); });
+}
+
+void SequenceRunner::compute(Pass& pass) {
+  model_->forward(pass.batch, {});
+  if (options_.hidden) pass.hidden = model_->last_hidden_state();
+  if (!pass.batch.masked_rows.empty()) pass.masked_logits = model_->masked_logits();
+  pass.class_logits = class_logits();
+  pass.answer_logits = answer_logits();
+  pass.gradients = derive(pass.batch);
+}
+
+void SequenceRunner::deliver(const Pass& pass) const {
+  const std::size_t labels = pass.class_logits.size() / pass.sequences.size();
+  const auto vocabulary = static_cast<std::size_t>(config().vocab_size);
+  const auto width = static_cast<std::size_t>(config().hidden_size);
+  std::size_t masked = 0;
+  for (std::size_t i = 0; i < pass.sequences.size(); ++i) {
+    SequenceResult result;
+    const auto first_token = static_cast<std::size_t>(pass.batch.token_offsets[i]);
+    const auto tokens = static_cast<std::size_t>(pass.batch.lengths[i]);
+    const std::size_t first = first_token * width, values = tokens * width;
+    if (options_.hidden) result.hidden = std::span(pass.hidden).subspan(first, values);
+    for (const std::vector<float>& all : pass.gradients)
+      result.input_gradients.push_back(std::span(all).subspan(first, values));
+    const std::size_t rows = pass.sequences[i].masked;
+    if (rows != 0)
+      result.masked_logits = std::span(pass.masked_logits).subspan(masked * vocabulary, rows * vocabulary);
+    masked += rows;
+    result.sequence_logits = std::span(pass.class_logits).subspan(i * labels, labels);
+    for (const std::vector<float>& all : pass.answer_logits)
+      result.token_logits.push_back(std::span(all).subspan(first_token, tokens));
+    if (config().head == HeadType::question_answering && !pass.answer_logits.empty()) {
+      result.start_logits = result.token_logits[0];
+      result.end_logits = result.token_logits[1];
+      result.token_logits.clear();
+    }
+    pass.sequences[i].result(result);
+  }
+}
+
+std::vector<float> SequenceRunner::class_logits() const {
+  const bool types = options_.answer_logits && config().head == HeadType::structured_answers;
+  if (options_.sequence_logits || (types && config().num_labels > 0)) return model_->sequence_logits();
+  return {};
+}
+
+std::vector<std::vector<float>> SequenceRunner::answer_logits() const {
+  if (!options_.answer_logits) return {};
+  if (config().head == HeadType::question_answering) return {model_->start_logits(), model_->end_logits()};
+  std::vector<std::vector<float>> logits;
+  for (std::size_t score = 0; score < config().token_scores.size(); ++score)
+    logits.push_back(model_->token_logits(score));
+  return logits;
+}
+
+// Each gradient takes the results of the pass before it with it: the batch, which has just been run, is run
+// again for the second and later ones.
+std::vector<std::vector<float>> SequenceRunner::derive(const Batch& batch) {
+  std::vector<std::vector<float>> gradients;
+  for (const std::vector<float>& one : options_.derive) {
+    throw_if_cancelled();
+    if (!gradients.empty()) model_->forward(batch, {});
+    std::vector<float> weights;
+    for (std::size_t i = 0; i < batch.lengths.size(); ++i)
+      weights.insert(weights.end(), one.begin(), one.end());
+    gradients.push_back(model_->input_gradients(weights));
+  }
+  return gradients;
+}
+
+void require_inference_memory(const std::function<std::vector<MemoryRow>(const BatchSize&)>& plan,
+                              const BatchSize& batch, std::int64_t longest, const kernels::Backend& backend) {
+  const MemoryBefore before = memory_before(backend, 0);
+  const TrainingMemory memory = plan_inference_memory(plan(batch), backend, before);
+  for (const MemoryPlan& place : memory.places) {
+    for (const std::string& line : memory_table(place)) log_info(line);
+  }
+  SmallerRuns smaller(1);
+  if (batch.sequences > 0) {
+    for (std::int64_t sequences = batch.sequences / 2; sequences > 0; sequences /= 2) {
+      smaller[0].push_back({message("`batch` {}", sequences), [&plan, &backend, before, sequences] {
+                              return plan_inference_memory(plan({0, sequences}), backend, before);
+                            }});
+    }
+  } else {
+    for (std::int64_t tokens = batch.tokens / 2; 2 * tokens > longest; tokens /= 2) {
+      smaller[0].push_back({message("`batch_tokens` {}", tokens), [&plan, &backend, before, tokens] {
+                              return plan_inference_memory(plan({tokens, 0}), backend, before);
+                            }});
+    }
+  }
+  require_memory(memory, smaller);
+}
+
+void add_rows(std::vector<MemoryRow>& all, const std::vector<MemoryRow>& more) {
+  for (const MemoryRow& row : more) {
+    const auto same = std::find_if(all.begin(), all.end(),
+                                   [&](const MemoryRow& candidate) { return candidate.what == row.what; });
+    if (same == all.end()) {
+      all.push_back(row);
+      continue;
+    }
+    same->bytes += row.bytes;
+    same->fp32_bytes += row.fp32_bytes;
+    same->bf16_bytes += row.bf16_bytes;
+  }
+}
+
+}  // namespace bigbird

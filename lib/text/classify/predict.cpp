@@ -1,0 +1,126 @@
+// Predicted classes of a file of texts; see predict.h.
+#include "lib/text/classify/predict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lib/core/json_text.h"
+#include "lib/io/files/sha256.h"
+#include "lib/io/text/text_lines.h"
+#include "lib/text/classify/evaluate.h"
+#include "lib/text/run_identity.h"
+#include "lib/tokenization/tokenizer.h"
+
+namespace bigbird {
+namespace {
+
+// Of several labels those that are there.
+std::vector<std::string> labels_that_are_there(const TextClassifier& classifier,
+                                               std::span<const double> values) {
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] >= label_threshold) labels.push_back(classifier.names()[i]);
+  }
+  return labels;
+}
+
+// The class, the labels that are there ("a,b"), or the number.
+std::string predicted_label(const TextClassifier& classifier, std::span<const double> values) {
+  if (classifier.problem() != ProblemType::multi_label) return classifier.names()[best_output(values)];
+  const std::vector<std::string> labels = labels_that_are_there(classifier, values);
+  return labels.empty() ? "." : fmt::format("{}", fmt::join(labels, ","));
+}
+
+void add_text(Sha256& digest, const LabelledText& text) {
+  add_to_digest(digest, text.id);
+  add_to_digest(digest, text.text);
+  add_to_digest(digest, text.pair ? "pair" : "");
+  if (text.pair) add_to_digest(digest, *text.pair);
+}
+
+void add_tally(InputTally& tally, const InputTally& more) {
+  tally.inputs += more.inputs;
+  tally.cut += more.cut;
+  tally.blank += more.blank;
+  tally.longest = std::max(tally.longest, more.longest);
+  tally.unknown.add(more.unknown);
+}
+
+}  // namespace
+
+bool PredictionRows::is_number() const {
+  // A regression of several numbers has a column for each, as the pipeline has.
+  return classifier_.problem() == ProblemType::regression && classifier_.names().size() == 1;
+}
+
+std::string PredictionRows::head(const std::vector<std::string>& comments) const {
+  if (form_ == PredictionForm::jsonl) return {};
+  std::vector<std::string> columns = {"id"};
+  if (is_number()) {
+    columns.emplace_back("score");
+  } else {
+    columns.insert(columns.end(), {"label", "score"});
+    for (const std::string& name : classifier_.names()) columns.push_back("p." + escape_controls(name));
+  }
+  std::string head;
+  for (const std::string& comment : comments) head += "##" + comment + "\n";
+  return head + fmt::format("#{}\n", fmt::join(columns, "\t"));
+}
+
+std::string PredictionRows::row(const std::string& id, std::span<const double> values) const {
+  const double score = values[best_output(values)];
+  if (form_ == PredictionForm::jsonl) {
+    nlohmann::ordered_json json;
+    json["id"] = id;
+    if (classifier_.problem() == ProblemType::multi_label) {
+      json["label"] = labels_that_are_there(classifier_, values);
+    } else if (!is_number()) {
+      json["label"] = predicted_label(classifier_, values);
+    }
+    json["score"] = score;
+    if (!is_number()) {
+      for (std::size_t i = 0; i < values.size(); ++i) json["scores"][classifier_.names()[i]] = values[i];
+    }
+    return json_text(json) + "\n";
+  }
+  std::vector<std::string> fields = {escape_controls(id)};
+  if (!is_number()) fields.push_back(escape_controls(predicted_label(classifier_, values)));
+  fields.push_back(fmt::format("{:.9g}", score));
+  if (!is_number()) {
+    for (const double value : values) fields.push_back(fmt::format("{:.9g}", value));
+  }
+  return fmt::format("{}\n", fmt::join(fields, "\t"));
+}
+
+InputTally predict_texts(const TextPredictionOptions& options, TextClassifier& classifier) {
+  const TextRows texts = labelled_rows(options.input, options.columns);
+  const PredictionRows rows(classifier, options.form);
+  RunIdentity identity = model_identity(classifier.folder(), classifier.settings(), options.precision);
+  identity["length"] = std::to_string(classifier.length());
+  const std::string kind = options.form == PredictionForm::jsonl ? "jsonl" : "tsv";
+  ChunkedOutputs outputs({{options.output, kind, ChunkForm::lines, rows.head(options.comments)}}, identity,
+                         options.input, options.work);
+  InputTally tally;
+  if (outputs.are_whole()) return tally;
+  outputs.run<LabelledText>([&](LabelledText& text) { return texts.next(text); }, add_text,
+                            [&](std::vector<LabelledText>& chunk) {
+                              std::size_t taken = 0;
+                              const auto next = [&](LabelledText& text) {
+                                if (taken == chunk.size()) return false;
+                                text = std::move(chunk[taken++]);
+                                return true;
+                              };
+                              const auto write = [&](const LabelledText& text,
+                                                     std::span<const double> values) {
+                                outputs.write(0, rows.row(text.id, values));
+                              };
+                              add_tally(tally, classify_texts(next, classifier, write));
+                            },
+                            {options.input + ": there are no texts", "give a file with a row at least"});
+  return tally;
+}
+
+}  // namespace bigbird

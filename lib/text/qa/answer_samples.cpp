@@ -1,0 +1,113 @@
+// Samples of questions in a batch; see answer_samples.h.
+#include "lib/text/qa/answer_samples.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+
+namespace bigbird {
+namespace {
+
+void append_answer_input(const AnswerInput& input, const ModelConfig& config, Batch& batch) {
+  std::vector<std::int32_t> ids, types(input.question.size(), 0);
+  ids.reserve(input.size());
+  for (const std::uint32_t id : input.question) ids.push_back(static_cast<std::int32_t>(id));
+  for (std::size_t i = 0; i < input.window.count; ++i)
+    ids.push_back(static_cast<std::int32_t>(input.text->at(input.window.first + i)));
+  ids.push_back(static_cast<std::int32_t>(input.sep));
+  types.resize(ids.size(), 1);
+  batch.append(ids, types, config.block_size, static_cast<std::int32_t>(config.pad_token_id),
+               config.input_length);
+}
+
+// `first_rows`: of the sample's inputs in the batch.
+void append_target(const AnswerTarget& target, const std::vector<std::int64_t>& first_rows,
+                   TokenTargets& targets) {
+  targets.open_group(target.parts);
+  for (const InputRows& rows : target.rows) {
+    for (std::uint32_t i = rows.first; i < rows.first + rows.count; ++i) {
+      const bool right =
+          std::find(target.right.begin(), target.right.end(), std::pair(rows.input, i)) != target.right.end();
+      targets.add(first_rows.at(rows.input) + i, right);
+    }
+  }
+}
+
+}  // namespace
+
+AnswerInput split_input(const QuestionInput& input) {
+  AnswerInput result;
+  const auto text = std::find(input.types.begin(), input.types.end(), 1U) - input.types.begin();
+  result.question.assign(input.ids.begin(), input.ids.begin() + text);
+  result.text =
+      std::make_shared<const std::vector<std::uint32_t>>(input.ids.begin() + text, input.ids.end() - 1);
+  result.window = {0, result.text->size()};
+  result.sep = input.ids.back();
+  return result;
+}
+
+std::vector<std::uint32_t> question_part(const std::vector<std::uint32_t>& question,
+                                         const SpecialIds& special) {
+  std::vector<std::uint32_t> part = {special.cls};
+  part.insert(part.end(), question.begin(), question.end());
+  part.push_back(special.sep);
+  return part;
+}
+
+void AnswerSamples::append(std::size_t index, const ModelConfig& config, Batch& batch) const {
+  const AnswerSample& sample = samples_.at(index);
+  std::vector<std::int64_t> first_rows;
+  for (const AnswerInput& input : sample.inputs) {
+    first_rows.push_back(batch.tokens());
+    append_answer_input(input, config, batch);
+  }
+  batch.token_targets.resize(sample.targets.size());
+  for (std::size_t i = 0; i < sample.targets.size(); ++i)
+    append_target(sample.targets[i], first_rows, batch.token_targets[i]);
+  if (sample.span) {
+    batch.start_positions.push_back(static_cast<std::int32_t>(sample.span->start));
+    batch.end_positions.push_back(static_cast<std::int32_t>(sample.span->end));
+  }
+  if (sample.type) batch.sequence_labels.push_back(*sample.type);
+}
+
+void AnswerSamples::add(AnswerSample sample) {
+  inputs_ += sample.inputs.size();
+  most_inputs_ = std::max(most_inputs_, static_cast<std::int64_t>(sample.inputs.size()));
+  for (const AnswerInput& input : sample.inputs)
+    longest_ = std::max(longest_, static_cast<std::int64_t>(input.size()));
+  samples_.push_back(std::move(sample));
+}
+
+void AnswerSamples::say(const std::string& path) const {
+  log_info(fmt::format(
+      "{}: {} questions ({} without an answer){}", path, facts_.questions, facts_.unanswerable,
+      facts_.more.empty() ? fmt::format(", {} samples of {} inputs", size(), inputs()) : facts_.more));
+  if (!facts_.skipped.empty())
+    log_warning(fmt::format("{}: {}left out: {}", path, facts_.skipped_name, facts_.skipped.text()));
+  if (!facts_.noted.empty()) log_info(fmt::format("{}: {}", path, facts_.noted.text()));
+  if (!facts_.warning.empty()) log_warning(path + ": " + facts_.warning);
+  if (facts_.cut_questions > 0) {
+    log_warning(fmt::format("{}: {} questions are longer than {} tokens and are cut", path,
+                            facts_.cut_questions, facts_.max_question));
+  }
+  if (const auto warning = facts_.unknown.warning()) log_warning(path + ": " + *warning);
+}
+
+AnswerSamples read_samples(const QuestionTask& task, const std::string& path, const SampleOptions& options,
+                           const Tokenizer& tokenizer) {
+  AnswerSamples samples = task.samples(path, options, tokenizer);
+  samples.facts().max_question = options.windows.max_question;
+  if (samples.size() == 0) {
+    const ReasonCounts& skipped = samples.facts().skipped;
+    throw_bad_input(
+        path + ": there are no questions to learn from",
+        skipped.empty() ? "give a file with at least one question" : "left out: " + skipped.text());
+  }
+  return samples;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,289 @@
+// Natural Questions as a data set of questions; see question_task.h.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "lib/core/cancel.h"
+#include "lib/core/rng.h"
+#include "lib/metrics/natural_questions.h"
+#include "lib/text/qa/answer_samples.h"
+#include "lib/text/qa/evaluate.h"
+#include "lib/text/qa/natural_questions/decode.h"
+#include "lib/text/qa/natural_questions/encode.h"
+#include "lib/text/qa/natural_questions/read.h"
+#include "lib/text/qa/predict.h"
+#include "lib/text/qa/prediction_files.h"
+#include "lib/text/qa/question_task.h"
+#include "lib/text/run_identity.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::size_t usual_page_answer = 38;  // words (BigBird, appendix E.2)
+constexpr const char* null_windows_left_out = "windows without the answer";
+constexpr const char* pages_without_text = "pages without a top-level candidate";
+
+struct LabelledWindow {
+  ContextWindow window;
+  NqLabel label;
+};
+
+AnswerTarget page_target(std::size_t tokens, std::size_t position) {
+  return {{{0, 0, static_cast<std::uint32_t>(tokens)}}, {{0, static_cast<std::uint32_t>(position)}}};
+}
+
+// The samples of a page. Of its pieces those are held that windows have.
+void add_page_windows(const EncodedNq& page, const std::vector<LabelledWindow>& windows,
+                      const SpecialIds& special, AnswerSamples& samples) {
+  if (windows.empty()) return;
+  const std::size_t begin = windows.front().window.first;
+  const std::size_t end = windows.back().window.first + windows.back().window.count;
+  const auto pieces = page.pieces.ids.begin();
+  const auto text = std::make_shared<const std::vector<std::uint32_t>>(
+      pieces + static_cast<std::ptrdiff_t>(begin), pieces + static_cast<std::ptrdiff_t>(end));
+  const std::vector<std::uint32_t> question = question_part(page.question, special);
+  for (const auto& [window, label] : windows) {
+    AnswerSample sample;
+    sample.inputs.push_back({question, text, {window.first - begin, window.count}, special.sep});
+    const std::size_t tokens = sample.inputs.front().size();
+    sample.targets.resize(4);
+    sample.targets[nq_short_start] = page_target(tokens, label.short_answer.start);
+    sample.targets[nq_short_end] = page_target(tokens, label.short_answer.end);
+    sample.targets[nq_long_start] = page_target(tokens, label.long_answer.start);
+    sample.targets[nq_long_end] = page_target(tokens, label.long_answer.end);
+    sample.type = static_cast<std::int32_t>(label.type);
+    samples.add(std::move(sample));
+  }
+}
+
+AnswerSamples nq_samples(const std::string& path, const SampleOptions& options, const Tokenizer& tokenizer) {
+  NqReader reader(path, options);
+  const NqEncoder encoder(tokenizer, options.encoding, options.windows.max_question);
+  AnswerSamples samples;
+  AnswerSamples::Facts& facts = samples.facts();
+  std::uint64_t number = 0;  // of windows, those that are left out too
+  for (NqQuestion question; reader.next(question);) {
+    throw_if_cancelled();
+    const EncodedNq page = encoder.encode(question, &facts.unknown);
+    ++facts.questions;
+    facts.unanswerable += trained_annotation(question) == nullptr ? 1U : 0U;
+    facts.cut_questions += page.question_was_cut ? 1U : 0U;
+    if (page.pieces.ids.empty()) facts.noted.add(pages_without_text);
+    std::vector<LabelledWindow> kept;
+    for (const ContextWindow& window :
+         context_windows(page.question.size(), page.pieces.ids.size(), options.windows, question.where)) {
+      const NqLabel label = nq_label(question, page, window);
+      CounterRng rng(options.seed, Purpose::null_windows, number++);
+      if (label.type == NqAnswerType::null && rng.uniform() >= options.keep_null) {
+        facts.skipped.add(null_windows_left_out);
+        continue;
+      }
+      kept.push_back({window, label});
+    }
+    add_page_windows(page, kept, tokenizer.special(), samples);
+  }
+  return samples;
+}
+
+void add_span(Sha256& digest, const PageSpan& span) {
+  const std::int64_t numbers[] = {span.start_token, span.end_token, span.start_byte, span.end_byte};
+  digest.update(numbers, sizeof numbers);
+}
+
+// A page as the windows of its pieces.
+struct NqWindows {
+  EncodedNq page;
+  std::vector<ContextWindow> windows;
+};
+
+class NqPredictor : public PredictorOf<NqQuestion, NqWindows> {
+ public:
+  NqPredictor(const QuestionPredictionOptions& options, QuestionModel& model)
+      : PredictorOf(options, model, ChunkForm::json_predictions),
+        max_answer_(checked_page_answer(options.max_answer.value_or(usual_page_answer))),
+        encoder_(model.tokenizer(), model.settings().encoding, model.windows().max_question),
+        reader_(options.input, options) {}
+
+  RunIdentity identity() const override { return {{"max_answer", std::to_string(max_answer_)}}; }
+
+ protected:
+  bool next(NqQuestion& question) override { return reader_.next(question); }
+  void add_to(Sha256& digest, const NqQuestion& question) const override {
+    add_to_digest(digest, std::to_string(question.id));
+    add_to_digest(digest, question.question);
+    add_to_digest(digest, question.title);
+    for (const PageToken& token : question.tokens) {
+      add_to_digest(digest, token.text);
+      const std::int64_t numbers[] = {token.is_tag ? 1 : 0, token.start_byte, token.end_byte};
+      digest.update(numbers, sizeof numbers);
+    }
+    for (const PageCandidate& candidate : question.candidates) {
+      add_span(digest, candidate.span);
+      add_to_digest(digest, candidate.top_level ? "top" : "");
+    }
+  }
+  QuestionInputs encode(NqQuestion& question, NqWindows& encoded) override {
+    encoded.page = encoder_.encode(question, model_.unknown());
+    const auto& [tokens, pieces, held, question_was_cut] = encoded.page;
+    // The words of the page have become pieces: what is held of a token are its bytes, and nothing of those
+    // behind the last piece, so that pages that wait for their batch are small.
+    for (PageToken& token : question.tokens) token.text = {};
+    question.tokens.resize(held.empty() ? 0 : held.back() + 1);
+    question.tokens.shrink_to_fit();
+    encoded.windows = context_windows(tokens.size(), pieces.ids.size(), model_.windows(), question.where);
+    QuestionInputs inputs;
+    inputs.question_was_cut = question_was_cut;
+    const SpecialIds& special = model_.tokenizer().special();
+    for (const ContextWindow& window : encoded.windows)
+      inputs.inputs.push_back(window_input(tokens, pieces, window, special.cls, special.sep));
+    return inputs;
+  }
+  std::vector<AnswerEntry> decode(const NqQuestion& question, const NqWindows& encoded,
+                                  const std::vector<InputLogits>& logits) const override {
+    std::vector<NqLogits> windows;
+    for (std::size_t i = 0; i < encoded.windows.size(); ++i) {
+      const auto& [scores, types] = logits[i];
+      windows.push_back({encoded.windows[i], scores.at(nq_short_start), scores.at(nq_short_end),
+                         scores.at(nq_long_start), scores.at(nq_long_end), types});
+    }
+    return {nq_entry(decode_nq(question, encoded.page, windows, max_answer_))};
+  }
+
+ private:
+  std::size_t max_answer_;  // words of a short answer
+  NqEncoder encoder_;
+  NqReader reader_;
+};
+
+NqSpan nq_span_of(const PageSpan& span) {
+  return {span.start_byte, span.end_byte, span.start_token, span.end_token};
+}
+
+NqGold nq_gold_of(const NqQuestion& example) {
+  NqGold gold;
+  gold.id = example.id;
+  for (const PageAnnotation& given : example.annotations) {
+    NqAnnotation& annotation = gold.annotations.emplace_back();
+    if (given.candidate) annotation.long_answer = nq_span_of(example.candidates.at(*given.candidate).span);
+    for (const PageSpan& span : given.short_answers) annotation.short_answers.push_back(nq_span_of(span));
+    annotation.yes_no = given.yes_no == YesNoAnswer::yes  ? NqYesNo::yes
+                        : given.yes_no == YesNoAnswer::no ? NqYesNo::no
+                                                          : NqYesNo::none;
+  }
+  return gold;
+}
+
+// The words of document tokens [begin, end), without tags.
+std::string page_text(const NqQuestion& example, std::int64_t begin, std::int64_t end) {
+  std::string text;
+  for (std::int64_t i = std::max<std::int64_t>(begin, 0);
+       i < std::min<std::int64_t>(end, static_cast<std::int64_t>(example.tokens.size())); ++i) {
+    const PageToken& token = example.tokens[static_cast<std::size_t>(i)];
+    if (!token.is_tag) text += (text.empty() ? "" : " ") + token.text;
+  }
+  return text;
+}
+
+std::string page_answer(const NqQuestion& example, const std::vector<NqSpan>& spans, NqYesNo yes_no) {
+  std::string text;
+  for (const NqSpan& span : spans)
+    text += (text.empty() ? "" : "; ") + page_text(example, span.start_token, span.end_token);
+  if (yes_no != NqYesNo::none) text = yes_no == NqYesNo::yes ? "yes" : "no";
+  return text;
+}
+
+JudgedAnswer judge_page(const NqQuestion& example, const NqGold& gold, const NqPrediction* given, bool exact,
+                        double f1) {
+  JudgedAnswer judged{std::to_string(example.id), example.question, {}, std::nullopt, exact, f1, {}};
+  const auto add_passage = [&](const std::string& title, const NqSpan& span) -> MarkedPassage& {
+    MarkedPassage& passage = judged.passages.emplace_back();
+    passage.title = title;
+    passage.text = page_text(example, span.start_token, span.end_token);
+    return passage;
+  };
+  for (const NqAnnotation& annotation : gold.annotations) {
+    const std::string answer = page_answer(example, annotation.short_answers, annotation.yes_no);
+    if (!answer.empty() && std::find(judged.gold.begin(), judged.gold.end(), answer) == judged.gold.end())
+      judged.gold.push_back(answer);
+    if (judged.passages.empty() && !annotation.long_answer.is_null()) {
+      MarkedPassage& passage = add_passage("gold long answer", annotation.long_answer);
+      passage.gold = places_of(passage.text, answer);
+    }
+  }
+  if (given == nullptr) return judged;
+  judged.prediction = page_answer(example, given->short_answers, given->yes_no);
+  if (!given->long_answer.is_null()) {
+    MarkedPassage& passage = add_passage("predicted long answer", given->long_answer);
+    passage.predicted = places_of(passage.text, *judged.prediction);
+  }
+  return judged;
+}
+
+class NqScorer : public AnswerScorer {
+ public:
+  explicit NqScorer(const AnswerEvaluationOptions& options)
+      : AnswerScorer(options),
+        predictions_(read_nq_predictions(options.predictions)),
+        reader_(options.data, {QuestionPurpose::evaluate, false, options.replace_invalid}) {
+    for (const NqPrediction& prediction : predictions_) prediction_of_.emplace(prediction.id, &prediction);
+  }
+
+  bool judge_next() override {
+    NqQuestion question;
+    if (!reader_.next(question)) return false;
+    const NqGold& gold = gold_.emplace_back(nq_gold_of(question));
+    if (options_.worst == 0) return true;
+    const auto found = prediction_of_.find(question.id);
+    const NqPrediction* given = found == prediction_of_.end() ? nullptr : found->second;
+    const auto right = [](const NqVerdict& verdict) {
+      return verdict.has_gold ? verdict.correct : !verdict.has_prediction;
+    };
+    const bool long_right = given != nullptr && right(nq_long_verdict(gold, *given));
+    const bool short_right = given != nullptr && right(nq_short_verdict(gold, *given));
+    const double f1 = (long_right ? 0.5 : 0.0) + (short_right ? 0.5 : 0.0);
+    if (worst_.wants(long_right && short_right, f1))
+      worst_.add(judge_page(question, gold, given, long_right && short_right, f1));
+    return true;
+  }
+
+  AnswerEvaluation scores() override {
+    NqScores result = nq_scores(gold_, predictions_);
+    AnswerEvaluation evaluation;
+    evaluation.metrics = std::move(result.metrics);
+    evaluation.metrics.insert(evaluation.metrics.end(), result.without_scores.begin(),
+                              result.without_scores.end());
+    IdTally ids;  // other ids on one side than on the other are an error of the metric
+    ids.questions = static_cast<std::int64_t>(gold_.size());
+    evaluation.ids.emplace_back("", ids);
+    evaluation.worst = worst_.take();
+    return evaluation;
+  }
+
+ private:
+  std::vector<NqPrediction> predictions_;
+  std::map<std::int64_t, const NqPrediction*> prediction_of_;
+  NqReader reader_;
+  std::vector<NqGold> gold_;
+};
+
+}  // namespace
+
+const QuestionTask& nq_task() {
+  static const QuestionTask task{
+      .name = "nq",
+      .head = {HeadType::structured_answers,
+               {{"short_start", true}, {"short_end", true}, {"long_start", true}, {"long_end", true}},
+               {"null", "yes", "no", "long", "short"}},
+      .settings = {"overlap", "step", "max_question", "max_answer", "keep_null"},
+      .batch = 128,
+      .learning_rate = 5e-5,
+      .chunk = 16,
+      .samples = nq_samples,
+      .predictor = make_predictor<NqPredictor>,
+      .scorer = make_scorer<NqScorer>};
+  return task;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,128 @@
+// A file of questions in, files of their answers out, in the order of the file: what `text qa predict` does
+// with every data set, in chunks (lib/parts/chunked_outputs.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "lib/io/files/sha256.h"
+#include "lib/parts/chunked_outputs.h"
+#include "lib/text/qa/answer_files.h"
+#include "lib/text/qa/logits.h"
+#include "lib/text/qa/question_file.h"
+#include "lib/text/qa/question_model.h"
+
+namespace bigbird {
+
+// Of squad: whose rules choose the answers (squad/decode.h).
+enum class AnswerDecoding { run_qa, pipeline };
+
+// Settings that a data set does not take (QuestionTask::settings) are without effect.
+struct QuestionPredictionOptions : QuestionModelOptions, QuestionReading {
+  QuestionPredictionOptions() { purpose = QuestionPurpose::predict; }
+
+  std::string input;
+  std::string output = "-";  // predictions; - is stdout
+  ChunkedWork work;
+  std::optional<std::size_t> max_answer;  // tokens, of nq and triviaqa words
+  std::optional<std::size_t> n_best;
+  // Of squad: version_2 of QuestionReading says that there may be no answer.
+  AnswerDecoding decoding = AnswerDecoding::run_qa;
+  double null_threshold = 0;
+  std::string nbest;                        // empty: not wanted
+  std::string null_odds;                    // the same
+  std::optional<double> support_threshold;  // hotpotqa
+};
+
+// A question on its way through the model.
+class PendingQuestion {
+ public:
+  virtual ~PendingQuestion() = default;
+  // All that its answer depends on, beside the model.
+  virtual void add_to(Sha256& digest) const = 0;
+  // Once; what only encoding needs is let go of.
+  virtual QuestionInputs encode() = 0;
+  // From the logits of its inputs: what it adds to each of QuestionPredictor::outputs().
+  virtual std::vector<AnswerEntry> decode(const std::vector<InputLogits>& logits) const = 0;
+};
+
+// One data set in one run. Errors of the settings and of the file are those of its folder.
+class QuestionPredictor {
+ public:
+  virtual ~QuestionPredictor() = default;
+  // The files that are wanted.
+  virtual std::vector<ChunkedOutput> outputs() const = 0;
+  // What answers depend on beside QuestionModel::identity(), by the names of the settings.
+  virtual RunIdentity identity() const = 0;
+  // The next question of the file, which the predictor must outlive; nothing behind the last one.
+  virtual std::unique_ptr<PendingQuestion> read() = 0;
+  // What a user should know in the end, in the log.
+  virtual void say() const = 0;
+};
+
+// The predictor of a data set by its own types: what a folder writes. One file of predictions, unless it says
+// otherwise.
+template <typename Question, typename Encoded>
+class PredictorOf : public QuestionPredictor {
+ public:
+  std::vector<ChunkedOutput> outputs() const override { return {{options_.output, "predictions", form_}}; }
+  RunIdentity identity() const override { return {}; }
+  void say() const override { model_.say(options_.input); }
+  std::unique_ptr<PendingQuestion> read() final {
+    auto pending = std::make_unique<Pending>(*this);
+    if (!next(pending->question)) return nullptr;
+    return pending;
+  }
+
+ protected:
+  PredictorOf(const QuestionPredictionOptions& options, QuestionModel& model, ChunkForm form)
+      : options_(options), model_(model), form_(form) {}
+
+  virtual bool next(Question& question) = 0;
+  virtual void add_to(Sha256& digest, const Question& question) const = 0;
+  // Fills `encoded`; `question` may lose what decoding does not need.
+  virtual QuestionInputs encode(Question& question, Encoded& encoded) = 0;
+  virtual std::vector<AnswerEntry> decode(const Question& question, const Encoded& encoded,
+                                          const std::vector<InputLogits>& logits) const = 0;
+
+  const QuestionPredictionOptions options_;
+  QuestionModel& model_;
+
+ private:
+  struct Pending : PendingQuestion {
+    explicit Pending(PredictorOf& its_predictor) : predictor(its_predictor) {}
+    void add_to(Sha256& digest) const override { predictor.add_to(digest, question); }
+    QuestionInputs encode() override { return predictor.encode(question, encoded); }
+    std::vector<AnswerEntry> decode(const std::vector<InputLogits>& logits) const override {
+      return predictor.decode(question, encoded, logits);
+    }
+    PredictorOf& predictor;
+    Question question;
+    Encoded encoded;
+  };
+
+  ChunkForm form_;
+};
+
+// Of a list of texts; one text: lib/text/run_identity.h.
+void add_to_digest(Sha256& digest, const std::vector<std::string>& texts);
+
+// Of a row of the registry.
+template <typename Predictor>
+std::unique_ptr<QuestionPredictor> make_predictor(const QuestionPredictionOptions& options,
+                                                  QuestionModel& model) {
+  return std::make_unique<Predictor>(options, model);
+}
+
+// Answers the questions that are neither another shard's nor were finished before; how many they are.
+// Error{bad_input} for a file without questions; errors as QuestionModel, the predictor and ChunkedOutputs.
+std::uint64_t predict_questions(const QuestionTask& task, const QuestionPredictionOptions& options,
+                                kernels::Backend& backend);
+
+}  // namespace bigbird

@@ -1,0 +1,43 @@
+// lib/text/summarize holds summaries: pairs to train on, a model that writes, searches for tokens that know
+// no model, line breaks as the published models have them, ROUGE over a data set.
+//
+// Documents and summaries as a model with a decoder reads them: pieces with the end behind them
+// (docs/specification.md 2.6 and 5.6).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "lib/model/config.h"
+
+namespace bigbird {
+
+class Tokenizer;
+
+struct PairEncoding {
+  std::int64_t length = 0;         // most tokens of a document, its end included
+  bool document_end = true;        // a document has an end; the published code's have none
+  std::int64_t target_length = 0;  // of a summary
+  bool line_marks = true;          // newlines are "<n>" for the model (line_marks.h); else they are blanks
+  std::int32_t end = 1;
+};
+
+// What a model reads: the published code gives its coupled one documents without an end, and blanks for
+// newlines; all others read as transformers' BigBird-Pegasus does, newlines as asked for.
+PairEncoding pair_encoding(const ModelConfig& config, std::int64_t length, bool line_marks);
+
+struct EncodedDocument {
+  std::vector<std::int32_t> ids;  // with the end behind it, where it has one
+  bool cut = false;               // it was longer, and lost tokens at its end
+  bool blank = false;             // it has no token
+};
+
+// A document keeps its end when it is cut, as in transformers. A summary loses it, as in the published code:
+// what is not there is not the end.
+EncodedDocument encode_document(const Tokenizer& tokenizer, std::string_view text,
+                                const PairEncoding& encoding);
+EncodedDocument encode_summary(const Tokenizer& tokenizer, std::string_view text,
+                               const PairEncoding& encoding);
+
+}  // namespace bigbird

@@ -1,0 +1,316 @@
+// promoter build end to end on a small genome: windows, strands, negatives, drops, splits.
+#include "lib/genomics/promoter/build.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "kernels/parallel.h"
+#include "lib/core/error.h"
+#include "lib/core/rng.h"
+#include "lib/genomics/promoter/examples.h"
+#include "lib/genomics/simulate/composition.h"
+#include "lib/io/files/file.h"
+#include "lib/io/genome/fasta.h"
+#include "tests/support/support.h"
+
+namespace bigbird {
+namespace {
+
+// A contig of 30,000 bases with N in 3000..3400, and windows of -200..+100.
+class PromoterBuild : public ::testing::Test {
+ protected:
+  PromoterBuild() {
+    CounterRng rng(8, Purpose::test, 0);
+    bases_ = draw_bases(30000, 45, rng);
+    bases_.replace(3000, 400, 400, 'N');
+    testing::write_text(folder_ / "genome.fa", ">chr1 text\n" + bases_ + "\n");
+    options_.fasta = (folder_ / "genome.fa").string();
+    options_.tss = (folder_ / "tss.bed").string();
+    options_.output = (folder_ / "out").string();
+    options_.left = 200;
+    options_.right = 100;
+  }
+
+  void write_tss(const std::vector<std::pair<int, char>>& sites) {
+    std::string text;
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+      text += "1\t" + std::to_string(sites[i].first) + "\t" + std::to_string(sites[i].first + 1) + "\tG" +
+              std::to_string(i) + "_1\t1\t" + sites[i].second + "\n";
+    }
+    testing::write_text(options_.tss, text);
+  }
+
+  std::vector<PromoterExample> examples(const std::string& name) const {
+    std::vector<PromoterExample> list;
+    PromoterExampleReader reader(options_.output + "/" + name);
+    PromoterExample example;
+    while (reader.next(example)) list.push_back(example);
+    return list;
+  }
+
+  std::vector<PromoterExample> all_examples() const {
+    std::vector<PromoterExample> list;
+    for (const char* side : {"train", "valid", "test"}) {
+      for (PromoterExample& example : examples(std::string(side) + ".tsv")) {
+        EXPECT_EQ(example.split, side);
+        list.push_back(std::move(example));
+      }
+    }
+    return list;
+  }
+
+  testing::TemporaryFolder folder_;
+  std::string bases_;
+  PromoterBuildOptions options_;
+};
+
+TEST_F(PromoterBuild, PutsTheTssAtTheSameOffsetOnBothStrands) {
+  write_tss({{500, '+'}, {1000, '-'}, {2000, '+'}});
+  const auto summary = build_promoters(options_);
+  EXPECT_EQ(summary.promoters, 3);
+  int seen = 0;
+  for (const PromoterExample& example : all_examples()) {
+    if (example.label == 0) continue;
+    ++seen;
+    ASSERT_EQ(example.sequence.size(), 300u);
+    const std::string genome = bases_.substr(static_cast<std::size_t>(example.start), 300);
+    EXPECT_EQ(example.sequence, example.strand == '+' ? genome : reverse_complement(genome));
+    if (example.id == "G0_1") {
+      EXPECT_EQ(example.start, 300);
+    }
+    if (example.id == "G1_1") {
+      EXPECT_EQ(example.start, 1000 - 99);
+      EXPECT_EQ(example.end, 1000 + 201);
+      EXPECT_EQ(example.sequence.substr(200, 1), reverse_complement(bases_.substr(1000, 1)));
+    }
+  }
+  EXPECT_EQ(seen, 3);
+}
+
+TEST_F(PromoterBuild, CountsWindowsThatLeaveTheContigOrHoldN) {
+  write_tss({{500, '+'}, {1000, '-'}, {2000, '+'}, {100, '+'}, {29950, '+'}, {3100, '+'}, {29990, '-'}});
+  const auto summary = build_promoters(options_);
+  EXPECT_EQ(summary.promoters, 3);
+  EXPECT_EQ(summary.dropped.count("window beyond its contig"), 3u);
+  EXPECT_EQ(summary.dropped.count("too many N"), 1u);
+  const auto manifest = nlohmann::json::parse(testing::read_text(options_.output + "/manifest.json"));
+  EXPECT_EQ(manifest.at("counts").at("rows"), 7);
+  EXPECT_EQ(manifest.at("counts").at("positives"), 3);
+  EXPECT_EQ(manifest.at("counts").at("dropped"), 4);
+  EXPECT_EQ(manifest.at("dropped").at("too many N"), 1);
+  EXPECT_EQ(manifest.at("negatives").at("kind"), "random");
+  EXPECT_NE(testing::read_text(options_.output + "/dropped.tsv")
+                .find("G3_1\tchr1\t100\t+\twindow beyond its contig"),
+            std::string::npos);
+}
+
+TEST_F(PromoterBuild, KeepsEachNegativeBesideItsPromoterForEveryKind) {
+  std::vector<std::pair<int, char>> sites;
+  for (int i = 0; i < 20; ++i) sites.push_back({4000 + 620 * i, i % 2 == 0 ? '+' : '-'});
+  write_tss(sites);
+  for (const NegativeKind kind :
+       {NegativeKind::random, NegativeKind::permute, NegativeKind::dinucleotide, NegativeKind::genomic}) {
+    options_.negatives = {kind};
+    options_.min_distance = 150;
+    options_.replace = true;
+    build_promoters(options_);
+    for (const char* side : {"train.tsv", "valid.tsv", "test.tsv"}) {
+      const auto list = examples(side);
+      ASSERT_EQ(list.size() % 2, 0u);
+      EXPECT_GE(list.size(), 4u);
+      for (std::size_t i = 0; i < list.size(); i += 2) {
+        EXPECT_EQ(list[i].label, 1);
+        EXPECT_EQ(list[i + 1].label, 0);
+        EXPECT_EQ(list[i + 1].id, list[i].id + ":negative");
+        EXPECT_EQ(list[i + 1].sequence.size(), 300u);
+        EXPECT_NE(list[i + 1].sequence, list[i].sequence);
+        if (kind == NegativeKind::genomic) {
+          for (const auto& [tss, strand] : sites)
+            EXPECT_FALSE(list[i + 1].start < tss + 150 && tss < list[i + 1].end + 149);
+          const std::string genome = bases_.substr(static_cast<std::size_t>(list[i + 1].start), 300);
+          EXPECT_EQ(list[i + 1].sequence, list[i + 1].strand == '+' ? genome : reverse_complement(genome));
+        }
+      }
+    }
+  }
+}
+
+// Each is that of a data set of its kind alone, and none of them lies on another side than its promoter.
+TEST_F(PromoterBuild, SeveralKindsGiveEveryPromoterOneOfEach) {
+  std::vector<std::pair<int, char>> sites;
+  for (int i = 0; i < 20; ++i) sites.push_back({4000 + 620 * i, i % 2 == 0 ? '+' : '-'});
+  write_tss(sites);
+  options_.min_distance = 150;
+  options_.replace = true;
+  std::map<std::string, PromoterExample> alone;  // by the ids of several
+  for (const NegativeKind kind : {NegativeKind::random, NegativeKind::genomic}) {
+    options_.negatives = {kind};
+    build_promoters(options_);
+    for (PromoterExample& example : all_examples()) {
+      const auto id = parse_negative_id(example.id);
+      alone[id ? negative_id(id->promoter, kind, true) : example.id] = example;
+    }
+  }
+  options_.negatives = parse_negative_kinds("random+genomic");
+  const auto summary = build_promoters(options_);
+  EXPECT_EQ(summary.promoters, 20);
+  EXPECT_EQ(summary.leaks.at(0).examples, 60);
+  const auto list = all_examples();
+  ASSERT_EQ(list.size(), 60u);
+  for (std::size_t i = 0; i < list.size(); i += 3) {
+    EXPECT_EQ(list[i + 1].id, list[i].id + ":negative:random");
+    EXPECT_EQ(list[i + 2].id, list[i].id + ":negative:genomic");
+    for (std::size_t k = i; k < i + 3; ++k) {
+      const PromoterExample& expected = alone.at(list[k].id);
+      EXPECT_EQ(list[k].label, k == i ? 1 : 0);
+      EXPECT_EQ(list[k].sequence, expected.sequence) << list[k].id;
+      EXPECT_EQ(list[k].start, expected.start) << list[k].id;
+      EXPECT_EQ(list[k].split, list[i].split) << list[k].id;
+    }
+  }
+  const auto manifest = nlohmann::json::parse(testing::read_text(options_.output + "/manifest.json"));
+  EXPECT_EQ(manifest.at("negatives").at("kind"), "random+genomic");
+  EXPECT_EQ(manifest.at("negatives").at("blocks"), 20);
+  EXPECT_EQ(manifest.at("negatives").at("min_distance"), 150);
+  EXPECT_EQ(manifest.at("counts").at("positives"), 20);
+  EXPECT_EQ(manifest.at("counts").at("negatives"), 40);
+  EXPECT_EQ(manifest.at("splits").at(0).at("train").at("negatives").get<int>(),
+            2 * manifest.at("splits").at(0).at("train").at("positives").get<int>());
+}
+
+TEST_F(PromoterBuild, ANegativeDoesNotDependOnTheOtherPromotersOrThreads) {
+  write_tss({{500, '+'}, {1000, '-'}, {2000, '+'}, {4000, '+'}});
+  kernels::set_thread_count(1);
+  build_promoters(options_);
+  std::map<std::string, std::string> first;
+  for (const PromoterExample& example : all_examples()) first[example.id] = example.sequence;
+  write_tss({{500, '+'}, {1000, '-'}, {2000, '+'}});
+  options_.replace = true;
+  kernels::set_thread_count(3);
+  build_promoters(options_);
+  kernels::set_thread_count(0);
+  for (const PromoterExample& example : all_examples()) EXPECT_EQ(example.sequence, first.at(example.id));
+}
+
+TEST_F(PromoterBuild, WritesAFolderForEachFold) {
+  std::vector<std::pair<int, char>> sites;
+  for (int i = 0; i < 9; ++i) sites.push_back({300 + 320 * i, '+'});
+  write_tss(sites);
+  options_.split = parse_split("kfold:3");
+  build_promoters(options_);
+  std::set<std::string> tested;
+  for (const char* fold : {"fold1", "fold2", "fold3"}) {
+    for (const PromoterExample& example : examples(std::string(fold) + "/test.tsv"))
+      EXPECT_TRUE(tested.insert(example.id).second);
+  }
+  EXPECT_EQ(tested.size(), 18u);
+}
+
+TEST_F(PromoterBuild, OverlappingWindowsStayTogetherAndASplitThatPartsThemIsRefused) {
+  std::vector<std::pair<int, char>> sites;  // ten pairs of promoters whose windows overlap, on two strands
+  for (int i = 0; i < 10; ++i) {
+    sites.push_back({4000 + 1000 * i, '+'});
+    sites.push_back({4100 + 1000 * i, '-'});
+  }
+  write_tss(sites);
+  auto summary = build_promoters(options_);
+  EXPECT_EQ(summary.groups, 10);
+  EXPECT_FALSE(summary.leaks.at(0).any());
+  EXPECT_EQ(summary.leaks.at(0).examples, 40);
+
+  options_.output += "-unjoined";
+  options_.join = false;
+  try {
+    build_promoters(options_);
+    FAIL() << "a split that leaks was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("leaks between its sides"), std::string::npos) << error.message();
+    EXPECT_NE(error.hint().find("`allow_leaks`"), std::string::npos);
+  }
+  EXPECT_FALSE(folder_exists(options_.output));
+  options_.allow_leaks = true;
+  summary = build_promoters(options_);
+  const auto manifest = nlohmann::json::parse(testing::read_text(options_.output + "/manifest.json"));
+  const auto& leaks = manifest.at("splits").at(0).at("leaks");
+  EXPECT_GT(leaks.at("overlapping window"), 0);
+  EXPECT_EQ(leaks.at("equal sequence"), 0);
+  EXPECT_EQ(leaks.at("examples_checked"), 40);
+}
+
+TEST_F(PromoterBuild, EqualSequencesElsewhereStayOnOneSideOrGo) {
+  // chr1 stands twice more in the genome: as it is, and on the other strand.
+  testing::write_text(folder_ / "copies.fa", ">chr1\n" + bases_ + "\n>chr2\n" + bases_ + "\n>chr3\n" +
+                                                 reverse_complement(bases_) + "\n>chr4\n" +
+                                                 bases_.substr(15000) + bases_.substr(0, 1000) + "\n");
+  options_.fasta = (folder_ / "copies.fa").string();
+  std::string text;
+  const auto tss = [&](const std::string& chrom, int at, const std::string& name, char strand) {
+    text += chrom + "\t" + std::to_string(at) + "\t" + std::to_string(at + 1) + "\t" + name + "\t1\t" +
+            strand + "\n";
+  };
+  tss("chr1", 5000, "A_1", '+');
+  tss("chr1", 9000, "B_1", '+');
+  tss("chr1", 12000, "C_1", '-');
+  tss("chr2", 5000, "D_1", '+');
+  tss("chr3", 29999 - 9000, "E_1", '-');
+  tss("chr4", 8000, "F_1", '+');
+  tss("chr4", 12000, "G_1", '+');
+  testing::write_text(options_.tss, text);
+  const auto summary = build_promoters(options_);
+  EXPECT_EQ(summary.promoters, 7);
+  EXPECT_EQ(summary.groups, 5);  // A with D, B with E
+  options_.replace = true;
+  options_.split = parse_split("chromosome");
+  options_.join = false;
+  EXPECT_THROW(build_promoters(options_), Error);  // D is A, whatever the seed
+  options_.join = true;
+  try {
+    build_promoters(options_);
+    FAIL() << "two chromosomes were split in three";
+  } catch (const Error& error) {  // D and E are gone, and two chromosomes are too few
+    EXPECT_NE(error.message().find("2 groups are too few"), std::string::npos) << error.message();
+  }
+}
+
+TEST_F(PromoterBuild, RefusesAnOutputFolderInUseAndLeavesNothingBehindOnFailure) {
+  write_tss({{100, '+'}, {50, '-'}});
+  EXPECT_THROW(build_promoters(options_), Error);  // no window fits
+  EXPECT_FALSE(file_exists(options_.output));
+  EXPECT_FALSE(folder_exists(options_.output));
+  write_tss({{500, '+'}, {1000, '-'}, {2000, '+'}});
+  build_promoters(options_);
+  EXPECT_THROW(build_promoters(options_), Error);
+  options_.left = 0;
+  options_.right = 5;
+  options_.replace = true;
+  EXPECT_THROW(build_promoters(options_), Error);
+  EXPECT_EQ(all_examples().size(), 6u);  // the first result is still there
+}
+
+TEST(PromoterExamples, BadRowsAreNamedByLine) {
+  const testing::TemporaryFolder folder;
+  const auto message = [&](const std::string& row) -> std::string {
+    testing::write_text(folder / "x.tsv",
+                        "#id\tchrom\tstart\tend\tstrand\tlabel\tsplit\tsequence\n" + row + "\n");
+    try {
+      PromoterExampleReader reader((folder / "x.tsv").string());
+      PromoterExample example;
+      reader.next(example);
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return "";
+  };
+  EXPECT_EQ(message("a\tc\t0\t4\t+\t1\ttest\tacgt"), "");
+  EXPECT_NE(message("a\tc\t0\t4\t+\t2\ttest\tACGT").find("x.tsv:2: label"), std::string::npos);
+  EXPECT_NE(message("a\tc\t0\t4\t?\t1\ttest\tACGT").find("strand"), std::string::npos);
+  EXPECT_NE(message("a\tc\t0\t4\t+\t1\ttest\tACQT").find("'Q'"), std::string::npos);
+  EXPECT_NE(message("a\tc\t0\tx\t+\t1\ttest\tACGT").find("end"), std::string::npos);
+  EXPECT_NE(message("a\tc\t0\t4\t+\t1\ttest").find("x.tsv:2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace bigbird
