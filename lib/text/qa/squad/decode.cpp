@@ -167,7 +167,6 @@ DecodedAnswer decode_spans(const DecodedQuestion& question, std::span<const Wind
   if (options.version_2 && std::none_of(spans.begin(), spans.end(), is_null)) spans.push_back(null);
 
   DecodedAnswer result;
-  result.id = question.example.id;
   const CodePointIndex index(*question.example.context);
   for (const SpanCandidate& span : spans) {
     CandidateAnswer& answer = result.candidates.emplace_back();

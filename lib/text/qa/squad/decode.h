@@ -40,7 +40,6 @@ struct CandidateAnswer {
 };
 
 struct DecodedAnswer {
-  std::string id;
   std::string text;  // empty: no answer
   TextSpan span;     // of `text`; empty for no answer
   double probability = 0;
