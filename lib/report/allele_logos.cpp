@@ -10,7 +10,6 @@
 #include "lib/core/progress.h"
 #include "lib/io/genome/contig_names.h"
 #include "lib/io/genome/fasta.h"
-#include "lib/report/ism_logo.h"
 #include "lib/report/sequence_logo.h"
 #include "lib/tasks/genomics/variants/allele_key.h"
 #include "lib/tasks/model_task.h"
