@@ -13,8 +13,6 @@ int cmd_check(int argc, char** argv) {
             {"bigbird check model", "bigbird check model --json", "bigbird check model --write-digest",
              "bigbird check model --device cuda", "bigbird check int8 --data promoters"});
   CheckOptions options;
-  options.how_to_write_digest = "--write-digest writes one";
-  options.how_to_name_data = "--data names it";
   bool as_json = false;
   CLI::App& app = verb.app();
   app.add_option("MODEL", options.folder, "Model folder")->required();

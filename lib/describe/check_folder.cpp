@@ -15,7 +15,9 @@
 #include "lib/io/files/file.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/folder/self_test.h"
+#include "lib/model/quantization.h"
 #include "lib/quantization/data.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {
@@ -116,7 +118,7 @@ void check_int8(const CheckOptions& options, const LoadedModel& model, kernels::
   const std::string& place = options.data.empty() ? loss.data : options.data;
   if (!folder_exists(place) && !file_exists(place) && !file_exists(place + ".json")) {
     report.skipped("int8",
-                   before + "; not repeated, " + place + " is not there: " + options.how_to_name_data);
+                   before + "; not repeated, " + place + " is not there: " + message("`data` names it"));
     return;
   }
   report.attempt("int8", [&] {
@@ -138,7 +140,7 @@ void check_self_test(const CheckOptions& options, const LoadedModel& model, kern
   if (!report.attempt("self-test", [&] { stored = read_self_test(folder); })) return;
   if (!stored) {
     report.skipped("files", "no self_test.json");
-    report.skipped("self-test", "no self_test.json; " + options.how_to_write_digest);
+    report.skipped("self-test", message("no self_test.json; `write_digest` writes one"));
     return;
   }
   if (const std::vector<std::string> changed = changed_files(folder, *stored); !changed.empty()) {

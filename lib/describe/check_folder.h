@@ -20,8 +20,6 @@ struct CheckOptions {
   std::string data, fasta;    // of int8 layers, instead of those that the folder names
   bool allow_nan = false;     // and infinities
   bool write_digest = false;  // self_test.json of the model as it stands, before it is checked
-  // What a report says to do: in the caller's words, for there is no error to name a setting in.
-  std::string how_to_write_digest, how_to_name_data;
 };
 
 struct FolderReport {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/io/files/provenance.h"
-#include "lib/model/config.h"
+#include "lib/model/quantization.h"
 
 namespace bigbird {
 
