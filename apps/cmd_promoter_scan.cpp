@@ -128,6 +128,7 @@ int cmd_promoter_scan(int argc, char** argv) {
   options.with_provenance = verb.provenance();
   options.provenance = {bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
   if (!options.tss.empty()) options.provenance.inputs.push_back({"tss", options.tss, ""});
+  check_scan_options(options);
   require_model_folders(options.models);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   require_different(

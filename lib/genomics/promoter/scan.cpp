@@ -391,7 +391,9 @@ class Scanner {
   std::int64_t right_ = 0;
 };
 
-void check_options(const PromoterScanOptions& options) {
+}  // namespace
+
+void check_scan_options(const PromoterScanOptions& options) {
   const auto refuse = [](const std::string& what) { throw_usage(what); };
   if (options.step < 1) refuse(message("`step` {}: must be at least 1", options.step));
   if (options.merge_distance < 0)
@@ -410,10 +412,8 @@ void check_options(const PromoterScanOptions& options) {
     refuse(message("`per_strand`: needs a file, give `output`"));
 }
 
-}  // namespace
-
 PromoterScanSummary promoter_scan(const PromoterScanOptions& options, kernels::Backend& backend) {
-  check_options(options);
+  check_scan_options(options);
   return Scanner(options, backend).run();
 }
 

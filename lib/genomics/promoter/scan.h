@@ -55,5 +55,7 @@ struct PromoterScanOptions {
 // no promoter classifier or whose window is not known; a region outside the genome; {usage} options out of
 // range.
 PromoterScanSummary promoter_scan(const PromoterScanOptions& options, kernels::Backend& backend);
+// Error{usage} for settings out of range, and outputs of one name. promoter_scan() asks too.
+void check_scan_options(const PromoterScanOptions& options);
 
 }  // namespace bigbird
