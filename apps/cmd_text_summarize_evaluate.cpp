@@ -50,7 +50,7 @@ WrittenBy write_summaries(const Verb& verb, const SummaryEvaluateCommand& typed)
   prediction.pairs.parts = SummaryParts::document;
   prediction.output = typed.summaries;
   prediction.work.chunk = documents_of_a_chunk;
-  require_model_folders({model});
+  require_model_folders({typed.model});
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   prediction.precision = backend->precision();
   SummarizerOptions options = typed.search.summarizer();
