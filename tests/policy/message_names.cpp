@@ -31,7 +31,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& verbs_of_ro
       {"lib/io/text/", {"text"}},
       {"lib/quantization/", {"quantize", "check"}},
       {"lib/report/", {"report"}},
-      {"lib/describe/", {"info"}},
+      {"lib/describe/", {"info", "check"}},
       {"lib/bench/", {"bench", "devices"}},
       {"lib/parts/slurm_script.cpp", {"cluster sbatch"}},
       {"lib/", {""}}};
