@@ -21,8 +21,8 @@
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
 #include "lib/model/network/model.h"
-#include "lib/model/plans/block_plan.h"
 #include "lib/model/network/validate_config.h"
+#include "lib/model/plans/block_plan.h"
 
 #if defined(BIGBIRD_HAVE_ONEDNN)
 #include <dnnl.hpp>

@@ -1,8 +1,8 @@
 // Probabilities of attention in pairs of keys, as products in bf16 read them; for AVX-512, arm64 and AMX.
 #pragma once
 
-#include "kernels/cpu/levels/pairs.h"
 #include "kernels/cpu/levels/attention_forward.h"
+#include "kernels/cpu/levels/pairs.h"
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 
