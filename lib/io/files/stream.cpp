@@ -1,6 +1,7 @@
 // Sequential input and output, BGZF and gzip seen through; see file.h.
 #include <fmt/format.h>
 #include <htslib/bgzf.h>
+#include <htslib/hts.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -257,7 +257,8 @@ class Machine {
   }
 
   void push_global(const std::string& module, const std::string& name) {
-    const std::string full = module + "." + name;
+    const std::string joined = module + "." + name;
+    const std::string_view full = joined;
     bool known = full == ordered_dict || full == rebuild_tensor || full == rebuild_parameter;
     for (const StorageClass& storage : storage_classes) known = known || full == storage.name;
     for (const UnreadTensors& tensors : unread_tensors) {
@@ -271,11 +272,11 @@ class Machine {
       throw_bad_input(where_ + ": " + unread_type_words("torch." + one_line_name(name)),
                       unread_type_hint(where_));
     if (!known) {
-      fail(fmt::format("the pickle asks for {}, and only tensors are read", one_line_name(full)),
+      fail(fmt::format("the pickle asks for {}, and only tensors are read", one_line_name(joined)),
            "no code of a file is run here; in Python: torch.save(model.state_dict(), FILE), or take a file "
            "that you trust");
     }
-    push(Value{Kind::global, 0, full, {}});
+    push(Value{Kind::global, 0, joined, {}});
   }
 
   void set_items(Index target, const std::vector<Index>& items) {
