@@ -16,6 +16,7 @@
 #include "lib/inference/embed_run.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
+#include "lib/parts/merge.h"
 #include "lib/parts/shard_file.h"
 #include "lib/parts/sharded_verbs.h"
 #include "lib/parts/side_file.h"
@@ -52,13 +53,15 @@ Merged merge_numbers(const MergeOptions& options, const std::string& kind) {
       "merge with the version that made the shards");
 }
 
-// By what the shards are: files of numbers, scored variants, rows or entries.
-Merged merge_any(const MergeOptions& options) {
+// By what the shards are: files of numbers, scored variants, rows or entries. `of_variants`: those are meant,
+// and a lost summary is what is missed.
+Merged merge_any(const MergeOptions& options, bool of_variants) {
   const std::vector<std::string>& shards = options.shards;
   const std::string numbers =
       is_shard_file(shards.front()) ? read_shard_header(shards.front()).kind : std::string();
   const bool variants = numbers.empty() && !file_exists(output_shard_path(shards.front())) &&
-                        std::any_of(shards.begin(), shards.end(), has_variant_summary);
+                        (std::any_of(shards.begin(), shards.end(), has_variant_summary) ||
+                         (of_variants && file_exists(shards.front())));
   if (numbers != promoter_scan_kind && !(options.paths.calls.empty() && options.paths.summary.empty()))
     throw_usage("merge: --calls and --summary are of shards of `promoter scan`");
   if (!variants && !options.report.empty()) throw_usage("merge: --report is of shards of `variants`");
@@ -69,7 +72,7 @@ Merged merge_any(const MergeOptions& options) {
   return {tally.alleles, "alleles"};
 }
 
-int run_merge(const std::string& name, int argc, char** argv) {
+int run_merge(const std::string& name, bool of_variants, int argc, char** argv) {
   Verb verb(name, "Put the outputs of all shards of a run together: the bytes that one run gives.",
             {"bigbird " + name + " part1.tsv part2.tsv part3.tsv -o predictions.tsv",
              "bigbird " + name + " part1.vcf.gz part2.vcf.gz -o scored.vcf.gz",
@@ -93,7 +96,7 @@ int run_merge(const std::string& name, int argc, char** argv) {
       ->type_name("PREFIX");
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
-  const Merged merged = merge_any(options);
+  const Merged merged = merge_any(options, of_variants);
   verb.set_throughput(static_cast<double>(merged.count), merged.unit);
   return 0;
 }
@@ -101,11 +104,11 @@ int run_merge(const std::string& name, int argc, char** argv) {
 }  // namespace
 
 int cmd_merge(int argc, char** argv) {
-  return run_merge("merge", argc, argv);
+  return run_merge("merge", false, argc, argv);
 }
 
 int cmd_variants_merge(int argc, char** argv) {
-  return run_merge("variants merge", argc, argv);
+  return run_merge("variants merge", true, argc, argv);
 }
 
 }  // namespace bigbird::apps

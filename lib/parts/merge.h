@@ -78,6 +78,12 @@ void merge_json(const std::vector<ChunkedTable>& shards, const EntriesLayout& la
 // The same of .npy matrices of one width, written as float32.
 void merge_matrices(const std::vector<ChunkedTable>& shards, const std::string& output);
 
+// Outputs of the shards of one run, in any order, as the output of that run; `output` is "-" for stdout. How
+// many records they are of. Error{bad_input} naming the files: as read_output_shard; other kinds, inputs,
+// sizes of chunks, models or settings; a shard that is missing or given twice; a file that is not the one
+// that was written, cut or changed.
+std::uint64_t merge_outputs(const std::vector<std::string>& shards, const std::string& output);
+
 // Error{bad_input}: a file does not hold what was written down beside it. `what`: "fewer rows".
 [[noreturn]] void refuse_other_length(const std::string& path, const std::string& what);
 

@@ -14,7 +14,6 @@
 #include "lib/core/names.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
-#include "lib/parts/merge.h"
 
 namespace bigbird {
 namespace {
@@ -124,32 +123,6 @@ bool is_whole_output(const std::string& output, const OutputShard& run) {
   whole.input_digest = told.input_digest;
   whole.output = told.output;
   return shard_json(told) == shard_json(whole) && file_has_digest(output, told.output);
-}
-
-std::uint64_t merge_outputs(const std::vector<std::string>& shards, const std::string& output) {
-  std::vector<OutputShard> opened;
-  std::vector<ShardFacts> facts;
-  for (const std::string& path : shards) {
-    const OutputShard& shard = opened.emplace_back(read_output_shard(path));
-    facts.push_back(shard_facts(path, shard, "what is in them differs", shard.records, shard.input_digest));
-  }
-  std::vector<ChunkedTable> tables;
-  std::uint64_t chunks = 0;
-  for (const std::size_t i : order_of_shards(facts)) {
-    tables.push_back({shards[i], opened[i].lines});
-    chunks += opened[i].lines.size();
-  }
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    if (!opened[i].output.sha256.empty()) require_unchanged(shards[i], opened[i].output);
-  }
-  const OutputShard& first = opened.front();
-  require_every_chunk(output_shard_path(shards.front()), first.records, first.chunk, chunks);
-  if (first.form != ChunkForm::lines) {
-    merge_json(tables, entries_layout(first.form), output);
-  } else {
-    merge_tables(tables, first.has_head ? RowNumbers::keep : RowNumbers::no_head, output);
-  }
-  return first.records;
 }
 
 std::string run_record_path(const std::string& output) {

@@ -47,11 +47,6 @@ OutputShard read_output_shard(const std::string& output);
 // `lines`, `records` and `input_digest` of `run` are not known yet and not looked at; without a digest of the
 // input's file it never is.
 bool is_whole_output(const std::string& output, const OutputShard& run);
-// Outputs of the shards of one run, in any order, as the output of that run; `output` is "-" for stdout. How
-// many records they are of. Error{bad_input} naming the files: as read_output_shard; other kinds, inputs,
-// sizes of chunks, models or settings; a shard that is missing or given twice; a file that is not the one
-// that was written, cut or changed.
-std::uint64_t merge_outputs(const std::vector<std::string>& shards, const std::string& output);
 
 // The same of numbers. `header`: JSON object, what the outputs are like; decides nothing that is computed.
 struct ShardHeader : PartFacts {

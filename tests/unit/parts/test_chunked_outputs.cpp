@@ -1,6 +1,7 @@
 // Outputs made chunk by chunk: what a shard leaves beside them, what a resumed run takes up, and what is put
 // together from shards.
 #include "lib/parts/chunked_outputs.h"
+#include "lib/parts/merge.h"
 
 #include <gtest/gtest.h>
 
