@@ -194,8 +194,9 @@ FolderReport check_folder(const CheckOptions& options,
   });
   if (loaded) {
     check_finite(model, options.allow_nan, report);
-    check_tokenizer(ModelFolder(options.folder), report);
-    check_calibration(ModelFolder(options.folder), report);
+    const ModelFolder folder(options.folder);
+    check_tokenizer(folder, report);
+    check_calibration(folder, report);
     if (options.write_digest && report.passed()) {
       const auto backend = kernels::make_cpu_backend();
       write_self_test(options.folder, run_self_test(*backend, model.config, model.parameters));
