@@ -74,7 +74,7 @@ run_tests() {
   # One architecture says whether the kernels compile and what they spill; what is released is built for all of them.
   local one=()
   if [ "${CI:-}" = true ]; then one=(-DCMAKE_CUDA_ARCHITECTURES=90); fi
-  configure release "-DBIGBIRD_WERROR=$werror" ${one[@]+"${one[@]}"}
+  configure release -DBIGBIRD_TESTS=ON "-DBIGBIRD_WERROR=$werror" ${one[@]+"${one[@]}"}
   part build build release
   part suite run_ctest release
 }
