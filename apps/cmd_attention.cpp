@@ -16,8 +16,6 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/plans/block_plan.h"
-#include "lib/model/plans/full_attention.h"
-#include "lib/model/plans/plan_statistics.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/report/attention_svg.h"
 

@@ -7,7 +7,6 @@
 #include "kernels/cuda/architectures.h"
 #include "kernels/cuda/linear_products.h"
 #include "kernels/cuda/runtime.h"
-#include "kernels/cuda/tune_products.h"
 #endif
 
 #include "kernels/errors.h"

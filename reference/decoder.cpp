@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "reference/attention_cross.h"
+#include "reference/attention.h"
 #include "reference/losses.h"
 #include "reference/stack.h"
 

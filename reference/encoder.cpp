@@ -2,7 +2,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "reference/attention_dense.h"
+#include "reference/attention.h"
 #include "reference/stack.h"
 
 namespace bigbird::reference {

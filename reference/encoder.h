@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/attention_plan.h"
+#include "reference/attention.h"
 #include "reference/layers.h"
 #include "reference/tensor.h"
 

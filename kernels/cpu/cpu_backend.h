@@ -81,11 +81,10 @@ class CpuBackend final : public Backend {
   // attention.cpp
   std::size_t scratch_bytes(const AttentionLimits& limits) const override;
 
-  // adafactor.cpp
+  // optimizer.cpp
   std::size_t adafactor_scratch_bytes(std::span<const AdafactorTensor> tensors) const override;
 
-  // linear.cpp with linear_bf16.cpp, embedding.cpp (with rows picked out), rows.cpp, attention.cpp,
-  // losses.cpp, top_columns.cpp, optimizer.cpp, adafactor.cpp
+  // linear.cpp with linear_bf16.cpp, rows.cpp, attention.cpp, losses.cpp, optimizer.cpp
 #define BIGBIRD_OPERATION(...) __VA_ARGS__ override;
 #include "kernels/operations.inc"
 

@@ -11,7 +11,7 @@
 #endif
 
 #include "kernels/cpu/cpu_backend.h"
-#include "kernels/cpu/level_choice.h"
+#include "kernels/cpu/cpu_options.h"
 #include "kernels/cpu/partition.h"
 #include "kernels/parallel.h"
 

@@ -13,7 +13,7 @@
 #endif
 
 #include "kernels/cpu/amx.h"
-#include "kernels/cpu/level_choice.h"
+#include "kernels/cpu/cpu_options.h"
 #include "kernels/cpu/partition.h"
 
 namespace bigbird::kernels {

@@ -1,5 +1,5 @@
 // The single-threaded inner kernels, compiled once per instruction set level (x86-64-v2, -v3, -v4; generic
-// elsewhere); level_choice.h picks one at run time. What a thread does with one piece of work is here; how
+// elsewhere); cpu_options.h picks one at run time. What a thread does with one piece of work is here; how
 // work is cut into pieces is in the other files of this folder.
 //
 // levels/*.cpp are compiled several times with different -march, so they must not instantiate inline

@@ -1,5 +1,5 @@
 // Adafactor: means of squares over rows and over columns, how far the update would go, and the update.
-#include "kernels/cuda/adafactor.h"
+#include "kernels/cuda/launchers.h"
 
 #include <algorithm>
 

@@ -1,3 +1,6 @@
+// kernels/cuda holds the CUDA backend: kernels written against device.cuh alone, products by cuBLASLt where
+// it is found, memory, copies, graphs. CUDA itself is spoken in three files.
+//
 // For which devices this program holds kernels, and whether a device can run them. Plain C++.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Sums over the rows of a matrix.
-#include "kernels/cuda/columns.h"
+#include "kernels/cuda/launchers.h"
 
 #include "kernels/cuda/columns.cuh"
 

@@ -5,10 +5,7 @@
 #include <stdexcept>
 
 #include "kernels/cuda/attention/padding.h"
-#include "kernels/cuda/columns.h"
-#include "kernels/cuda/elementwise.h"
-#include "kernels/cuda/embedding.h"
-#include "kernels/cuda/layernorm.h"
+#include "kernels/cuda/launchers.h"
 
 namespace bigbird::kernels::cuda {
 

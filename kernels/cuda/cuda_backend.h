@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -16,10 +18,41 @@
 #include "kernels/cuda/linear_products.h"
 #include "kernels/cuda/recordings.h"
 #include "kernels/cuda/runtime.h"
-#include "kernels/cuda/transfers.h"
-#include "kernels/cuda/working_weights.h"
+#include "kernels/types.h"
 
 namespace bigbird::kernels::cuda {
+
+// Which bf16 copy stands for which fp32 parameters: several models may be bound at once.
+
+class WorkingWeights {
+ public:
+  struct Binding {
+    const float* parameters = nullptr;
+    Index count = 0;
+    bf16* copy = nullptr;
+  };
+
+  void bind(const float* parameters, Index count, bf16* copy) {
+    bindings_[parameters] = {parameters, count, copy};
+  }
+  void unbind(const float* parameters) noexcept { bindings_.erase(parameters); }
+  // The binding that holds this parameter, or null.
+  const Binding* find(const float* parameter) const {
+    const auto behind = bindings_.upper_bound(parameter);
+    if (behind == bindings_.begin()) return nullptr;
+    const Binding& binding = std::prev(behind)->second;
+    return parameter - binding.parameters < binding.count ? &binding : nullptr;
+  }
+  // Where the copy of this parameter is. Throws std::logic_error when it is not bound.
+  const bf16* copy_of(const float* parameter) const {
+    const Binding* binding = find(parameter);
+    if (binding == nullptr) throw std::logic_error("a parameter whose working copy is not bound");
+    return binding->copy + (parameter - binding->parameters);
+  }
+
+ private:
+  std::map<const float*, Binding> bindings_;  // by first parameter
+};
 
 // Of one thread: the one that made it.
 class CudaBackend final : public Backend {

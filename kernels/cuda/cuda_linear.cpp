@@ -1,7 +1,6 @@
 // Linear layers of the CUDA backend: GEMMs with what follows them, fused where the library can.
-#include "kernels/cuda/columns.h"
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/elementwise.h"
+#include "kernels/cuda/launchers.h"
 #include "kernels/cuda/linear_products.h"
 
 namespace bigbird::kernels::cuda {

@@ -5,14 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cuda/adafactor.h"
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/elementwise.h"
-#include "kernels/cuda/embedding.h"
-#include "kernels/cuda/layernorm.h"
-#include "kernels/cuda/losses.h"
-#include "kernels/cuda/optimizer.h"
-#include "kernels/cuda/top_columns.h"
+#include "kernels/cuda/launchers.h"
 
 namespace bigbird::kernels::cuda {
 

@@ -1,6 +1,6 @@
 // Element by element: activations, dropout, sums, conversions; and row by row: rotary positions, rows picked
 // out and put back.
-#include "kernels/cuda/elementwise.h"
+#include "kernels/cuda/launchers.h"
 
 #include <initializer_list>
 
@@ -164,6 +164,20 @@ struct Convert {
   template <int N>
   BIGBIRD_DEVICE void get(Index at, float (&values)[N]) const {
     load_floats(from + at, values);
+  }
+};
+
+struct MoveTowards {
+  const float* average;
+  const float* to;
+  float share;
+  template <int N>
+  BIGBIRD_DEVICE void get(Index at, float (&values)[N]) const {
+    float goal[N];
+    load_floats(average + at, values);
+    load_floats(to + at, goal);
+#pragma unroll
+    for (int i = 0; i < N; ++i) values[i] += share * (goal[i] - values[i]);
   }
 };
 
@@ -345,6 +359,13 @@ void convert(ConstValues from, Values to, Index count, Stream stream) {
     with_access<To, From>(aligned_to_vectors(from.data(), to.data()), [&](auto n) {
       run_elementwise<To, n()>(to.as<To>(), count, Convert<From>{from.as<From>()}, stream);
     });
+  });
+}
+
+void move_towards(float* average, const float* values, Index count, float share, Stream stream) {
+  if (count == 0) return;
+  with_access<float>(aligned_to_vectors(average, values), [&](auto n) {
+    run_elementwise<float, n()>(average, count, MoveTowards{average, values, share}, stream);
   });
 }
 

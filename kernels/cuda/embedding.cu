@@ -1,6 +1,6 @@
 // Embedding tables: rows looked up and summed; gradients by sorting the tokens and summing runs of equal
 // keys.
-#include "kernels/cuda/embedding.h"
+#include "kernels/cuda/launchers.h"
 
 #include "kernels/cuda/elements.cuh"
 

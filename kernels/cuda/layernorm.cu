@@ -1,9 +1,8 @@
 // LayerNorm, forward and backward. A row is shared out among the lanes of one, two, four or eight warps and
 // is held in registers between the passes over it; rows that are too wide for that are read again.
-#include "kernels/cuda/layernorm.h"
+#include "kernels/cuda/launchers.h"
 
 #include "kernels/cuda/columns.cuh"
-#include "kernels/cuda/columns.h"
 #include "kernels/cuda/layernorm_rows.cuh"
 
 namespace bigbird::kernels::cuda {

@@ -1,5 +1,5 @@
 // Losses on logits with their gradients: a block for each row, or for each group of tokens.
-#include "kernels/cuda/losses.h"
+#include "kernels/cuda/launchers.h"
 
 #include <math.h>
 

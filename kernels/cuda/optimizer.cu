@@ -1,5 +1,5 @@
 // The gradient norm and AdamW.
-#include "kernels/cuda/optimizer.h"
+#include "kernels/cuda/launchers.h"
 
 #include "kernels/cuda/elements.cuh"
 
@@ -153,35 +153,6 @@ struct AdamW {
   }
 };
 
-template <int N>
-struct MoveTowards {
-  static constexpr int threads = 256;
-  static constexpr int blocks_per_sm = 4;
-  float* average;
-  const float* values;
-  Index count;
-  float share;
-
-  BIGBIRD_DEVICE void operator()(Thread& thread) const {
-    const Index begin = (Index{thread.block()} * threads + thread.index()) * N;
-    if (begin + N <= count) {
-      move<N>(begin);
-      return;
-    }
-    for (Index i = begin; i < count; ++i) move<1>(i);
-  }
-
-  template <int M>
-  BIGBIRD_DEVICE void move(Index at) const {
-    float mean[M], value[M];
-    load_floats(average + at, mean);
-    load_floats(values + at, value);
-#pragma unroll
-    for (int i = 0; i < M; ++i) mean[i] += share * (value[i] - mean[i]);
-    store_floats(average + at, mean);
-  }
-};
-
 }  // namespace
 
 std::size_t sum_of_squares_workspace(Index count) {
@@ -209,15 +180,6 @@ void adamw(const AdamWArrays& arrays, bf16* copy, std::span<const ParameterRun> 
     launch(Kernel{arrays.parameters, arrays.gradients, arrays.first, arrays.second, copy, runs.data(),
                   static_cast<Index>(runs.size()), end, AdamWConstants(step)},
            {.blocks = blocks_for(end, Index{Kernel::threads} * n())}, stream);
-  });
-}
-
-void move_towards(float* average, const float* values, Index count, float share, Stream stream) {
-  if (count == 0) return;
-  with_access<float>(aligned_to_vectors(average, values), [&](auto n) {
-    using Kernel = MoveTowards<n()>;
-    launch(Kernel{average, values, count, share}, {.blocks = blocks_for(count, Index{Kernel::threads} * n())},
-           stream);
   });
 }
 

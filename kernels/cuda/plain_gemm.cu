@@ -1,4 +1,4 @@
-// Tiles of the result, through shared memory: see plain_gemm.h.
+// Tiles of the result, through shared memory: see gemm.h.
 #include "kernels/cuda/gemm.h"
 
 #include <math.h>

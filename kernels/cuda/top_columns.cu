@@ -5,7 +5,7 @@
 // numbers in any order about k log(n / k) times for k places. At the end the first warp takes what the others
 // have. The order of numbers is strict (larger first, then the lower column), so that the result depends on
 // no order of threads.
-#include "kernels/cuda/top_columns.h"
+#include "kernels/cuda/launchers.h"
 
 #include <stdexcept>
 #include <string>

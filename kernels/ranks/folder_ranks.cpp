@@ -1,5 +1,5 @@
-// Ranks that meet in a folder; see folder_ranks.h.
-#include "kernels/ranks/folder_ranks.h"
+// Ranks that meet in a folder; see ranks.h.
+#include "kernels/ranks/ranks.h"
 
 #include <fcntl.h>
 #include <signal.h>

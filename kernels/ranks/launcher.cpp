@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "kernels/ranks/folder_ranks.h"
+#include "kernels/ranks/ranks.h"
 
 namespace bigbird::kernels {
 

@@ -1,3 +1,6 @@
+// kernels/ranks holds the processes of one run: one alone, in a folder, by MPI or NCCL opened at run time.
+// Engines only copy; sums are taken here, in one fixed tree.
+//
 // Who started this process, and with how many others: what mpirun and srun say in the environment. A launcher
 // of one MPI and the library of another make as many runs as there are processes, each rank 0 of 1, all of
 // which would write one run folder: that is found here and refused.
@@ -32,8 +35,8 @@ Launch read_launch(const std::function<const char*(const char*)>& variable);
 std::string plugin_path(MpiFamily family);
 
 // The ranks that a training run has. `choice`: "auto" (as the launcher says), "none" (one process),
-// "open-mpi", "mpich" or "folder:DIR" (folder_ranks.h). RanksError where the processes would not know of each
-// other, or the MPI cannot be had.
+// "open-mpi", "mpich" or "folder:DIR" (make_folder_ranks). RanksError where the processes would not know of
+// each other, or the MPI cannot be had.
 std::unique_ptr<Ranks> open_ranks(const std::string& choice, const Launch& launch);
 
 // Throws where an engine that started knows another number of ranks than the launcher.

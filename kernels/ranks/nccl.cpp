@@ -1,11 +1,12 @@
-// NCCL between devices; see nccl.h. The types are those of nccl.h 2.x, which need not be installed to build.
-#include "kernels/ranks/nccl.h"
-
+// NCCL between devices; see ranks.h. The types are those of nccl.h 2.x, which need not be installed to build.
 #include <dlfcn.h>
 
 #include <array>
 #include <cstdlib>
 #include <map>
+
+#include "kernels/backend.h"
+#include "kernels/ranks/ranks.h"
 
 namespace bigbird::kernels {
 

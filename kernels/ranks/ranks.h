@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -16,6 +17,8 @@
 #include <vector>
 
 namespace bigbird::kernels {
+
+class Backend;
 
 // One line of what is wrong, and one of what to do about it.
 class RanksError : public std::runtime_error {
@@ -28,8 +31,8 @@ class RanksError : public std::runtime_error {
   std::string hint_;
 };
 
-// Copies between the memories of the ranks' devices, where an engine has them (nccl.h). In order with the
-// work of the backend that they were made for.
+// Copies between the memories of the ranks' devices, where an engine has them (make_nccl_copies). In order
+// with the work of the backend that they were made for.
 class DeviceCopies {
  public:
   DeviceCopies() = default;
@@ -90,5 +93,43 @@ Ranks& this_process();
 // Those of an MPI, through its plug-in (mpi_table.h): a shared library that is opened here, so that a program
 // that nobody starts under MPI needs none. The MPI ends with the object; there is one in a process's life.
 std::unique_ptr<Ranks> make_mpi_ranks(const std::string& plugin);
+
+// Ranks without an MPI (folder_ranks.cpp): processes that meet in a folder which all of them see. What is
+// sent is a file that appears whole (written beside, then renamed); who waits looks for it. Slow beside an
+// MPI, and right wherever a new file is seen soon: a folder in memory on one machine (/dev/shm), Lustre,
+// GPFS; NFS shows one after seconds. Enough to start NCCL, which then carries what is large.
+
+// Which process this is of those that were started.
+struct ProcessNumber {
+  int rank = 0;
+  int count = 1;
+  // What tells this start from others of the same folder: a job and its step; empty where nobody says.
+  std::string start;
+};
+// Of SLURM_PROCID and SLURM_STEP_NUM_TASKS (srun), else of RANK and WORLD_SIZE. RanksError where neither is
+// set, or they contradict themselves.
+ProcessNumber read_process_number();
+ProcessNumber read_process_number(const std::function<const char*(const char*)>& variable);
+
+// Collective. `folder` is made where it is missing; of a start without a name it must be new. `patience`:
+// seconds that a rank waits for another one before it gives up, while nothing comes. RanksError for a folder
+// that was used before or cannot be written, for a rank that has ended, and for one that does not come.
+std::unique_ptr<Ranks> make_folder_ranks(const std::string& folder, const ProcessNumber& process,
+                                         double patience = 600);
+
+// NCCL between the devices of ranks (nccl.cpp): libnccl.so.2, opened at run time, so that the program starts
+// where there is none. It is asked for copies alone; the ranks' own engine carries its 128-byte number.
+
+// "NCCL 2.28.9" of the library that is found: BIGBIRD_NCCL where it is set, else libnccl.so.2. RanksError
+// where there is none, or of another major version.
+std::string nccl_version();
+
+// Collective: all ranks join, each with the device of its backend, which must outlive the copies. They run on
+// the backend's stream. RanksError for what NCCL says.
+std::unique_ptr<DeviceCopies> make_nccl_copies(Ranks& ranks, const Backend& backend);
+
+// Collective. RanksError, on all ranks alike, where two of them compute on one device
+// (Backend::device_identity()); NCCL would refuse, and each would have half of it at best.
+void require_own_devices(Ranks& ranks, const Backend& backend);
 
 }  // namespace bigbird::kernels

@@ -15,7 +15,7 @@
 #include "lib/io/tables/tsv.h"
 #include "lib/io/weights/safetensors.h"
 #include "lib/parts/shard_file.h"
-#include "lib/training/event_log.h"
+#include "lib/training/metrics_log.h"
 
 namespace bigbird {
 namespace {

@@ -11,7 +11,7 @@
 #include "lib/calibration/calibration_run.h"
 #include "lib/model/network/batch.h"
 #include "lib/model/quantization.h"
-#include "lib/training/pretraining_batches.h"
+#include "lib/training/pretraining.h"
 
 namespace bigbird {
 

@@ -56,8 +56,8 @@ enum class PairRule {
   apart
 };
 
-// By the definition (stated in reference/bpe.h as a plain quadratic program): at every step the pair of the
-// highest count. One thread; about 18 bytes a base. Samples up to 4.29 Gb.
+// By the definition (stated in reference/tokenization.h as a plain quadratic program): at every step the pair
+// of the highest count. One thread; about 18 bytes a base. Samples up to 4.29 Gb.
 std::unique_ptr<BpeTrainer> make_exact_bpe_trainer(PairRule rule);
 // The SentencePiece library's trainer. Its vocabulary depends on the library's version (0.1.97 drops runs
 // such as AAA for good) and it is slow before 0.2.3: minutes for 20 Mb.

@@ -1,7 +1,7 @@
 // The segmentation of Hugging Face's fast tokenizers for a unigram model: the best sum of scores over a word,
 // unknown characters far below every piece, ties for the piece that begins furthest left (models.Unigram of
 // the tokenizers package, encode_optimized). With equal scores, as in the published BigBird vocabulary, that
-// is the longest match from the right (reference/longest_match.h).
+// is the longest match from the right (reference/tokenization.h).
 #pragma once
 
 #include <cstddef>

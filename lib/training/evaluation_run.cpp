@@ -13,7 +13,7 @@
 #include "lib/data/token_shards.h"
 #include "lib/io/files/file_digest.h"
 #include "lib/model/folder/open_model.h"
-#include "lib/training/ngram_baselines.h"
+#include "lib/training/evaluator.h"
 
 namespace bigbird {
 namespace {

@@ -1,3 +1,6 @@
+// lib/training holds one training run, whatever it trains: options, batches, optimizer, schedule, the loop,
+// run folders, validation, ranks. Tasks come in by TrainingTask; none of them is known here.
+//
 // An evaluation of a pretrained model folder on held-out token shards (evaluator.h), beside n-gram baselines,
 // as JSON.
 #pragma once

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "kernels/ranks/ranks.h"
-#include "lib/training/pretraining_batches.h"
+#include "lib/data/token_shards.h"
+#include "lib/training/pretraining.h"
 #include "lib/training/trainer.h"
 
 namespace bigbird {
@@ -24,17 +25,12 @@ struct EvaluationResult {
   LossSums sums;
   std::uint64_t samples = 0;
   std::uint64_t tokens = 0;  // of the samples, special tokens included
-  // Bases (bytes of text) that the masked tokens stand for: Tokenizer::piece_length.
+  // Bases (bytes of text) that the masked tokens stand for: Tokenizer::piece_length. A word's first piece
+  // covers the blank before it too.
   std::uint64_t bases_covered = 0;
   std::vector<ScoredToken> scored;  // every masked token, in order
 
-  double mlm_loss() const;       // nats per masked token
-  double bits_per_base() const;  // sum of the masked tokens' bits over bases_covered
-  // Of text: cross entropy of a masked token in bits (papers call it BPC), and the bits over the bytes that
-  // the masked tokens cover, which vocabularies of different sizes can be compared by. A word's first piece
-  // covers the blank before it too.
-  double bits_per_token() const;
-  double bits_per_byte() const { return bits_per_base(); }
+  double mlm_loss() const;  // nats per masked token
 };
 
 // The piece numbers of an evaluation, ascending: all, or max_samples of them, a random choice keyed by the
@@ -53,5 +49,48 @@ struct EvaluationOptions {
 EvaluationResult evaluate_pretraining(Model& model, const PretrainingBatches& batches,
                                       const Tokenizer& tokenizer, const EvaluationOptions& options,
                                       kernels::Ranks& ranks = kernels::this_process());
+
+// What predicting without a network gives: token unigrams and bigrams, fitted on training shards and scored
+// on the very tokens that the model was asked for.
+//
+//   unigram  p(t) = (count(t) + 1) / (N + V'), add-one over the V' ordinary (not special) pieces
+//   bigram   p(t | l) = (count(l, t) + k p(t)) / (count(l) + k), a Dirichlet prior around the unigram
+//            (MacKay and Peto 1995); l is the true token to the left, which the model may not see when that
+//            one is masked too. k is the one of 1, 10, ..., 10^6 with the best leave-one-out likelihood of
+//            the training bigrams.
+//
+// Bigrams are counted inside documents, across sentence boundaries, as the samples run; not across documents.
+class NgramModel {
+ public:
+  // Documents in a random order keyed by the seed, until max_tokens are counted (0: all). 8 bytes of memory a
+  // token. Error{bad_input} for shards without tokens or with ids that the tokenizer does not have.
+  NgramModel(const TokenShards& shards, const Tokenizer& tokenizer, std::uint64_t max_tokens,
+             std::uint64_t seed);
+
+  double unigram(std::int32_t token) const;
+  // A `left` that was never seen, such as [CLS], falls back to the unigram.
+  double bigram(std::int32_t left, std::int32_t token) const;
+
+  std::uint64_t tokens() const { return tokens_; }
+  double bigram_prior() const { return k_; }
+
+ private:
+  std::uint64_t pair_count(std::int32_t left, std::int32_t token) const;
+  double leave_one_out(double k) const;
+
+  std::uint64_t tokens_ = 0;
+  std::uint64_t ordinary_pieces_ = 0;
+  double k_ = 1;
+  std::vector<std::uint64_t> counts_;       // per token
+  std::vector<std::uint64_t> left_counts_;  // per token, as the left one of a pair
+  std::vector<std::uint64_t> pairs_;        // left << 32 | token, sorted, repeats kept
+};
+
+// Nats summed over the tokens.
+struct BaselineScores {
+  double unigram = 0;
+  double bigram = 0;
+};
+BaselineScores score_baselines(const NgramModel& model, const std::vector<ScoredToken>& tokens);
 
 }  // namespace bigbird

@@ -1,14 +1,20 @@
-// A TSV that grows by a row a step; see metrics_log.h.
+// See metrics_log.h.
 #include "lib/training/metrics_log.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstring>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "lib/core/error.h"
@@ -73,6 +79,114 @@ std::string widened(std::string_view text, const std::vector<std::string>& colum
   return wide;
 }
 
+constexpr std::array<std::uint32_t, 256> crc_table = [] {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t value = byte;
+    for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ ((value & 1) != 0 ? 0x82f63b78u : 0u);
+    table[byte] = value;
+  }
+  return table;
+}();
+
+// Records of TensorFlow keep checksums rotated and moved, so that one of data that holds checksums is
+// another.
+std::uint32_t masked_crc(std::string_view bytes) {
+  const std::uint32_t crc = crc32c(bytes);
+  return (crc >> 15 | crc << 17) + 0xa282ead8u;
+}
+
+template <typename T>
+std::string little_endian(T value) {
+  static_assert(std::endian::native == std::endian::little);
+  std::string bytes(sizeof value, '\0');
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+std::string varint(std::uint64_t value) {
+  std::string bytes;
+  for (; value >= 128; value >>= 7) bytes += static_cast<char>((value & 127) | 128);
+  return bytes + static_cast<char>(value);
+}
+
+// Fields of protocol buffers: their number and wire type, then the value.
+std::string with_length(char key, const std::string& value) {
+  return key + varint(value.size()) + value;
+}
+
+// Fields of a message one after another; what they hold is in value (of varints and fixed numbers) or text.
+struct MessageField {
+  std::uint64_t number = 0;
+  std::uint64_t value = 0;
+  std::string_view text;
+};
+bool next_varint(std::string_view& message, std::uint64_t& value) {
+  value = 0;
+  for (int shift = 0; shift < 64 && !message.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(message.front());
+    message.remove_prefix(1);
+    value |= static_cast<std::uint64_t>(byte & 127) << shift;
+    if (byte < 128) return true;
+  }
+  return false;
+}
+bool next_field(std::string_view& message, MessageField& field) {
+  std::uint64_t key = 0;
+  if (!next_varint(message, key)) return false;
+  field = {key >> 3, 0, {}};
+  std::uint64_t size = 0;
+  switch (key & 7) {
+    case 0:
+      return next_varint(message, field.value);
+    case 1:
+      size = 8;
+      break;
+    case 2:
+      if (!next_varint(message, size)) return false;
+      break;
+    case 5:
+      size = 4;
+      break;
+    default:
+      return false;
+  }
+  if (size > message.size()) return false;
+  field.text = message.substr(0, static_cast<std::size_t>(size));
+  message.remove_prefix(static_cast<std::size_t>(size));
+  return true;
+}
+
+// An Event of TensorBoard: step (2) and summary (5), whose values (1) have a tag (1). False for none.
+bool take_event(std::string_view event, EventSummary& summary, std::set<std::string>& tags) {
+  std::uint64_t step = 0;
+  bool has_values = false;
+  for (MessageField field; !event.empty();) {
+    if (!next_field(event, field)) return false;
+    if (field.number == 2) step = field.value;
+    if (field.number != 5) continue;
+    std::string_view values = field.text;
+    for (MessageField value; !values.empty();) {
+      if (!next_field(values, value)) return false;
+      std::string_view entries = value.text;
+      for (MessageField entry; value.number == 1 && !entries.empty();) {
+        if (!next_field(entries, entry)) return false;
+        if (entry.number == 1) tags.emplace(entry.text);
+        has_values = true;
+      }
+    }
+  }
+  if (!has_values) return true;
+  summary.events += 1;
+  summary.last_step = step;
+  return true;
+}
+
+std::string event(std::uint64_t step, const std::string& what) {
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  return '\x09' + little_endian(now.count()) + '\x10' + varint(step) + what;
+}
+
 }  // namespace
 
 MetricsLog::MetricsLog(std::string path, const std::vector<std::string>& columns,
@@ -114,6 +228,81 @@ void MetricsLog::row(std::uint64_t step, const std::vector<std::string>& fields)
     const std::string reason = written < 0 ? std::strerror(errno) : "written in part";
     throw_runtime(fmt::format("{}: {}", path_, reason), message("free some space and go on with `resume`"));
   }
+}
+
+std::uint32_t crc32c(std::string_view bytes) {
+  std::uint32_t crc = ~0u;
+  for (const char c : bytes) crc = crc >> 8 ^ crc_table[(crc ^ static_cast<unsigned char>(c)) & 255];
+  return ~crc;
+}
+
+EventSummary read_event_file(const std::string& path) {
+  const std::string bytes = read_file(path);
+  EventSummary summary;
+  std::set<std::string> tags;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const auto refuse = [&](const char* what) {
+      throw_bad_input(fmt::format("{}: the record at byte {} {}", path, at, what),
+                      "a run that still writes it, or was killed, leaves such an end; what stands before it "
+                      "is whole");
+    };
+    constexpr std::size_t frame = 8 + 4 + 4;
+    std::uint64_t length = 0;
+    std::uint32_t stored = 0;
+    if (bytes.size() - at < frame) refuse("is cut short");
+    std::memcpy(&length, bytes.data() + at, sizeof length);
+    std::memcpy(&stored, bytes.data() + at + 8, sizeof stored);
+    if (masked_crc(std::string_view(bytes).substr(at, 8)) != stored) refuse("has a wrong checksum");
+    if (length > bytes.size() - at - frame) refuse("is cut short");
+    const std::string_view record = std::string_view(bytes).substr(at + 12, static_cast<std::size_t>(length));
+    std::memcpy(&stored, bytes.data() + at + 12 + length, sizeof stored);
+    if (masked_crc(record) != stored) refuse("has a wrong checksum");
+    if (!take_event(record, summary, tags)) refuse("is no event");
+    at += frame + static_cast<std::size_t>(length);
+  }
+  summary.tags.assign(tags.begin(), tags.end());
+  return summary;
+}
+
+EventLog::EventLog(const std::string& folder, std::uint64_t last_step) {
+  make_folders(folder);
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  // TensorBoard reads the files of a folder in the order of their names.
+  path_ = fmt::format("{}/events.out.tfevents.{:017.6f}.{}.bigbird", folder, now.count(), ::getpid());
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) throw_runtime(path_ + ": cannot be written: " + system_text(errno));
+  write(event(0, with_length('\x1a', "brain.Event:2")));
+  // A session that starts takes back what was said of its steps before.
+  if (last_step > 0) write(event(last_step + 1, with_length('\x3a', std::string("\x08\x01"))));
+}
+
+EventLog::~EventLog() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void EventLog::row(const std::string& group, std::uint64_t step, const std::vector<std::string>& columns,
+                   const std::vector<std::string>& fields) {
+  std::string summary;
+  for (std::size_t i = 0; i < fields.size() && i < columns.size(); ++i) {
+    const std::string& field = fields[i];
+    float value = 0;
+    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (error != std::errc() || end != field.data() + field.size()) continue;
+    summary +=
+        with_length('\x0a', with_length('\x0a', group + "/" + columns[i]) + '\x15' + little_endian(value));
+  }
+  write(event(step, with_length('\x2a', summary)));
+}
+
+// A record in one write, so that who looks on sees whole ones.
+void EventLog::write(const std::string& event) {
+  const std::string length = little_endian(static_cast<std::uint64_t>(event.size()));
+  const std::string record =
+      length + little_endian(masked_crc(length)) + event + little_endian(masked_crc(event));
+  const ssize_t written = ::write(descriptor_, record.data(), record.size());
+  if (written == static_cast<ssize_t>(record.size())) return;
+  throw_runtime(path_ + ": cannot be written: " + (written < 0 ? system_text(errno) : "the disk is full"),
+                message("free some space, or leave `tensorboard` out"));
 }
 
 }  // namespace bigbird

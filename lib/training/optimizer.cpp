@@ -1,5 +1,4 @@
-// The optimizer over the parameter arena; see optimizer.h. The arithmetic is Backend::adamw and
-// Backend::adafactor.
+// See optimizer.h. The arithmetic is Backend::adamw, Backend::adafactor and Backend::move_towards.
 #include "lib/training/optimizer.h"
 
 #include <fmt/format.h>
@@ -7,12 +6,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "lib/core/names.h"
+#include "lib/model/network/model.h"
 
 namespace bigbird {
 namespace {
+
+constexpr std::array<std::pair<ScheduleForm, const char*>, 2> form_names{
+    {{ScheduleForm::google, "google"}, {ScheduleForm::huggingface, "huggingface"}}};
+
 constexpr std::array<std::pair<OptimizerVariant, const char*>, 3> variant_names{
     {{OptimizerVariant::google, "google"},
      {OptimizerVariant::torch, "torch"},
@@ -40,6 +45,26 @@ std::vector<kernels::AdafactorTensor> adafactor_tensors(const ParameterLayout& l
 }
 
 }  // namespace
+
+std::string name_of(ScheduleForm form) {
+  return find_name(form_names, form);
+}
+
+ScheduleForm parse_schedule_form(const std::string& name) {
+  return parse_name(form_names, name, message("choice of `schedule`"));
+}
+
+double Schedule::rate(std::uint64_t step) const {
+  if (step >= total) return 0.0;
+  if (step < warmup) return base * static_cast<double>(step) / static_cast<double>(warmup);
+  if (form == ScheduleForm::google)
+    return base * (1.0 - static_cast<double>(step) / static_cast<double>(total));
+  return base * static_cast<double>(total - step) / static_cast<double>(total - warmup);
+}
+
+std::uint64_t default_warmup(std::uint64_t steps) {
+  return std::min<std::uint64_t>(10000, steps / 10);
+}
 
 std::string name_of(OptimizerVariant variant) {
   return find_name(variant_names, variant);
@@ -225,6 +250,41 @@ void Optimizer::upload_state(const OptimizerState& part, const std::vector<float
   if (count <= 0) return;
   backend_.upload(values_ + (second ? half() : 0) + begin - own.first, values.data() + (begin - offset),
                   static_cast<std::size_t>(count) * sizeof(float));
+}
+
+double average_decay_at(double decay, std::uint64_t number) {
+  const auto t = static_cast<double>(number);
+  return std::min(decay, (1.0 + t) / (10.0 + t));
+}
+
+WeightAverage::WeightAverage(kernels::Backend& backend, Model& model, double decay)
+    : backend_(backend), count_(model.layout().count()), decay_(decay) {
+  average_ = static_cast<float*>(backend_.allocate(static_cast<std::size_t>(count_) * sizeof(float)));
+  try {
+    set(model.host_parameters());
+  } catch (...) {
+    backend_.release(average_);
+    throw;
+  }
+}
+
+WeightAverage::~WeightAverage() {
+  backend_.release(average_);
+}
+
+void WeightAverage::update(Model& model, std::uint64_t number) {
+  const auto share = static_cast<float>(1.0 - average_decay_at(decay_, number));
+  backend_.move_towards(average_, model.parameters(), count_, share);
+}
+
+std::vector<float> WeightAverage::values() const {
+  std::vector<float> values(static_cast<std::size_t>(count_));
+  backend_.download_values(values.data(), average_, count_);
+  return values;
+}
+
+void WeightAverage::set(const std::vector<float>& values) {
+  backend_.upload(average_, values.data(), values.size() * sizeof(float));
 }
 
 }  // namespace bigbird

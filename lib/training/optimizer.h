@@ -1,5 +1,6 @@
-// The optimizer over the parameter arena: AdamW in its two published variants, with decay groups from the
-// layout, and Adafactor. Their state is on the device.
+// What an update does to the weights: the learning rate of each, the optimizer over the parameter arena
+// (AdamW in its two published variants, with decay groups from the layout, and Adafactor), whose state is on
+// the device, and a moving average of the weights.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,40 @@
 #include "kernels/ranks/slice_sums.h"
 #include "lib/model/network/host_values.h"
 #include "lib/model/network/layout.h"
-#include "lib/training/schedule.h"
 
 namespace bigbird {
+
+class Model;
+
+// The learning rate of every update: linear warm-up, then linear decay to zero, in the two published forms.
+enum class ScheduleForm {
+  // google-research/bigbird (optimization.py): decay counted from step 0, base * (1 - step / total). Where
+  // warm-up ends the rate therefore jumps, from base to base * (1 - warmup / total) (docs/specification.md
+  // 4.5).
+  google,
+  // transformers (get_linear_schedule_with_warmup): decay counted from the end of warm-up, base * (total -
+  // step) / (total - warmup).
+  huggingface,
+};
+
+std::string name_of(ScheduleForm form);
+// Error{usage} listing the names.
+ScheduleForm parse_schedule_form(const std::string& name);
+
+struct Schedule {
+  ScheduleForm form = ScheduleForm::google;
+  double base = 0.0;         // the highest rate
+  std::uint64_t warmup = 0;  // updates
+  std::uint64_t total = 0;   // updates
+
+  // The rate of the update after `step` updates (0 for the first). During warm-up it is base * step / warmup,
+  // so the very first update moves nothing, as in both published programs. From `total` on it is 0.
+  double rate(std::uint64_t step) const;
+};
+
+// min(10,000, 10 % of the steps): the paper's warm-up (appendix E.1; docs/specification.md 6.2), where the
+// run is long enough for it.
+std::uint64_t default_warmup(std::uint64_t steps);
 
 enum class OptimizerVariant {
   google,  // google-research/bigbird: no bias correction, epsilon 1e-6
@@ -118,6 +150,37 @@ class Optimizer {
   std::vector<OptimizerState> state_;
   OptimizerMemory memory_;
   float* values_ = nullptr;  // the state, then the scratch
+};
+
+// A moving average of the weights over the updates of a run (Polyak and Juditsky 1992, as an exponential
+// average): steadier than the weights themselves where the learning rate is high or the data few.
+//
+// After update t (1, 2, ...) average += (1 - d) (weights - average) with d = min(decay, (1 + t) / (10 + t)),
+// so that the first updates do not hold on to the weights that a run began with.
+
+// Of the weights behind update `number`.
+double average_decay_at(double decay, std::uint64_t number);
+
+// Owns the average, in fp32 in the memory of the device.
+class WeightAverage {
+ public:
+  // decay: above 0, below 1. Begins as the model's weights.
+  WeightAverage(kernels::Backend& backend, Model& model, double decay);
+  ~WeightAverage();
+  WeightAverage(const WeightAverage&) = delete;
+  WeightAverage& operator=(const WeightAverage&) = delete;
+
+  void update(Model& model, std::uint64_t number);
+
+  // [parameters of the model], on the host and back.
+  std::vector<float> values() const;
+  void set(const std::vector<float>& values);
+
+ private:
+  kernels::Backend& backend_;
+  std::int64_t count_ = 0;
+  double decay_ = 0;
+  float* average_ = nullptr;
 };
 
 }  // namespace bigbird

@@ -1,17 +1,69 @@
-// Pretraining from its options to RUN/final: opens the token shards, completes the model's config, and hands
-// over to run_training() (training_run.h).
+// Pretraining from its options to RUN/final: batches of token shards, the model's config completed, and over
+// to run_training() (training_run.h).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "kernels/backend.h"
+#include "lib/data/mlm_masking.h"
+#include "lib/data/pretrain_sampler.h"
 #include "lib/model/config.h"
-#include "lib/training/pretraining_batches.h"
+#include "lib/model/network/batch.h"
+#include "lib/model/network/model_limits.h"
 #include "lib/training/run_options.h"
 #include "lib/training/trainer.h"
 
 namespace bigbird {
+
+// From samples to batches: masked, ragged, each sequence padded to its own multiple of the block size.
+struct PretrainingObjective {
+  bool mlm = true;
+  bool nsp = true;
+  double mask_probability = 0.15;
+  // Text shards (TokenShards::is_text) have no next sentences unless this says so as well: the paper's text
+  // models learn masked tokens alone.
+  bool nsp_of_text = false;
+  MaskingUnit unit = MaskingUnit::tokens;  // of the shards: words for text; set by objective_for()
+};
+
+// What is learnt on these shards: as asked for on DNA; on text by whole words, and without next sentences.
+PretrainingObjective objective_for(const TokenShards& shards, const PretrainingObjective& asked);
+
+// Immutable: safe from many threads. Refers to the shards, which must outlive it.
+class PretrainingBatches {
+ public:
+  // Error{usage} when neither objective is on, Error{bad_input} for shards with ids that the tokenizer does
+  // not have. The objective is objective_for() of what is asked for.
+  PretrainingBatches(const TokenShards& shards, const Tokenizer& tokenizer, const ModelConfig& config,
+                     const PretrainingObjective& objective, std::int64_t length, std::uint64_t seed);
+
+  const PretrainSampler& sampler() const { return sampler_; }
+  const PretrainingObjective& objective() const { return objective_; }
+  // Draws [first, first + count) in training order.
+  Batch training_batch(std::uint64_t first, std::uint64_t count) const;
+  // Adds one piece in the order of the shards, for evaluation: its masks and pairs are drawn for the piece's
+  // number. When left_neighbours is given, it gets the true id to the left of every masked token.
+  void append_piece(std::uint64_t piece, Batch& batch,
+                    std::vector<std::int32_t>* left_neighbours = nullptr) const;
+
+  // The largest batch of so many sequences. The second: with the objective of the shards (objective_for).
+  BatchLimits limits(std::int64_t sequences) const;
+  static BatchLimits limits(const ModelConfig& config, const PretrainingObjective& objective,
+                            std::int64_t length, std::int64_t sequences);
+
+ private:
+  void append(PretrainSample sample, std::uint64_t draw, Batch& batch,
+              std::vector<std::int32_t>* left_neighbours) const;
+
+  ModelConfig config_;
+  PretrainingObjective objective_;
+  std::uint64_t seed_;
+  PretrainSampler sampler_;
+  MlmMasker masker_;
+};
 
 struct PretrainOptions : RunOptions {
   PretrainOptions() : RunOptions(pretraining_defaults()) {}

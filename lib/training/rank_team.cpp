@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/ranks/nccl.h"
+#include "kernels/ranks/ranks.h"
 #include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/names.h"

@@ -16,7 +16,6 @@
 #include "lib/training/optimizer.h"
 #include "lib/training/rank_team.h"
 #include "lib/training/run_folder.h"
-#include "lib/training/schedule.h"
 
 namespace bigbird {
 
@@ -31,7 +30,7 @@ std::string name_of(FinalState state);
 FinalState parse_final_state(const std::string& name);
 
 // Of RunOptions::batch: the largest that fits the memory; of RunOptions::accumulate: as few parts as fit.
-// Chosen by choose_batch() (run_memory.h) before anything else is made of the two.
+// Chosen by choose_batch() (training_run.h) before anything else is made of the two.
 inline constexpr std::uint64_t chosen_by_memory = ~std::uint64_t{0};
 
 struct RunOptions {
@@ -55,7 +54,7 @@ struct RunOptions {
   std::optional<std::uint64_t> warmup;  // updates; default_warmup(steps) when not given
   ScheduleForm schedule = ScheduleForm::google;
   OptimizerOptions optimizer;
-  // Of a moving average of the weights (weight_average.h), which is what is validated, kept in checkpoints as
+  // Of a moving average of the weights (optimizer.h), which is what is validated, kept in checkpoints as
   // the model, and written as `final`; 0: there is none.
   double average_decay = 0;
 
@@ -75,7 +74,7 @@ struct RunOptions {
   std::uint64_t patience = 0;  // validations without a better one after which a run ends; 0: it never does
 
   std::string
-      tensorboard;  // folder for event files (event_log.h), a run's or, of several rates, theirs; empty: none
+      tensorboard;  // folder for event files (metrics_log.h), a run's or, of several rates, theirs; empty: none
 
   // The ranks that train together; null: this process alone. Referred to. All have the same options.
   RankTeam* team = nullptr;

@@ -11,9 +11,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
-#include "lib/training/batch_prefetcher.h"
-#include "lib/training/device_peak.h"
-#include "lib/training/event_log.h"
+#include "lib/model/network/model_operations.h"
 #include "lib/training/metrics_log.h"
 #include "lib/training/update.h"
 

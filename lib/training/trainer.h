@@ -15,9 +15,7 @@
 #include "lib/training/optimizer.h"
 #include "lib/training/rank_team.h"
 #include "lib/training/run_folder.h"
-#include "lib/training/schedule.h"
 #include "lib/training/training_task.h"
-#include "lib/training/weight_average.h"
 
 namespace bigbird {
 
@@ -69,7 +67,7 @@ struct TrainingSummary {
   double seconds = 0;         // of this part
   double update_seconds = 0;  // of them, those of its updates: batches, forward, backward, the optimizer
   double operations = 0;      // of these updates (model_operations.h)
-  // Operations a second that the devices of all ranks could do (device_peak.h); 0: not known.
+  // Operations a second that the devices of all ranks could do (model_operations.h); 0: not known.
   double peak_operations = 0;
   double loss = 0;  // of the last update of this part; 0 when there was none
   // What RUN/final is: the state after this update, with its validation loss where that was why.
@@ -87,7 +85,7 @@ struct TrainingSummary {
 //
 // The gradient of an update is that of LossSums::loss() over all its micro-batches together, so without
 // dropout the way a batch is cut changes rounding only. Dropout masks are a function of (seed, step,
-// micro-batch) and, within the model, of the site (lib/model/network/dropout_site.h).
+// micro-batch) and, within the model, of the site (lib/model/network/pass_context.h).
 //
 // Ranks of a team share the micro-batches of an update, and its validation; all call this with the same
 // arguments, on models with the same weights, and the optimizer is one over the team's ranks. Rank 0 alone
@@ -98,7 +96,7 @@ struct TrainingSummary {
 // given up is made when the run goes on. A loss or gradient that is not finite is Error{runtime}: the weights
 // are not touched, and the state after the last whole update is saved beside the checkpoints that there are.
 //
-// With `average` (weight_average.h) every update moves it, and it is what is validated, what checkpoints hold
+// With `average` (optimizer.h) every update moves it, and it is what is validated, what checkpoints hold
 // as their model and what RUN/final is made of.
 //
 // While a device that works on its own is busy, the next update's batches are made on another thread.

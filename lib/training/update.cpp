@@ -1,19 +1,40 @@
-// One update of the weights; see update.h.
+// See update.h.
 #include "lib/training/update.h"
-#include "lib/model/network/model.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <vector>
 
 #include "lib/core/cancel.h"
 #include "lib/core/rng.h"
-#include "lib/training/not_finite.h"
+#include "lib/model/network/model.h"
 
 namespace bigbird {
 namespace {
+
+bool finite(float value) {
+  return std::isfinite(value);
+}
+
+// "name (3 of 4096 values)" when any value of the tensor is not finite.
+std::string bad_values(const TensorSpec& tensor, const std::vector<float>& arena) {
+  const auto begin = arena.begin() + static_cast<std::ptrdiff_t>(tensor.offset);
+  const auto bad =
+      tensor.count - std::count_if(begin, begin + static_cast<std::ptrdiff_t>(tensor.count), finite);
+  return bad == 0 ? "" : fmt::format("{} ({} of {} values)", tensor.name, bad, tensor.count);
+}
+
+std::string first_parameter_not_finite(const Model& model) {
+  const std::vector<float> parameters = model.host_parameters();
+  for (const TensorSpec& tensor : model.layout().tensors()) {
+    if (std::string bad = bad_values(tensor, parameters); !bad.empty()) return bad;
+  }
+  return "";
+}
 
 // 2^20 micro-batches a step and 2^44 steps do not collide.
 std::uint64_t dropout_seed(std::uint64_t seed, std::uint64_t step, kernels::Index slot) {
@@ -38,6 +59,45 @@ std::string said_first(kernels::Ranks& ranks, const std::string& mine) {
 constexpr std::size_t result_width = LossSums::width + 2;
 
 }  // namespace
+
+std::vector<Batch> BatchPrefetcher::take(std::uint64_t step) {
+  std::vector<Batch> batches;
+  if (next_.valid() && next_step_ == step) {
+    batches = next_.get();
+  } else {
+    if (next_.valid()) next_.wait();
+    batches = make_(step);
+  }
+  if (ahead_ && step + 1 < steps_) {
+    next_step_ = step + 1;
+    next_ = std::async(std::launch::async, [this, ahead = next_step_] { return make_(ahead); });
+  }
+  return batches;
+}
+
+std::string first_output_not_finite(Model& model, const Batch& batch, const ForwardOptions& options) {
+  std::string where = "the head";
+  bool found = false;
+  ForwardOptions watched = options;
+  watched.hidden_state = [&](std::int64_t layer, const std::vector<float>& values) {
+    if (found || std::all_of(values.begin(), values.end(), finite)) return;
+    found = true;
+    where = layer == 0 ? "the embeddings"
+                       : fmt::format("layer {} of {}", layer, model.config().num_hidden_layers);
+  };
+  model.forward(batch, watched);
+  const std::string parameter = first_parameter_not_finite(model);
+  return parameter.empty() ? where : where + "; so are parameters: " + parameter;
+}
+
+std::string first_gradient_not_finite(const Model& model) {
+  const std::vector<float> gradients = model.host_gradients();
+  const std::vector<TensorSpec>& tensors = model.layout().tensors();
+  for (auto tensor = tensors.rbegin(); tensor != tensors.rend(); ++tensor) {
+    if (const std::string bad = bad_values(*tensor, gradients); !bad.empty()) return "gradient of " + bad;
+  }
+  return "";
+}
 
 Updater::Updater(Model& model, Optimizer& optimizer, kernels::Index slots, const UpdateOptions& options)
     : model_(model),

@@ -1,21 +1,56 @@
-// One update of the weights: its micro-batches (slots) forward and backward, the gradients summed over slots
-// and ranks in one order (kernels/ranks/slice_sums.h), and the optimizer.
+// One update of the weights: its micro-batches (slots), made ahead of it, forward and backward, the gradients
+// summed over slots and ranks in one order (kernels/ranks/slice_sums.h), and the optimizer.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/ranks/slice_sums.h"
 #include "lib/model/label_smoothing.h"
+#include "lib/model/network/batch.h"
 #include "lib/model/network/model_operations.h"
 #include "lib/training/optimizer.h"
-#include "lib/training/schedule.h"
 #include "lib/training/training_task.h"
 
 namespace bigbird {
+
+class Model;
+struct ForwardOptions;
+
+// Makes the batches of the next update while the device works on those of this one.
+class BatchPrefetcher {
+ public:
+  using Make = std::function<std::vector<Batch>(std::uint64_t)>;
+  // make(step) for any step below `steps`; called on another thread when `ahead`, never twice at a time.
+  BatchPrefetcher(Make make, std::uint64_t steps, bool ahead)
+      : make_(std::move(make)), steps_(steps), ahead_(ahead) {}
+
+  // make(step), or what it threw. Steps are asked for in order.
+  std::vector<Batch> take(std::uint64_t step);
+
+ private:
+  Make make_;
+  std::uint64_t steps_;
+  bool ahead_;
+  std::uint64_t next_step_ = 0;
+  std::future<std::vector<Batch>> next_;  // of next_step_; its destructor waits
+};
+
+// Where NaN and infinity come from: what RunOptions::debug_nan says about an update that was refused.
+
+// Runs the batch again, with the same dropout, and names the first place in the order of a call whose output
+// is not finite: "the embeddings", "layer 3 of 12", "the head". Names the first parameter tensor that is not
+// finite beside it, if there is one.
+std::string first_output_not_finite(Model& model, const Batch& batch, const ForwardOptions& options);
+
+// The first tensor in the order of a backward pass whose gradient is not finite, with how many values:
+// "gradient of bert.encoder.layer.1.output.dense.weight (3 of 4096 values)". Empty: there is none.
+std::string first_gradient_not_finite(const Model& model);
 
 struct UpdateOptions {
   Schedule schedule;

@@ -9,7 +9,7 @@
 #include "lib/data/token_shards.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/network/model.h"
-#include "lib/training/pretraining_batches.h"
+#include "lib/training/pretraining.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_training_data.h"

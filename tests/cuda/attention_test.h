@@ -16,7 +16,7 @@
 
 #include "kernels/cuda/attention/attention.h"
 #include "kernels/philox.h"
-#include "reference/attention_plan.h"
+#include "reference/attention.h"
 #include "tests/cuda/cuda_test.h"
 
 namespace bigbird::kernels::cuda::testing {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "kernels/cuda/attention/attention.h"
-#include "reference/attention_dense.h"
+#include "reference/attention.h"
 #include "tests/cuda/attention_test.h"
 #include "tests/cuda/cuda_test.h"
 

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "kernels/backend.h"
-#include "reference/attention_dense.h"
+#include "reference/attention.h"
 #include "tests/cuda/attention_test.h"
 
 namespace bigbird::kernels::cuda::testing {

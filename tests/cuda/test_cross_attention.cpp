@@ -1,5 +1,5 @@
 // Attention of a decoder on the device, causal and over keys of other rows, and single queries over rows that
-// lists name: against reference/attention_cross.h. The problems are those of the CPU's tests.
+// lists name: against reference/attention.h. The problems are those of the CPU's tests.
 #include <algorithm>
 #include <string>
 

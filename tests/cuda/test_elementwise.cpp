@@ -1,8 +1,7 @@
 // Activations, dropout, sums, conversions, rotary positions, rows picked out, and sums over rows, against
 // reference/ and the CPU backend.
 #include "kernels/backend.h"
-#include "kernels/cuda/columns.h"
-#include "kernels/cuda/elementwise.h"
+#include "kernels/cuda/launchers.h"
 #include "reference/layers.h"
 #include "tests/cuda/typed_test.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/backend.h"
-#include "kernels/cuda/embedding.h"
+#include "kernels/cuda/launchers.h"
 #include "tests/cuda/typed_test.h"
 
 namespace bigbird::kernels::cuda::testing {

@@ -5,7 +5,6 @@
 
 #include "kernels/cuda/emulation/emulation.h"
 #include "kernels/cuda/linear_products.h"
-#include "kernels/cuda/tune_products.h"
 #include "kernels/product_table.h"
 #include "tests/cuda/backend_test.h"
 

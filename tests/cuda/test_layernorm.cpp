@@ -1,7 +1,6 @@
 // LayerNorm, alone and with the dropout and the residual before it, forward and backward, against reference/.
 #include "kernels/backend.h"
-#include "kernels/cuda/elementwise.h"
-#include "kernels/cuda/layernorm.h"
+#include "kernels/cuda/launchers.h"
 #include "reference/layers.h"
 #include "tests/cuda/typed_test.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kernels/backend.h"
-#include "kernels/cuda/losses.h"
+#include "kernels/cuda/launchers.h"
 #include "tests/cuda/typed_test.h"
 
 namespace bigbird::kernels::cuda::testing {

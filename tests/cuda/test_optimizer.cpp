@@ -1,8 +1,7 @@
 // The gradient norm, AdamW and Adafactor, against reference/ and the CPU backend.
 #include "kernels/backend.h"
-#include "kernels/cuda/adafactor.h"
-#include "kernels/cuda/optimizer.h"
-#include "reference/adamw.h"
+#include "kernels/cuda/launchers.h"
+#include "reference/optimizer.h"
 #include "tests/cuda/typed_test.h"
 #include "tests/kernels/adafactor_case.h"
 

@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "kernels/cuda/device_memory.h"
-#include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/gemm.h"
+#include "kernels/cuda/launchers.h"
 #include "kernels/cuda/recordings.h"
-#include "kernels/cuda/transfers.h"
 #include "tests/cuda/cuda_test.h"
 
 namespace bigbird::kernels::cuda::testing {

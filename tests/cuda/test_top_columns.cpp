@@ -1,8 +1,8 @@
-// The largest logits of rows on the device against reference/top_columns.h; the rows are those of the CPU's
+// The largest logits of rows on the device against reference/token_search.h; the rows are those of the CPU's
 // tests.
 #include "tests/kernels/top_columns.h"
 
-#include "kernels/cuda/top_columns.h"
+#include "kernels/cuda/launchers.h"
 #include "tests/cuda/typed_test.h"
 
 namespace bigbird::kernels::cuda::testing {

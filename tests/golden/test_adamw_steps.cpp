@@ -16,7 +16,6 @@
 #include "lib/model/network/batch.h"
 #include "lib/model/network/model.h"
 #include "lib/training/optimizer.h"
-#include "lib/training/schedule.h"
 #include "tests/golden/huggingface_file.h"
 #include "tests/support/support.h"
 

@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "reference/attention_blocks.h"
-#include "reference/attention_dense.h"
+#include "reference/attention.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "reference/attention_plan.h"
+#include "reference/attention.h"
 #include "reference/tensor.h"
 
 namespace bigbird::testing {

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/attention_blocks.h"
-#include "reference/attention_dense.h"
+#include "reference/attention.h"
 #include "reference/finite_difference.h"
 #include "tests/gradients/random_numbers.h"
 

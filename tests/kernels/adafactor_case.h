@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/types.h"
-#include "reference/adafactor.h"
+#include "reference/optimizer.h"
 
 namespace bigbird::kernels::testing {
 

@@ -1,4 +1,4 @@
-// Problems of a decoder's attention, and what reference/attention_cross.h says of them: over keys of other
+// Problems of a decoder's attention, and what reference/attention.h says of them: over keys of other
 // rows, and causal; ragged batches, lengths that are not multiples of the block, padding on both sides,
 // dropout. The backends' tests share them.
 #pragma once
@@ -10,7 +10,7 @@
 
 #include "kernels/philox.h"
 #include "kernels/types.h"
-#include "reference/attention_cross.h"
+#include "reference/attention.h"
 
 namespace bigbird::kernels {
 

@@ -1,4 +1,4 @@
-// Queries over rows of a cache that lie anywhere and come in any order, and what reference/attention_cross.h
+// Queries over rows of a cache that lie anywhere and come in any order, and what reference/attention.h
 // says of them. The backends' tests share them.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/types.h"
-#include "reference/attention_cross.h"
+#include "reference/attention.h"
 
 namespace bigbird::kernels {
 

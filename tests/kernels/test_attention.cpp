@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "kernels/philox.h"
-#include "reference/attention_dense.h"
+#include "reference/attention.h"
 #include "tests/kernels/kernel_test.h"
 
 namespace bigbird::kernels {

@@ -1,4 +1,4 @@
-// Attention of a decoder against reference/attention_cross.h; the problems are in decoder_attention.h.
+// Attention of a decoder against reference/attention.h; the problems are in decoder_attention.h.
 #include "tests/kernels/decoder_attention.h"
 #include "tests/kernels/kernel_test.h"
 

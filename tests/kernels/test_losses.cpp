@@ -1,6 +1,6 @@
 // Losses, the gradient norm and AdamW against reference/, for every level.
-#include "reference/adamw.h"
 #include "reference/losses.h"
+#include "reference/optimizer.h"
 #include "tests/kernels/kernel_test.h"
 
 namespace bigbird::kernels {

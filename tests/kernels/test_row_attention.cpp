@@ -1,4 +1,4 @@
-// attend_rows against reference/attention_cross.h; the problems are in row_attention.h.
+// attend_rows against reference/attention.h; the problems are in row_attention.h.
 #include "tests/kernels/row_attention.h"
 
 #include "tests/kernels/kernel_test.h"

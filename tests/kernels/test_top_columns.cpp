@@ -1,4 +1,4 @@
-// top_log_softmax against reference/top_columns.h; the rows are in top_columns.h.
+// top_log_softmax against reference/token_search.h; the rows are in top_columns.h.
 #include "tests/kernels/top_columns.h"
 
 #include "tests/kernels/kernel_test.h"

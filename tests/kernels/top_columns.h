@@ -1,4 +1,4 @@
-// Rows of logits to choose the largest from, and what reference/top_columns.h says of them. The backends'
+// Rows of logits to choose the largest from, and what reference/token_search.h says of them. The backends'
 // tests share them.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/types.h"
-#include "reference/top_columns.h"
+#include "reference/token_search.h"
 
 namespace bigbird::kernels {
 

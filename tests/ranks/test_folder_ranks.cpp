@@ -1,6 +1,6 @@
 // Ranks that meet in a folder: what is sent arrives, who leaves is missed, and folders that were used are
 // refused.
-#include "kernels/ranks/folder_ranks.h"
+#include "kernels/ranks/ranks.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

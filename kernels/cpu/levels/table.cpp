@@ -1,4 +1,4 @@
-// The level's entry in the list of level_choice.cpp.
+// The level's entry in the list of cpu_options.cpp.
 #include "kernels/cpu/levels/simd.h"
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {

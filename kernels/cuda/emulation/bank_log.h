@@ -18,12 +18,25 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
-#include "kernels/cuda/emulation/place.h"
-
 namespace bigbird::kernels::cuda::emulation {
+
+// A line of a kernel, for messages.
+struct Place {
+  const char* file = "";
+  int line = 0;
+};
+
+// "attention/forward.cuh:120"
+inline std::string text(Place place) {
+  std::string_view file = place.file;
+  const std::size_t slash = file.rfind('/');
+  if (slash != std::string_view::npos) file.remove_prefix(slash + 1);
+  return std::string(file) + ":" + std::to_string(place.line);
+}
 
 enum class BankAccess { load, store, matrix, copy };
 

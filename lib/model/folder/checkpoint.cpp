@@ -14,7 +14,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/weights/safetensors.h"
 #include "lib/model/folder/config_json.h"
-#include "lib/model/folder/int8_tensors.h"
+#include "lib/model/folder/int8_folder.h"
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/model/quantization.h"

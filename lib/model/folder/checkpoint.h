@@ -1,5 +1,5 @@
 // lib/model/folder holds model folders: config.json, weights in every dialect, self-test, model card, and
-// models that only compute (inference_model.h). Whatever loads or saves a model does it here.
+// models that only compute (open_model.h). Whatever loads or saves a model does it here.
 //
 // Model folders in Hugging Face's layout: config.json, weights (names of docs/specification.md 2.2), the
 // tokenizer's files and a README.md model card. Read in every form that dialect.h and weight_files.h know;

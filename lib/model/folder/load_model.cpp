@@ -16,7 +16,7 @@
 #include "lib/io/files/file.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/folder/config_json.h"
-#include "lib/model/folder/int8_tensors.h"
+#include "lib/model/folder/int8_folder.h"
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/network/validate_config.h"
 

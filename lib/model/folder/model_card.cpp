@@ -8,7 +8,7 @@
 
 #include "lib/core/names.h"
 #include "lib/model/folder/config_json.h"
-#include "lib/model/plans/full_attention.h"
+#include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/tokenization/tokenizer.h"
 

@@ -1,12 +1,161 @@
-// Batches on the host; see batch.h.
+// See batch.h.
 #include "lib/model/network/batch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <functional>
+#include <vector>
 
 #include "lib/core/error.h"
 
 namespace bigbird {
+namespace {
+
+void check_ids(const std::vector<std::int32_t>& ids, std::int64_t bound, const char* what) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= bound) {
+      throw_bad_input(
+          fmt::format("{} {} at row {} of the batch: the model knows 0 to {}", what, ids[i], i, bound - 1),
+          "use the tokenizer that the model was trained with");
+    }
+  }
+}
+
+void check_label(std::int32_t label, std::int64_t bound, const char* what) {
+  if (label != ignored_label) check_ids({label}, bound, what);
+}
+
+void check_size(std::int64_t size, std::int64_t limit, const char* what) {
+  if (size > limit)
+    throw_runtime(fmt::format("a batch of {} {}, the model was built for {}", size, what, limit));
+}
+
+bool none_or(std::size_t size, std::size_t all) {
+  return size == 0 || size == all;
+}
+
+// Whether tokens and sequences fit together; a sequence that is too long is refused.
+bool tokens_agree(const Batch& batch, const ModelConfig& config, const BatchLimits& limits,
+                  bool whole_blocks) {
+  const std::size_t tokens = static_cast<std::size_t>(batch.tokens());
+  bool agree = batch.ids.size() == tokens && batch.types.size() == tokens &&
+               batch.token_offsets.size() == batch.lengths.size() + 1 && batch.token_offsets.front() == 0 &&
+               none_or(batch.given_lengths.size(), batch.lengths.size()) &&
+               none_or(batch.plan_lengths.size(), whole_blocks ? 0 : batch.lengths.size()) &&
+               none_or(batch.embedding_offsets.size(), tokens * static_cast<std::size_t>(config.hidden_size));
+  for (std::size_t s = 0; agree && s < batch.lengths.size(); ++s) {
+    const std::int64_t rows = batch.token_offsets[s + 1] - batch.token_offsets[s], length = batch.lengths[s];
+    agree = rows > 0 && (!whole_blocks || rows % config.block_size == 0) && length > 0 && length <= rows &&
+            batch.given_length(s) >= length && batch.given_length(s) <= rows &&
+            batch.plan_length(s) >= rows &&
+            (batch.plan_lengths.empty() || batch.plan_length(s) % config.block_size == 0);
+    check_size(batch.plan_length(s), limits.longest, "tokens in one sequence");
+    if (length > config.max_position_embeddings) {
+      throw_bad_input(fmt::format("a sequence of {} tokens: the model has {} positions", length,
+                                  config.max_position_embeddings),
+                      "cut the sequence, or use a model trained for longer ones");
+    }
+  }
+  return agree;
+}
+
+// Whether the decoder's rows and labels fit together, and to the sequences.
+bool targets_agree(const Batch& batch, const ModelConfig& config, const BatchLimits& limits,
+                   bool whole_blocks) {
+  const TargetTokens& targets = batch.targets;
+  const std::size_t tokens = static_cast<std::size_t>(targets.tokens());
+  if (targets.lengths.empty()) return targets.ids.empty() && targets.labels.empty() && tokens == 0;
+  check_size(targets.tokens(), limits.target_tokens, "tokens of a decoder");
+  bool agree = config.has_decoder() && targets.lengths.size() == batch.lengths.size() &&
+               targets.token_offsets.size() == targets.lengths.size() + 1 &&
+               targets.token_offsets.front() == 0 && targets.ids.size() == tokens &&
+               none_or(targets.labels.size(), tokens);
+  for (std::size_t s = 0; agree && s < targets.lengths.size(); ++s) {
+    const std::int64_t rows = targets.token_offsets[s + 1] - targets.token_offsets[s];
+    const std::int64_t length = targets.lengths[s];
+    agree = rows > 0 && (!whole_blocks || rows % config.block_size == 0) && length > 0 && length <= rows;
+    if (length > config.max_position_embeddings) {
+      throw_bad_input(fmt::format("{} tokens to write: the model has {} positions", length,
+                                  config.max_position_embeddings),
+                      "cut the text that is to be learned");
+    }
+  }
+  return agree;
+}
+
+bool labels_agree(const Batch& batch, const ModelConfig& config) {
+  const std::size_t sequences = batch.lengths.size();
+  const std::size_t targets = sequences * static_cast<std::size_t>(config.num_labels);
+  const auto& rows = batch.masked_rows;
+  return none_or(batch.masked_labels.size(), rows.size()) &&
+         std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end() &&
+         (rows.empty() || (rows.front() >= 0 && rows.back() < batch.tokens())) &&
+         none_or(batch.sequence_labels.size(), config.num_labels > 0 ? sequences : 0) &&
+         none_or(batch.sequence_targets.size(), targets) &&
+         none_or(batch.start_positions.size(), sequences) &&
+         batch.end_positions.size() == batch.start_positions.size();
+}
+
+// Whether every group's rows are so many parts of as many members, alike in what is right.
+bool parts_agree(const TokenTargets& targets, bool softmax) {
+  if (!none_or(targets.group_parts.size(), static_cast<std::size_t>(targets.groups()))) return false;
+  for (std::size_t group = 0; group < targets.group_parts.size(); ++group) {
+    const std::int32_t parts = targets.group_parts[group], first = targets.group_offsets[group];
+    const std::int32_t rows = targets.group_offsets[group + 1] - first;
+    if (parts < 1 || (parts > 1 && !softmax) || rows % parts != 0) return false;
+    const auto right = targets.right.begin() + first;
+    const std::int32_t members = rows / parts;
+    if (!std::equal(right + members, right + rows, right)) return false;  // each part as the one before
+  }
+  return true;
+}
+
+// What the softmax or the sigmoids of one score run over. `taken` [T] marks the rows of its groups.
+bool groups_agree(const TokenTargets& targets, const Batch& batch, std::vector<bool>& taken) {
+  const std::vector<std::int32_t>& offsets = targets.group_offsets;
+  if (targets.right.size() != targets.rows.size() || offsets.empty() || offsets.front() != 0 ||
+      static_cast<std::size_t>(offsets.back()) != targets.rows.size() ||
+      !std::is_sorted(offsets.begin(), offsets.end())) {
+    return false;
+  }
+  taken.assign(batch.ids.size(), false);
+  for (std::size_t i = 0; i < targets.rows.size(); ++i) {
+    const std::int32_t row = targets.rows[i];
+    if (targets.right[i] > 1 || row < 0 || row >= batch.tokens()) return false;
+    const auto next = std::upper_bound(batch.token_offsets.begin(), batch.token_offsets.end(), row);
+    const auto sequence = static_cast<std::size_t>(next - batch.token_offsets.begin()) - 1;
+    const auto at = static_cast<std::size_t>(row);
+    if (row - batch.token_offsets[sequence] >= batch.given_length(sequence) || taken[at]) return false;
+    taken[at] = true;
+  }
+  return true;
+}
+
+bool token_targets_agree(const Batch& batch, const ModelConfig& config, const BatchLimits& limits) {
+  if (batch.token_targets.empty()) return true;
+  const bool parts = config.head == HeadType::structured_answers;
+  const std::size_t scores = parts                                         ? config.token_scores.size()
+                             : config.head == HeadType::question_answering ? 2
+                                                                           : 0;
+  if (batch.token_targets.size() != scores || !batch.start_positions.empty()) return false;
+  std::vector<bool> taken;
+  std::int64_t marked = -1;  // groups of the sigmoids
+  for (std::size_t score = 0; score < scores; ++score) {
+    const TokenTargets& targets = batch.token_targets[score];
+    check_size(targets.groups(), limits.sequences, "groups of tokens");
+    const bool softmax = !parts || config.token_scores[score].softmax;
+    if (!groups_agree(targets, batch, taken) || !parts_agree(targets, softmax)) return false;
+    if (softmax) continue;
+    if (marked >= 0 && targets.groups() != marked) return false;
+    marked = targets.groups();
+  }
+  return true;
+}
+
+}  // namespace
 
 void Batch::append(const std::vector<std::int32_t>& sequence_ids,
                    const std::vector<std::int32_t>& sequence_types, std::int64_t multiple,
@@ -68,8 +217,30 @@ void TokenTargets::add(std::int64_t row, bool is_right) {
   ++group_offsets.back();
 }
 
-void Batch::clear() {
-  *this = Batch{};
+void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimits& limits,
+                 bool whole_blocks) {
+  if (batch.sequences() == 0) throw_runtime("a batch without sequences");
+  check_size(batch.tokens(), limits.tokens, "tokens");
+  check_size(batch.sequences(), limits.sequences, "sequences");
+  check_size(static_cast<std::int64_t>(batch.masked_rows.size()), limits.masked_tokens, "masked tokens");
+  if (!tokens_agree(batch, config, limits, whole_blocks) || !labels_agree(batch, config) ||
+      !token_targets_agree(batch, config, limits) || !targets_agree(batch, config, limits, whole_blocks)) {
+    throw_runtime("the parts of a batch do not agree in their sizes");
+  }
+  check_ids(batch.ids, config.vocab_size, "token id");
+  check_ids(batch.types, std::max<std::int64_t>(config.type_vocab_size, 1), "token type");
+  check_ids(batch.targets.ids, config.vocab_size, "token id of a decoder");
+  for (const std::int32_t label : batch.targets.labels) check_label(label, config.vocab_size, "label");
+  const std::int64_t classes = config.head == HeadType::pretraining ? 2 : config.num_labels;
+  for (const std::int32_t label : batch.sequence_labels) check_label(label, classes, "label");
+  for (const std::int32_t label : batch.masked_labels) check_label(label, config.vocab_size, "masked label");
+  for (const float target : batch.sequence_targets) {
+    if (!std::isfinite(target)) throw_bad_input(fmt::format("a target of {}", target), "give finite numbers");
+  }
+  for (std::size_t s = 0; s < batch.start_positions.size(); ++s) {
+    check_label(batch.start_positions[s], batch.given_length(s), "start position");
+    check_label(batch.end_positions[s], batch.given_length(s), "end position");
+  }
 }
 
 }  // namespace bigbird

@@ -1,3 +1,6 @@
+// lib/model/network holds the network: layout (each tensor declared once), memory plan, batch, encoder,
+// decoder, heads, losses, forward and backward in a fixed order. No file is opened here, and no loop trains.
+//
 // A batch on the host: ragged sequences laid end to end, each padded to its own multiple of the block size,
 // or not at all where the model takes that. Used by the samplers (which fill it), the model (which runs it)
 // and the tasks.
@@ -5,6 +8,9 @@
 
 #include <cstdint>
 #include <vector>
+
+#include "lib/model/config.h"
+#include "lib/model/network/model_limits.h"
 
 namespace bigbird {
 
@@ -102,7 +108,15 @@ struct Batch {
   // 1 where the model takes that (or to pad_to tokens when larger). types may be empty (all 0).
   void append(const std::vector<std::int32_t>& sequence_ids, const std::vector<std::int32_t>& sequence_types,
               std::int64_t multiple, std::int32_t pad_id, std::int64_t pad_to = 0);
-  void clear();
 };
+
+// One pass over the host side of a batch before it runs, so that no kernel ever reads outside a table.
+
+// `whole_blocks`: each sequence must have rows for whole blocks (Model::wants_whole_blocks).
+//
+// Error{bad_input} for ids, types, labels and positions that the model does not know, and for sequences
+// longer than its positions; Error{runtime} for a batch over the limits or whose parts do not agree in their
+// sizes.
+void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimits& limits, bool whole_blocks);
 
 }  // namespace bigbird

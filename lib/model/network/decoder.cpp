@@ -2,16 +2,99 @@
 #include "lib/model/network/decoder.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
 
 #include "lib/core/cancel.h"
-#include "lib/model/network/attention.h"
-#include "lib/model/network/cross_attention.h"
-#include "lib/model/network/embeddings.h"
-#include "lib/model/network/feed_forward.h"
-#include "lib/model/network/sequence_loss.h"
+#include "lib/model/network/encoder.h"
+#include "lib/model/network/head_losses.h"
+#include "lib/model/network/pass_context.h"
 
 namespace bigbird {
 namespace {
+
+// One run over the whole batch, with no sequences yet.
+AttentionRun decoder_run(const ModelConfig& config, bool causal, DropoutSite site, std::int64_t layer,
+                         bool training, const std::uint64_t* dropout_seed) {
+  kernels::AttentionBatch call = attention_call(config);
+  call.causal = causal;
+  if (training && config.attention_probs_dropout_prob > 0) {
+    call.drop_probability = static_cast<float>(config.attention_probs_dropout_prob);
+    call.dropout_seed = dropout_seed;
+    call.dropout_site = dropout_site(site, layer);
+  }
+  return {0, call};
+}
+
+kernels::QueryKeyValue cross_inputs(const CrossAttentionActivations& kept, kernels::Index width) {
+  return {{kept.query, width}, {kept.key_value, 2 * width}, {kept.key_value + width, 2 * width}};
+}
+
+// The attention of a decoder's layer over the encoder's last hidden state (docs/specification.md 2.6):
+// queries of the decoder's rows, keys and values of the encoder's, output product, dropout, residual and
+// LayerNorm (post-LN: after the sum; pre-LN: on the way in, of the decoder's rows alone).
+//
+// The two stacks that meet in a layer.
+struct CrossAttentionPass {
+  const PassContext& decoder;
+  const std::vector<AttentionRun>& runs;  // of this layer
+  kernels::ConstValues hidden;            // [T, C], the encoder's
+  kernels::Index hidden_rows = 0;         // T
+};
+
+// input [T', C]; the output is kept.norm (post-LN) or kept.sum (pre-LN).
+void cross_attention_forward(const CrossAttentionPass& pass, std::int64_t layer,
+                             const CrossAttentionTensors& tensors, kernels::ConstValues input,
+                             const CrossAttentionActivations& kept) {
+  kernels::Backend& backend = pass.decoder.backend;
+  const kernels::Index rows = pass.decoder.tokens(), width = pass.decoder.width();
+  const bool postnorm = pass.decoder.config.norm_type == NormType::postnorm;
+  if (!postnorm) backend.layernorm_forward(input, tensors.norm, kept.norm, kept.norm_state, rows);
+  backend.linear_forward(postnorm ? input : kept.norm, tensors.query, kept.query, rows);
+  backend.linear_forward(pass.hidden, tensors.key_value, kept.key_value, pass.hidden_rows);
+  for (const AttentionRun& run : pass.runs) {
+    backend.attention_forward(run.call(), cross_inputs(kept, width), {kept.context, width}, kept.log_sum_exp);
+  }
+  backend.linear_forward(kept.context, tensors.output, kept.sum, rows);
+  residual_forward(pass.decoder, pass.decoder.dropout(DropoutSite::cross_attention_output, layer),
+                   tensors.norm, input, {kept.sum, kept.norm, kept.norm_state});
+}
+
+// As attention_layer_backward(); the gradient of the encoder's hidden state is added to dhidden [T, C].
+// key_value_gradient [T, 2C] is scratch.
+void cross_attention_backward(const CrossAttentionPass& pass, std::int64_t layer,
+                              const CrossAttentionTensors& tensors, const CrossAttentionTensors& gradients,
+                              kernels::ConstValues input, const CrossAttentionActivations& kept,
+                              const BackwardWorkspace& work, kernels::Values key_value_gradient,
+                              kernels::Values dhidden) {
+  kernels::Backend& backend = pass.decoder.backend;
+  const kernels::Index rows = pass.decoder.tokens(), width = pass.decoder.width();
+  const bool postnorm = pass.decoder.config.norm_type == NormType::postnorm;
+  const kernels::Values dcontext = work.wide, dquery = work.wide + rows * width;
+
+  kernels::LinearGradients output = gradients.output;
+  const kernels::ConstValues branch =
+      residual_backward(pass.decoder, pass.decoder.dropout(DropoutSite::cross_attention_output, layer),
+                        tensors.norm, gradients.norm, output, {kept.sum, kept.norm, kept.norm_state}, work);
+  backend.linear_backward_weight(branch, kept.context, tensors.output, output, rows);
+  backend.linear_backward_input(branch, tensors.output, dcontext, rows, false);
+  for (const AttentionRun& run : pass.runs) {
+    backend.attention_backward(
+        run.call(), cross_inputs(kept, width), {kept.context, width}, kept.log_sum_exp, {dcontext, width},
+        {{dquery, width}, {key_value_gradient, 2 * width}, {key_value_gradient + width, 2 * width}});
+  }
+  backend.linear_backward_weight(key_value_gradient, pass.hidden, tensors.key_value, gradients.key_value,
+                                 pass.hidden_rows);
+  backend.linear_backward_input(key_value_gradient, tensors.key_value, dhidden, pass.hidden_rows, true);
+
+  backend.linear_backward_weight(dquery, postnorm ? input : kept.norm, tensors.query, gradients.query, rows);
+  backend.linear_backward_input(dquery, tensors.query, postnorm ? work.gradient : work.branch, rows,
+                                postnorm);
+  if (!postnorm) {
+    backend.layernorm_backward({work.branch, input, kept.norm_state, work.gradient, rows}, tensors.norm,
+                               gradients.norm, true);
+  }
+}
 
 // A pass through the layers.
 struct DecoderStack {
@@ -82,6 +165,77 @@ struct OutputRows {
 };
 
 }  // namespace
+
+ModelConfig decoder_config(const ModelConfig& config) {
+  ModelConfig of_decoder = config;
+  of_decoder.num_hidden_layers = config.decoder.num_hidden_layers;
+  of_decoder.num_attention_heads = config.decoder.num_attention_heads;
+  of_decoder.intermediate_size = config.decoder.intermediate_size;
+  of_decoder.type_vocab_size = 0;
+  return of_decoder;
+}
+
+const BlockPlan& DecoderPlans::plan(std::int64_t query_blocks, std::int64_t key_blocks) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto& slot = plans_[{query_blocks, key_blocks}];
+  if (slot) return *slot;
+  std::vector<std::vector<std::int32_t>> rows(static_cast<std::size_t>(query_blocks));
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    rows[row].resize(key_blocks > 0 ? static_cast<std::size_t>(key_blocks) : row + 1);
+    std::iota(rows[row].begin(), rows[row].end(), 0);
+  }
+  slot = std::make_unique<BlockPlan>(std::vector(static_cast<std::size_t>(heads_), rows), key_blocks);
+  return *slot;
+}
+
+const BlockPlan& DecoderPlans::causal(std::int64_t blocks) {
+  return plan(blocks, 0);
+}
+
+const BlockPlan& DecoderPlans::cross(std::int64_t query_blocks, std::int64_t key_blocks) {
+  return plan(query_blocks, key_blocks);
+}
+
+PassContext DecoderPass::context(const PassContext& encoder) const {
+  PassContext pass{encoder.backend, config, batch, runs, 0, encoder.training, encoder.dropout_seed};
+  pass.first_layer = encoder.config.num_hidden_layers;
+  pass.smoothing = encoder.smoothing;
+  pass.dropped = encoder.dropped;
+  return pass;
+}
+
+DecoderPass decoder_pass(const ModelConfig& config, DecoderPlans& plans, const Batch& batch, bool training,
+                         const std::uint64_t* dropout_seed, kernels::Index first_slot) {
+  DecoderPass pass;
+  pass.config = decoder_config(config);
+  pass.batch.ids = batch.targets.ids;
+  pass.batch.types.assign(batch.targets.ids.size(), 0);
+  pass.batch.token_offsets = batch.targets.token_offsets;
+  pass.batch.lengths = batch.targets.lengths;
+  if (!pass.runs_at_all()) return pass;
+  const auto blocks = [&](std::int64_t rows) { return (rows + config.block_size - 1) / config.block_size; };
+  kernels::Index slot = first_slot;
+  for (std::int64_t layer = 0; layer < config.decoder.num_hidden_layers; ++layer) {
+    const std::int64_t number = config.num_hidden_layers + layer;
+    AttentionRun self =
+        decoder_run(pass.config, true, DropoutSite::attention_probabilities, number, training, dropout_seed);
+    AttentionRun cross = decoder_run(pass.config, false, DropoutSite::cross_attention_probabilities, number,
+                                     training, dropout_seed);
+    for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+      const std::int64_t rows = batch.targets.token_offsets[s + 1] - batch.targets.token_offsets[s];
+      const std::int64_t key_rows = batch.token_offsets[s + 1] - batch.token_offsets[s];
+      const std::int64_t length = batch.targets.lengths[s];
+      self.append(rows, length, length, plans.causal(blocks(rows)));
+      cross.append_cross(rows, length, key_rows, batch.lengths[s],
+                         plans.cross(blocks(rows), blocks(key_rows)));
+    }
+    self.set_slot(slot++);
+    cross.set_slot(slot++);
+    pass.runs.push_back({std::move(self)});
+    pass.cross_runs.push_back({std::move(cross)});
+  }
+  return pass;
+}
 
 void decoder_stage(const PassContext& pass, const DecoderActivations& kept) {
   if (!pass.decoder->runs_at_all()) return;

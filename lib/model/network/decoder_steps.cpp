@@ -9,9 +9,8 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
-#include "lib/model/network/decoder_pass.h"
-#include "lib/model/network/device_memory.h"
-#include "lib/model/network/embeddings.h"
+#include "lib/model/network/decoder.h"
+#include "lib/model/network/encoder.h"
 #include "lib/model/network/memory.h"
 #include "lib/model/network/model.h"
 

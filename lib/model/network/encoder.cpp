@@ -1,14 +1,70 @@
 // See encoder.h.
 #include "lib/model/network/encoder.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
 #include "lib/core/cancel.h"
-#include "lib/model/network/attention.h"
-#include "lib/model/network/embeddings.h"
-#include "lib/model/network/feed_forward.h"
 #include "lib/model/network/head_rows.h"
 
 namespace bigbird {
 namespace {
+
+// 0.. within every sequence. Padding may reach past the table when its size is no multiple of the block size:
+// padded rows influence nothing, so they repeat the last position.
+std::vector<std::int32_t> positions_of(const PassContext& pass) {
+  std::vector<std::int32_t> positions;
+  positions.reserve(pass.batch.ids.size());
+  const std::int64_t last = pass.config.max_position_embeddings - 1;
+  for (std::size_t s = 0; s + 1 < pass.batch.token_offsets.size(); ++s) {
+    const std::int64_t count = pass.batch.token_offsets[s + 1] - pass.batch.token_offsets[s];
+    for (std::int64_t i = 0; i < count; ++i)
+      positions.push_back(static_cast<std::int32_t>(std::min(i, last)));
+  }
+  return positions;
+}
+
+// The ids, with -1 for the pad token: as an input it never teaches its own row (padding_idx in Hugging Face).
+// Padding has a gradient at all only where a head looks at every position, as that for questions may; a
+// decoder reads pad tokens where labels are to be ignored.
+std::vector<std::int32_t> rows_to_update(const PassContext& pass) {
+  std::vector<std::int32_t> ids = pass.batch.ids;
+  std::replace(ids.begin(), ids.end(), static_cast<std::int32_t>(pass.config.pad_token_id), -1);
+  return ids;
+}
+
+// Turns query and key of every head within qkv [T, 3C], or turns their gradients back. Nothing for absolute
+// positions.
+void rotate_queries_and_keys(const PassContext& pass, const RotaryTable& rotations, kernels::Values qkv,
+                             bool back) {
+  if (pass.config.position_type != PositionType::rotary) return;
+  kernels::Rotary rotary;
+  rotary.positions = rotations.positions;
+  rotary.rotations = rotations.table;
+  rotary.heads = 2 * pass.config.num_attention_heads;  // query and key lie side by side
+  rotary.head_size = pass.config.head_size();
+  rotary.half = pass.config.rotary_dim / 2;
+  pass.backend.rotate({qkv, 3 * pass.width()}, rotary, pass.tokens(), back);
+}
+
+// The rows of one run in a matrix of `stride` columns, from column `column` on.
+kernels::Rows part(kernels::Values matrix, kernels::Index first_row, kernels::Index stride,
+                   kernels::Index column) {
+  return {matrix + first_row * stride + column, stride};
+}
+
+// Query, key and value of one run lie side by side.
+kernels::QueryKeyValueGradients parts(kernels::Values qkv, kernels::Index first_row, kernels::Index width) {
+  return {part(qkv, first_row, 3 * width, 0), part(qkv, first_row, 3 * width, width),
+          part(qkv, first_row, 3 * width, 2 * width)};
+}
+kernels::QueryKeyValue inputs(kernels::Values qkv, kernels::Index first_row, kernels::Index width) {
+  const auto [q, k, v] = parts(qkv, first_row, width);
+  return {q, k, v};
+}
 
 kernels::ConstValues attention_output(const PassContext& pass, const LayerActivations& kept) {
   return pass.config.norm_type == NormType::postnorm ? kept.attention.norm : kept.attention.sum;
@@ -32,6 +88,248 @@ void layer_backward(const PassContext& pass, std::int64_t layer, const LayerTens
 }
 
 }  // namespace
+
+kernels::EmbeddingTables embedding_tables(const ModelConfig& config, const EmbeddingTensors& tensors) {
+  kernels::EmbeddingTables tables;
+  tables.word = tensors.word;
+  tables.type = tensors.type;
+  tables.position = tensors.position;
+  if (config.rescale_embeddings)
+    tables.word_scale = static_cast<float>(std::sqrt(static_cast<double>(config.hidden_size)));
+  tables.width = config.hidden_size;
+  tables.vocabulary = config.vocab_size;
+  tables.types = config.type_vocab_size;
+  tables.positions = config.max_position_embeddings;
+  return tables;
+}
+
+void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept) {
+  const auto upload = [&](std::int32_t* to, const std::vector<std::int32_t>& from) {
+    pass.backend.upload(to, from.data(), from.size() * sizeof(std::int32_t));
+  };
+  upload(kept.ids, pass.batch.ids);
+  upload(kept.types, pass.batch.types);
+  upload(kept.positions, positions_of(pass));
+  if (kept.updated_rows != nullptr) upload(kept.updated_rows, rows_to_update(pass));
+  const std::vector<float>& offsets = pass.batch.embedding_offsets;
+  if (!offsets.empty()) {
+    pass.backend.upload_values(kept.offsets, offsets.data(), static_cast<kernels::Index>(offsets.size()));
+  }
+}
+
+void embeddings_forward(const PassContext& pass, const EmbeddingTensors& tensors,
+                        const EmbeddingActivations& kept, kernels::Values output) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.tokens(), width = pass.width();
+  const EmbeddingNorm norm = pass.config.embedding_norm;
+  const kernels::Values sum = norm == EmbeddingNorm::none ? output : kept.sum;
+  backend.embedding_forward({kept.ids, kept.types, kept.positions, rows},
+                            embedding_tables(pass.config, tensors), sum);
+  if (!pass.batch.embedding_offsets.empty()) backend.add(kept.offsets, sum, rows * width);
+  const kernels::Dropout dropout = pass.dropout(DropoutSite::embeddings, 0);
+  const auto drop = [&](kernels::Values values) {
+    if (dropout.probability > 0) backend.dropout(values, values, rows * width, dropout);
+  };
+  if (norm != EmbeddingNorm::before_dropout) drop(sum);
+  if (norm != EmbeddingNorm::none) {
+    backend.layernorm_forward(sum, tensors.norm, output, kept.norm_state, rows);
+  }
+  if (norm == EmbeddingNorm::before_dropout) drop(output);
+}
+
+void embeddings_backward(const PassContext& pass, const EmbeddingTensors& tensors,
+                         const EmbeddingTensors& gradients, const EmbeddingActivations& kept,
+                         kernels::Values gradient) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.tokens(), width = pass.width();
+  const EmbeddingNorm norm = pass.config.embedding_norm;
+  const kernels::Dropout dropout = pass.dropout(DropoutSite::embeddings, 0);
+  const auto drop = [&] {
+    if (dropout.probability > 0) backend.dropout(gradient, gradient, rows * width, dropout);
+  };
+  if (norm == EmbeddingNorm::before_dropout) drop();
+  if (norm != EmbeddingNorm::none) {
+    backend.layernorm_backward({gradient, kept.sum, kept.norm_state, gradient, rows}, tensors.norm,
+                               gradients.norm, false);
+  }
+  if (norm != EmbeddingNorm::before_dropout) drop();
+  backend.embedding_backward(gradient, {kept.updated_rows, kept.types, kept.positions, rows},
+                             embedding_tables(pass.config, tensors),
+                             {gradients.word, gradients.type, gradients.position});
+}
+
+std::vector<float> rotary_table(const ModelConfig& config, std::int64_t positions) {
+  const std::size_t half = static_cast<std::size_t>(config.rotary_dim / 2);
+  std::vector<float> frequencies;
+  for (std::size_t i = 0; i < half; ++i) {
+    const float exponent = static_cast<float>(2 * i) / static_cast<float>(config.rotary_dim);
+    frequencies.push_back(1.0f /
+                          static_cast<float>(std::pow(config.rotary_base, static_cast<double>(exponent))));
+  }
+  std::vector<float> rotations(static_cast<std::size_t>(positions) * 2 * half);
+  for (std::size_t position = 0; position < static_cast<std::size_t>(positions); ++position) {
+    for (std::size_t i = 0; i < half; ++i) {
+      const double angle = static_cast<double>(static_cast<float>(position) * frequencies[i]);
+      rotations[position * 2 * half + i] = static_cast<float>(std::cos(angle));
+      rotations[position * 2 * half + half + i] = static_cast<float>(std::sin(angle));
+    }
+  }
+  return rotations;
+}
+
+void residual_forward(const PassContext& pass, const kernels::Dropout& dropout, const NormTensors& tensors,
+                      kernels::ConstValues input, const ResidualActivations& kept) {
+  const kernels::Index rows = pass.rows();
+  if (pass.config.norm_type == NormType::postnorm) {
+    pass.backend.dropout_add_layernorm_forward({kept.sum, input, kept.sum, dropout}, tensors, kept.norm,
+                                               kept.norm_state, rows);
+  } else {
+    pass.backend.dropout_add(kept.sum, input, kept.sum, rows * pass.width(), dropout);
+  }
+}
+
+kernels::ConstValues residual_backward(const PassContext& pass, const kernels::Dropout& dropout,
+                                       const NormTensors& tensors, const NormTensors& gradients,
+                                       kernels::LinearGradients& output, const ResidualActivations& kept,
+                                       const BackwardWorkspace& work) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.rows();
+  const kernels::NormBackward norm{work.gradient, kept.sum, kept.norm_state, work.gradient, rows};
+  const bool drops = dropout.probability > 0;
+  if (pass.config.norm_type == NormType::postnorm) {
+    kernels::NormGradients sums = gradients;
+    sums.linear_bias = std::exchange(output.bias, nullptr);
+    if (drops) {
+      backend.layernorm_backward_dropout(norm, tensors, sums, dropout, work.branch);
+    } else {
+      backend.layernorm_backward(norm, tensors, sums, false);
+    }
+  } else if (drops) {
+    backend.dropout(work.gradient, work.branch, rows * pass.width(), dropout);
+  }
+  return drops ? work.branch : work.gradient;
+}
+
+void attention_layer_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
+                             kernels::ConstValues input, const AttentionActivations& kept,
+                             const HeadRowActivations& head_rows) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.tokens(), width = pass.width();
+  const bool postnorm = pass.config.norm_type == NormType::postnorm;
+  if (!postnorm) backend.layernorm_forward(input, tensors.norm, kept.norm, kept.norm_state, rows);
+  backend.linear_forward(postnorm ? input : kept.norm, tensors.qkv, kept.qkv, rows);
+  rotate_queries_and_keys(pass, kept.rotations, kept.qkv, false);
+  for (const AttentionRun& run : pass.runs[static_cast<std::size_t>(layer)]) {
+    const kernels::Index first = run.first_row();
+    float* const log_sum_exp =
+        kept.log_sum_exp == nullptr ? nullptr : kept.log_sum_exp + pass.config.num_attention_heads * first;
+    kernels::AttentionBatch call = run.call();
+    // The head reads first tokens alone, and nothing is kept for a way back.
+    if (head_rows.tokens != nullptr && log_sum_exp == nullptr && pass.masked_rows == 0)
+      call.wanted_blocks = 1;
+    backend.attention_forward(call, inputs(kept.qkv, first, width), part(kept.context, first, width, 0),
+                              log_sum_exp);
+  }
+  const PassContext behind = at_head_rows(pass, head_rows);
+  kernels::ConstValues context = kept.context;
+  if (head_rows.tokens != nullptr) {
+    gather_head_rows(pass, head_rows, context, head_rows.context);
+    gather_head_rows(pass, head_rows, input, head_rows.input);
+    context = head_rows.context;
+    input = head_rows.input;
+  }
+  backend.linear_forward(context, tensors.output, kept.sum, behind.rows());
+  residual_forward(behind, behind.dropout(DropoutSite::attention_output, layer), tensors.norm, input,
+                   {kept.sum, kept.norm, kept.norm_state});
+}
+
+void attention_layer_backward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
+                              const AttentionTensors& gradients, kernels::ConstValues input,
+                              const AttentionActivations& kept, const HeadRowActivations& head_rows,
+                              const BackwardWorkspace& work) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.tokens(), width = pass.width();
+  const bool postnorm = pass.config.norm_type == NormType::postnorm;
+  const kernels::Values dcontext = work.wide, dqkv = work.wide + rows * width;
+
+  const PassContext behind = at_head_rows(pass, head_rows);
+  kernels::LinearGradients output = gradients.output;
+  const kernels::ConstValues branch =
+      residual_backward(behind, behind.dropout(DropoutSite::attention_output, layer), tensors.norm,
+                        gradients.norm, output, {kept.sum, kept.norm, kept.norm_state}, work);
+  const bool all = head_rows.tokens == nullptr;
+  backend.linear_backward_weight(branch, all ? kept.context : head_rows.context, tensors.output, output,
+                                 behind.rows());
+  if (all) {
+    backend.linear_backward_input(branch, tensors.output, dcontext, rows, false);
+  } else {
+    // Made where the gradients of query, key and value come to lie: there is room for three times as many
+    // rows, of which those of the stream may be twice as wide.
+    const kernels::Values gradient(dqkv.data(), work.gradient.type());
+    const kernels::Values some((gradient + behind.rows() * width).data(), dqkv.type());
+    backend.linear_backward_input(branch, tensors.output, some, behind.rows(), false);
+    backend.copy(gradient.data(), work.gradient.data(),
+                 static_cast<std::size_t>(behind.rows() * width) * kernels::size_of(gradient.type()));
+    spread_head_rows(pass, head_rows, some, dcontext);
+    spread_head_rows(pass, head_rows, gradient, work.gradient);
+  }
+
+  for (const AttentionRun& run : pass.runs[static_cast<std::size_t>(layer)]) {
+    const kernels::Index first = run.first_row();
+    backend.attention_backward(run.call(), inputs(kept.qkv, first, width),
+                               part(kept.context, first, width, 0),
+                               kept.log_sum_exp + pass.config.num_attention_heads * first,
+                               part(dcontext, first, width, 0), parts(dqkv, first, width));
+  }
+
+  rotate_queries_and_keys(pass, kept.rotations, dqkv, true);
+  backend.linear_backward_weight(dqkv, postnorm ? input : kept.norm, tensors.qkv, gradients.qkv, rows);
+  backend.linear_backward_input(dqkv, tensors.qkv, postnorm ? work.gradient : work.branch, rows, postnorm);
+  if (!postnorm) {
+    backend.layernorm_backward({work.branch, input, kept.norm_state, work.gradient, rows}, tensors.norm,
+                               gradients.norm, true);
+  }
+}
+
+void feed_forward_forward(const PassContext& pass, std::int64_t layer, const FeedForwardTensors& tensors,
+                          kernels::ConstValues input, const FeedForwardActivations& kept) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.rows();
+  const bool postnorm = pass.config.norm_type == NormType::postnorm;
+  if (!postnorm) backend.layernorm_forward(input, tensors.norm, kept.norm, kept.norm_state, rows);
+  backend.linear_activation_forward(postnorm ? input : kept.norm, tensors.inner, pass.config.activation,
+                                    kept.pre, kept.inner, rows);
+  backend.linear_forward(kept.inner, tensors.output, kept.sum, rows);
+  residual_forward(pass, pass.dropout(DropoutSite::feed_forward_output, layer), tensors.norm, input,
+                   {kept.sum, kept.norm, kept.norm_state});
+}
+
+void feed_forward_backward(const PassContext& pass, std::int64_t layer, const FeedForwardTensors& tensors,
+                           const FeedForwardTensors& gradients, kernels::ConstValues input,
+                           const FeedForwardActivations& kept, const BackwardWorkspace& work) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.rows();
+  const bool postnorm = pass.config.norm_type == NormType::postnorm;
+  // What the activation made is made again, in the place that its gradient takes afterwards.
+  const kernels::Values inner = work.wide, dinner = work.wide;
+
+  kernels::LinearGradients output = gradients.output;
+  const kernels::ConstValues branch =
+      residual_backward(pass, pass.dropout(DropoutSite::feed_forward_output, layer), tensors.norm,
+                        gradients.norm, output, {kept.sum, kept.norm, kept.norm_state}, work);
+  backend.activation_forward(kept.pre, inner, rows * tensors.inner.out, pass.config.activation);
+  backend.linear_backward_weight(branch, inner, tensors.output, output, rows);
+  backend.linear_backward_input_activation(branch, tensors.output, pass.config.activation, kept.pre, dinner,
+                                           rows);
+
+  backend.linear_backward_weight(dinner, postnorm ? input : kept.norm, tensors.inner, gradients.inner, rows);
+  backend.linear_backward_input(dinner, tensors.inner, postnorm ? work.gradient : work.branch, rows,
+                                postnorm);
+  if (!postnorm) {
+    backend.layernorm_backward({work.branch, input, kept.norm_state, work.gradient, rows}, tensors.norm,
+                               gradients.norm, true);
+  }
+}
 
 void encoder_forward(const PassContext& pass, const ModelTensors& tensors, const Activations& kept,
                      const StateListener& on_state) {

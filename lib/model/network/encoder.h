@@ -1,11 +1,92 @@
-// The encoder: embeddings, the stack of layers, and the final LayerNorm of a pre-LN model that has one.
+// The encoder: embeddings, the stack of layers, and the final LayerNorm of a pre-LN model that has one; and
+// the parts of a layer, of which a decoder's stack is built too.
 #pragma once
+
+#include <cstdint>
+#include <vector>
 
 #include "lib/model/network/memory.h"
 #include "lib/model/network/pass_context.h"
 #include "lib/model/network/tensors.h"
 
 namespace bigbird {
+
+// Input embeddings (docs/specification.md 2.1): word (times sqrt(C) when rescaled) + type + position (not for
+// rotary positions), with what the batch adds to it (Batch::embedding_offsets), dropout, and a LayerNorm
+// behind it, before it, or none (EmbeddingNorm).
+
+// The tables of a model, or of its decoder, as an operation takes them.
+kernels::EmbeddingTables embedding_tables(const ModelConfig& config, const EmbeddingTensors& tensors);
+
+// Brings ids, types and positions of the batch to the device.
+void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept);
+// Fills output [T, C].
+void embeddings_forward(const PassContext& pass, const EmbeddingTensors& tensors,
+                        const EmbeddingActivations& kept, kernels::Values output);
+// gradient [T, C] is that of the output; it is overwritten.
+void embeddings_backward(const PassContext& pass, const EmbeddingTensors& tensors,
+                         const EmbeddingTensors& gradients, const EmbeddingActivations& kept,
+                         kernels::Values gradient);
+
+// Rotary positions (Su et al. 2021), [positions, rotary_dim]: the cosines of the angles
+// position * base^(-2i / rotary_dim), i < rotary_dim / 2, then their sines. Frequencies and angles are
+// rounded to fp32 step by step as the published PyTorch code does, since at position 4096 the last bit of a
+// frequency is seen in the hidden states.
+std::vector<float> rotary_table(const ModelConfig& config, std::int64_t positions);
+
+// Where a branch of a layer (attention or feed-forward) joins the residual stream, and on the way back, where
+// it leaves it.
+
+// The end of a branch: sum = input + dropout(branch), and in post-LN norm = LayerNorm(sum).
+struct ResidualActivations {
+  kernels::Values sum;
+  kernels::Values norm;
+  NormState norm_state;
+};
+
+// kept.sum holds what the branch gives on entry.
+void residual_forward(const PassContext& pass, const kernels::Dropout& dropout, const NormTensors& tensors,
+                      kernels::ConstValues input, const ResidualActivations& kept);
+
+// work.gradient holds the gradient of the branch's end on entry: of LayerNorm(sum) in post-LN, of the sum
+// itself in pre-LN. On return it is the gradient of the sum, which goes to the residual as it is; what goes
+// into the branch (through its dropout) is returned: work.branch, or work.gradient without dropout.
+// output: the gradients of the branch's last linear layer. Post-LN sums that of its bias beside its own and
+// leaves null there; what is not null is the caller's.
+kernels::ConstValues residual_backward(const PassContext& pass, const kernels::Dropout& dropout,
+                                       const NormTensors& tensors, const NormTensors& gradients,
+                                       kernels::LinearGradients& output, const ResidualActivations& kept,
+                                       const BackwardWorkspace& work);
+
+// The attention half of a layer: one product for query, key and value, rotary positions, attention over the
+// block plans, output product, dropout, residual and LayerNorm (post-LN: after the sum; pre-LN: on the way
+// in).
+
+// input [T, C]; the output is kept.norm (post-LN) or kept.sum (pre-LN), [T, C] or, with head_rows that are
+// not null, [R, C].
+void attention_layer_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
+                             kernels::ConstValues input, const AttentionActivations& kept,
+                             const HeadRowActivations& head_rows);
+// work.gradient holds the gradient of the output on entry and of the input, [T, C], on return; the rest of
+// work is scratch.
+void attention_layer_backward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
+                              const AttentionTensors& gradients, kernels::ConstValues input,
+                              const AttentionActivations& kept, const HeadRowActivations& head_rows,
+                              const BackwardWorkspace& work);
+
+// The feed-forward half of a layer: C -> F, gelu, F -> C, dropout, residual and LayerNorm (post-LN: after the
+// sum; pre-LN: on the way in).
+
+// input [T, C]; the output is kept.norm (post-LN) or kept.sum (pre-LN).
+void feed_forward_forward(const PassContext& pass, std::int64_t layer, const FeedForwardTensors& tensors,
+                          kernels::ConstValues input, const FeedForwardActivations& kept);
+// work.gradient holds the gradient of the output on entry and of the input on return; the rest of work is
+// scratch.
+void feed_forward_backward(const PassContext& pass, std::int64_t layer, const FeedForwardTensors& tensors,
+                           const FeedForwardTensors& gradients, kernels::ConstValues input,
+                           const FeedForwardActivations& kept, const BackwardWorkspace& work);
+
+// The stack.
 
 // After embeddings_stage() and prepare_attention() of every run. Fills kept.states and what backward needs;
 // the result is kept.last_hidden_state(). on_state, when set, receives a host copy of every state: such a

@@ -1,10 +1,160 @@
-// Which head a pass goes through; see heads.h.
+// Which head a pass goes through, and those that read masked tokens or the first one; see heads.h.
 #include "lib/model/network/heads.h"
 
 #include "lib/model/network/decoder.h"
-#include "lib/model/network/sequence_loss.h"
+#include "lib/model/network/head_losses.h"
+#include "lib/model/network/head_rows.h"
 
 namespace bigbird {
+namespace {
+
+// BigBirdForMaskedLM, and one half of BigBirdForPreTraining: dense, gelu, LayerNorm and a decoder tied to the
+// word table, on the masked rows only.
+void masked_head_stage(const PassContext& pass, const Activations& activations) {
+  const MaskedActivations& kept = activations.masked;
+  const std::vector<std::int32_t> rows = head_row_numbers(pass, activations.head_rows).masked;
+  pass.backend.upload(kept.rows, rows.data(), rows.size() * sizeof(std::int32_t));
+  if (pass.batch.masked_labels.empty()) return;
+  std::vector<std::int32_t> labels = pass.batch.masked_labels;
+  labels.resize(rows.size(), ignored_label);
+  pass.backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
+}
+
+void masked_head_forward(const PassContext& pass, const MaskedHeadTensors& tensors,
+                         const MaskedActivations& kept, kernels::ConstValues hidden) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.masked_rows;
+  if (rows == 0) return;
+  backend.gather_rows(hidden, kept.rows, kept.gathered, rows, pass.width());
+  backend.linear_activation_forward(kept.gathered, tensors.transform, pass.config.activation,
+                                    kept.transform_pre, kept.transform, rows);
+  backend.layernorm_forward(kept.transform, tensors.norm, kept.norm, kept.norm_state, rows);
+  const kernels::Linear decoder = backend.in_wide_rows(tensors.decoder);
+  backend.linear_forward(kept.norm, decoder, kept.logits, rows);
+  if (pass.batch.masked_labels.empty()) return;
+  backend.cross_entropy({kept.logits, rows, pass.config.vocab_size, decoder.out_stride}, {kept.labels},
+                        kept.losses, kept.predictions, {});
+}
+
+void count_masked_labels(const Batch& batch, LabelCounts& labels) {
+  labels[Loss::mlm] = known_labels(batch.masked_labels);
+}
+
+void masked_head_result(const PassContext& pass, const MaskedActivations& kept, ForwardResult& result) {
+  if (pass.batch.masked_labels.empty()) return;
+  result.mlm_losses =
+      add_losses(pass.backend, kept.losses, kept.predictions, pass.batch.masked_labels, result[Loss::mlm]);
+}
+
+void masked_head_backward(const PassContext& pass, const MaskedHeadTensors& tensors,
+                          const MaskedHeadTensors& gradients, const Activations& activations) {
+  if (pass.batch.masked_labels.empty()) return;
+  kernels::Backend& backend = pass.backend;
+  const MaskedActivations& kept = activations.masked;
+  const kernels::Index rows = pass.masked_rows, width = pass.width();
+  // There are never more masked rows than tokens, so both fit into the [T, >= 4C] scratch.
+  const kernels::Values dtransform = activations.workspace.wide_of_stream();
+  const kernels::Values dgathered = dtransform + rows * width;
+
+  const kernels::Values dlogits = kept.logits;
+  const kernels::Linear decoder = backend.in_wide_rows(tensors.decoder);
+  backend.cross_entropy({kept.logits, rows, pass.config.vocab_size, decoder.out_stride}, {kept.labels},
+                        kept.losses, nullptr, {dlogits, activations.scalars.scale(Loss::mlm)});
+  backend.linear_backward_weight(dlogits, kept.norm, decoder, gradients.decoder, rows);
+  backend.linear_backward_input(dlogits, decoder, dtransform, rows, false);
+  backend.layernorm_backward({dtransform, kept.transform, kept.norm_state, dtransform, rows}, tensors.norm,
+                             gradients.norm, false);
+  backend.activation_backward(kept.transform_pre, dtransform, dtransform, rows * width,
+                              pass.config.activation);
+  backend.linear_backward_weight(dtransform, kept.gathered, tensors.transform, gradients.transform, rows);
+  backend.linear_backward_input(dtransform, tensors.transform, dgathered, rows, false);
+  backend.scatter_add_rows(dgathered, kept.rows, activations.workspace.gradient, rows, width);
+}
+
+// tanh of a dense layer on the first token, and the other half of BigBirdForPreTraining on top of it.
+void pooler_forward(const PassContext& pass, const PooledHeadTensors& tensors, const Activations& kept,
+                    kernels::ConstValues hidden) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index sequences = pass.batch.sequences(), width = pass.width();
+  gather_first_tokens(pass, kept.sequence, hidden);
+  backend.linear_forward(kept.sequence.gathered, tensors.pooler, kept.pooled.linear, sequences);
+  backend.tanh_forward(kept.pooled.linear, kept.pooled.pooled, sequences * width);
+}
+
+void next_sentence_head_forward(const PassContext& pass, const PooledHeadTensors& tensors,
+                                const Activations& kept, kernels::ConstValues hidden) {
+  kernels::Backend& backend = pass.backend;
+  pooler_forward(pass, tensors, kept, hidden);
+  backend.linear_forward(kept.pooled.pooled, tensors.next_sentence, kept.sequence.logits,
+                         pass.batch.sequences());
+  sequence_loss_forward(pass, kept.sequence, 2);
+}
+
+void next_sentence_head_backward(const PassContext& pass, const PooledHeadTensors& tensors,
+                                 const PooledHeadTensors& gradients, const Activations& kept) {
+  if (!has_sequence_loss(pass)) return;
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index sequences = pass.batch.sequences(), width = pass.width();
+  const kernels::Values dpooled = kept.workspace.wide_of_stream();
+  const kernels::Values dlinear = dpooled + sequences * width;
+
+  sequence_loss_backward(pass, kept.sequence, 2, kept.scalars.scale(Loss::sequence));
+  const kernels::ConstValues dlogits = kept.sequence.dlogits;
+  backend.linear_backward_weight(dlogits, kept.pooled.pooled, tensors.next_sentence, gradients.next_sentence,
+                                 sequences);
+  backend.linear_backward_input(dlogits, tensors.next_sentence, dpooled, sequences, false);
+  backend.tanh_backward(kept.pooled.pooled, dpooled, dlinear, sequences * width);
+  backend.linear_backward_weight(dlinear, kept.sequence.gathered, tensors.pooler, gradients.pooler,
+                                 sequences);
+  const kernels::Values dfirst = dpooled;
+  backend.linear_backward_input(dlinear, tensors.pooler, dfirst, sequences, false);
+  backend.scatter_add_rows(dfirst, kept.sequence.rows, kept.workspace.gradient, sequences, width);
+}
+
+// BigBirdForSequenceClassification: first token (not pooled), dropout, dense, gelu, dropout, dense.
+void classification_head_forward(const PassContext& pass, const ClassificationHeadTensors& tensors,
+                                 const Activations& kept, kernels::ConstValues hidden) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index sequences = pass.batch.sequences(), width = pass.width();
+  const ClassificationActivations& head = kept.classification;
+  const kernels::Values first = kept.sequence.gathered;
+  gather_first_tokens(pass, kept.sequence, hidden);
+  backend.dropout(first, first, sequences * width, pass.classifier_dropout(DropoutSite::classifier_input));
+  backend.linear_activation_forward(first, tensors.dense, pass.config.activation, head.dense_pre, head.dense,
+                                    sequences);
+  backend.dropout(head.dense, head.dense, sequences * width,
+                  pass.classifier_dropout(DropoutSite::classifier_inner));
+  backend.linear_forward(head.dense, tensors.output, kept.sequence.logits, sequences);
+  sequence_loss_forward(pass, kept.sequence, pass.config.num_labels);
+}
+
+void classification_head_backward(const PassContext& pass, const ClassificationHeadTensors& tensors,
+                                  const ClassificationHeadTensors& gradients, const Activations& kept) {
+  if (!has_sequence_loss(pass)) return;
+  sequence_loss_backward(pass, kept.sequence, pass.config.num_labels, kept.scalars.scale(Loss::sequence));
+  classification_logits_backward(pass, tensors, gradients, kept);
+}
+
+}  // namespace
+
+void classification_logits_backward(const PassContext& pass, const ClassificationHeadTensors& tensors,
+                                    const ClassificationHeadTensors& gradients, const Activations& kept) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index sequences = pass.batch.sequences(), width = pass.width();
+  const ClassificationActivations& head = kept.classification;
+  const kernels::Values ddense = kept.workspace.wide_of_stream();
+  const kernels::Values dfirst = ddense + sequences * width;
+
+  const kernels::ConstValues dlogits = kept.sequence.dlogits;
+  backend.linear_backward_weight(dlogits, head.dense, tensors.output, gradients.output, sequences);
+  backend.linear_backward_input(dlogits, tensors.output, ddense, sequences, false);
+  backend.dropout(ddense, ddense, sequences * width, pass.classifier_dropout(DropoutSite::classifier_inner));
+  backend.activation_backward(head.dense_pre, ddense, ddense, sequences * width, pass.config.activation);
+  backend.linear_backward_weight(ddense, kept.sequence.gathered, tensors.dense, gradients.dense, sequences);
+  backend.linear_backward_input(ddense, tensors.dense, dfirst, sequences, false);
+  backend.dropout(dfirst, dfirst, sequences * width, pass.classifier_dropout(DropoutSite::classifier_input));
+  backend.scatter_add_rows(dfirst, kept.sequence.rows, kept.workspace.gradient, sequences, width);
+}
 
 void head_stage(const PassContext& pass, const Activations& kept) {
   switch (pass.config.head) {

@@ -27,30 +27,7 @@ void head_result(const PassContext& pass, const Activations& kept, ForwardResult
 void head_backward(const PassContext& pass, const ModelTensors& tensors, const ModelTensors& gradients,
                    const Activations& kept, bool grad_checkpoint);
 
-// BigBirdForMaskedLM, and one half of BigBirdForPreTraining: dense, gelu, LayerNorm and a decoder tied to the
-// word table, on the masked rows only.
-void masked_head_stage(const PassContext& pass, const Activations& kept);
-void masked_head_forward(const PassContext& pass, const MaskedHeadTensors& tensors,
-                         const MaskedActivations& kept, kernels::ConstValues hidden);
-void count_masked_labels(const Batch& batch, LabelCounts& labels);
-void masked_head_result(const PassContext& pass, const MaskedActivations& kept, ForwardResult& result);
-void masked_head_backward(const PassContext& pass, const MaskedHeadTensors& tensors,
-                          const MaskedHeadTensors& gradients, const Activations& kept);
-
-// tanh of a dense layer on the first token, and the other half of BigBirdForPreTraining on top of it.
-void pooler_forward(const PassContext& pass, const PooledHeadTensors& tensors, const Activations& kept,
-                    kernels::ConstValues hidden);
-void next_sentence_head_forward(const PassContext& pass, const PooledHeadTensors& tensors,
-                                const Activations& kept, kernels::ConstValues hidden);
-void next_sentence_head_backward(const PassContext& pass, const PooledHeadTensors& tensors,
-                                 const PooledHeadTensors& gradients, const Activations& kept);
-
-// BigBirdForSequenceClassification: first token (not pooled), dropout, dense, gelu, dropout, dense.
-void classification_head_forward(const PassContext& pass, const ClassificationHeadTensors& tensors,
-                                 const Activations& kept, kernels::ConstValues hidden);
-void classification_head_backward(const PassContext& pass, const ClassificationHeadTensors& tensors,
-                                  const ClassificationHeadTensors& gradients, const Activations& kept);
-// The same from kept.sequence.dlogits, whatever they are the gradients of.
+// Back through a head for classification from kept.sequence.dlogits, whatever they are the gradients of.
 void classification_logits_backward(const PassContext& pass, const ClassificationHeadTensors& tensors,
                                     const ClassificationHeadTensors& gradients, const Activations& kept);
 

@@ -1,9 +1,8 @@
 // Answers in parts: scores of every token, and the type at the first one; see heads.h.
 #include <cstddef>
 
+#include "lib/model/network/head_losses.h"
 #include "lib/model/network/heads.h"
-#include "lib/model/network/sequence_loss.h"
-#include "lib/model/network/token_loss.h"
 
 namespace bigbird {
 namespace {

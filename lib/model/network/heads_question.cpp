@@ -3,9 +3,8 @@
 #include <array>
 #include <cstddef>
 
+#include "lib/model/network/head_losses.h"
 #include "lib/model/network/heads.h"
-#include "lib/model/network/sequence_loss.h"
-#include "lib/model/network/token_loss.h"
 
 namespace bigbird {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "kernels/int8_weights.h"
 #include "kernels/parallel.h"
@@ -12,6 +13,20 @@
 #include "lib/model/quantization.h"
 
 namespace bigbird {
+namespace {
+
+const LinearLayer& layer_named(const std::vector<LinearLayer>& layers, const std::string& name) {
+  const auto found = std::find_if(layers.begin(), layers.end(),
+                                  [&](const LinearLayer& layer) { return layer.name == name; });
+  if (found == layers.end()) throw_runtime("the model has no linear layer " + name);
+  return *found;
+}
+
+kernels::Linear linear_of(const LinearLayer& layer, const float* weight) {
+  return {weight, nullptr, layer.in, layer.out};
+}
+
+}  // namespace
 
 std::vector<LinearLayer> linear_layers(const ModelConfig& config) {
   const std::int64_t c = config.hidden_size, f = config.intermediate_size;
@@ -52,6 +67,109 @@ void round_to_int8(const LinearLayer& layer, const ParameterLayout& layout, floa
   kernels::parallel_for(static_cast<std::size_t>(layer.out), [&](std::size_t row) {
     kernels::round_to_int8(first + static_cast<std::int64_t>(row) * layer.in, layer.in);
   });
+}
+
+std::vector<PackedLayer> packed_layers(const ModelConfig& config, const ModelTensors& tensors,
+                                       const kernels::Backend& backend) {
+  std::vector<PackedLayer> packed;
+  // The encoder's come first, in the order of linear_layers().
+  const std::vector<LinearLayer> names = linear_layers(config);
+  const std::vector<std::string> int8 = int8_layer_names(config);
+  std::size_t number = 0;
+  const auto add = [&](const kernels::Linear& layer) {
+    const bool listed =
+        number < names.size() && std::find(int8.begin(), int8.end(), names[number].name) != int8.end();
+    ++number;
+    const kernels::WeightForm form = listed ? kernels::WeightForm::int8 : kernels::WeightForm::bf16;
+    const std::size_t bytes = backend.packed_weight_bytes(layer, form);
+    if (bytes > 0) packed.push_back({layer, form, packed_bytes(packed), bytes});
+  };
+  const auto add_layer = [&](const AttentionTensors& attention, const FeedForwardTensors& feed_forward,
+                             bool whole_products) {
+    if (whole_products) {
+      add(attention.qkv);
+    } else {
+      ++number;
+    }
+    add(attention.output);
+    add(feed_forward.inner);
+    add(feed_forward.output);
+  };
+  for (const LayerTensors& layer : tensors.layers)
+    add_layer(layer.attention, layer.feed_forward, !config.is_coupled());
+  for (const DecoderLayerTensors& layer : tensors.decoder.layers) {
+    if (!config.is_coupled()) add_layer(layer.attention, layer.feed_forward, false);
+    add(layer.cross_attention.output);
+  }
+  return packed;
+}
+
+std::size_t packed_bytes(const std::vector<PackedLayer>& layers) {
+  return layers.empty() ? 0 : layers.back().offset + layers.back().bytes;
+}
+
+std::int64_t packed_floats(const std::vector<PackedLayer>& layers) {
+  std::int64_t floats = 0;
+  for (const PackedLayer& packed : layers) floats += packed.layer.in * packed.layer.out;
+  return floats;
+}
+
+Int8Layers::Int8Layers(kernels::Backend& backend, const ModelConfig& config, const ParameterLayout& layout,
+                       const float* parameters)
+    : backend_(backend), layout_(layout), parameters_(parameters), layers_(linear_layers(config)) {}
+
+Int8Layers::~Int8Layers() {
+  forget();
+}
+
+bool Int8Layers::use(const std::vector<std::string>& names) {
+  unbind();
+  for (const std::string& name : names) {
+    const LinearLayer& layer = layer_named(layers_, name);
+    const kernels::Linear linear = linear_of(layer, parameters_ + layout_.offset(layer.weights.front()));
+    const std::size_t bytes = backend_.packed_weight_bytes(linear, kernels::WeightForm::int8);
+    if (bytes == 0) {
+      unbind();
+      return false;
+    }
+    void*& packed = packed_[name];
+    if (packed == nullptr) {
+      packed = backend_.allocate(bytes);
+      backend_.pack_weight(linear, kernels::WeightForm::int8, packed);
+    }
+    backend_.bind_packed_weight(linear, kernels::WeightForm::int8, packed);
+    bound_.push_back(linear.weight);
+  }
+  return true;
+}
+
+void Int8Layers::forget() {
+  unbind();
+  for (const auto& [name, packed] : packed_) backend_.release(packed);
+  packed_.clear();
+}
+
+std::size_t Int8Layers::bytes(const kernels::Backend& backend, const ModelConfig& config,
+                              const std::vector<std::string>& names) {
+  const std::vector<LinearLayer> layers = linear_layers(config);
+  std::size_t total = 0;
+  for (const std::string& name : names) {
+    total +=
+        backend.packed_weight_bytes(linear_of(layer_named(layers, name), nullptr), kernels::WeightForm::int8);
+  }
+  return total;
+}
+
+void Int8Layers::unbind() {
+  for (const float* weight : bound_) backend_.unbind_packed_weight(weight);
+  bound_.clear();
+}
+
+std::vector<std::string> int8_layer_names(const ModelConfig& config) {
+  std::vector<std::string> names;
+  if (config.quantization == nullptr) return names;
+  for (const LayerError& layer : config.quantization->int8) names.push_back(layer.layer);
+  return names;
 }
 
 }  // namespace bigbird

@@ -1,4 +1,4 @@
-// The table of slices; see memory.h.
+// See memory.h.
 #include "lib/model/network/memory.h"
 
 #include <fmt/format.h>
@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/model/network/attention_runs.h"
-#include "lib/model/network/decoder_pass.h"
+#include "lib/model/network/decoder.h"
 #include "lib/model/network/head_rows.h"
 #include "lib/model/network/layout.h"
-#include "lib/model/network/packed_layers.h"
+#include "lib/model/network/linear_layers.h"
 #include "lib/model/network/pass_context.h"
 
 namespace bigbird {

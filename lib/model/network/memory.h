@@ -52,7 +52,7 @@ using kernels::NormState;
 // What rotary positions are turned by, shared by all layers; null for absolute positions.
 struct RotaryTable {
   const std::int32_t* positions = nullptr;  // [T]
-  float* table = nullptr;                   // [longest sequence, rotary_dim], rotary.h
+  float* table = nullptr;                   // [longest sequence, rotary_dim], encoder.h
 };
 
 // Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->
@@ -257,5 +257,20 @@ struct ModelMemory {
 };
 ModelMemory plan_model(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
                        const ModelOptions& options, const kernels::Backend& backend);
+
+// A piece of device memory with an owner, which releases it.
+class DeviceMemory {
+ public:
+  DeviceMemory(kernels::Backend& backend, std::size_t bytes)
+      : backend_(backend), memory_(static_cast<std::byte*>(backend.allocate(bytes))) {}
+  ~DeviceMemory() { backend_.release(memory_); }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  std::byte* bytes() const { return memory_; }
+
+ private:
+  kernels::Backend& backend_;
+  std::byte* memory_;
+};
 
 }  // namespace bigbird

@@ -73,7 +73,7 @@ class Model {
   float* parameters_on_host();
 
   // Weights that are packed once and then read in place of parameters(): for inference, where the backend
-  // has such a form (packed_layers.h). Bytes of them; 0: none.
+  // has such a form (linear_layers.h). Bytes of them; 0: none.
   std::size_t packed_bytes() const;
   // What is packed and where, in words: equal for weights that can be read in each other's place.
   std::string packed_layout() const;

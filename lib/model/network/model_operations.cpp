@@ -2,11 +2,12 @@
 #include "lib/model/network/model_operations.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <numeric>
+#include <string_view>
 
 #include "lib/model/plans/block_plan.h"
-#include "lib/model/plans/full_attention.h"
 
 namespace bigbird {
 namespace {
@@ -34,6 +35,21 @@ std::vector<std::int64_t> listed_blocks(const ModelConfig& config, std::int64_t 
   }
   return listed;
 }
+
+// NVIDIA's data sheets, Tensor Cores without sparsity: A100 (2021), H100 (2023), H200 (2024). tf32 is half of
+// bf16 on all of them.
+struct DevicePeak {
+  std::string_view name;  // in the device's own
+  double bf16;
+};
+// The first that is in a name counts: the cards for PCIe have lower clocks and stand first.
+constexpr std::array<DevicePeak, 7> device_peaks{{{"H200 NVL", 835.5e12},
+                                                  {"H200", 989.4e12},
+                                                  {"H100 NVL", 835.5e12},
+                                                  {"H100 PCIe", 756.5e12},
+                                                  {"H100 80GB HBM3", 989.4e12},
+                                                  {"A100-", 312e12},
+                                                  {"A100 80GB PCIe", 312e12}}};
 
 }  // namespace
 
@@ -113,6 +129,15 @@ double ModelOperations::forward(const Batch& batch) {
   double encoder = linear_operations_of_a_token(config_) * tokens + 4.0 * real(config_.head_size()) * all;
   if (config_.has_decoder()) encoder *= 1.0 - config_.decoder.encoder_layer_drop;
   return encoder + heads(batch, tokens);
+}
+
+std::optional<double> peak_operations(const std::string& device, kernels::Precision precision) {
+  if (precision == kernels::Precision::fp32 || device.find(" MIG ") != std::string::npos) return std::nullopt;
+  for (const DevicePeak& peak : device_peaks) {
+    if (device.find(peak.name) == std::string::npos) continue;
+    return precision == kernels::Precision::bf16 ? peak.bf16 : peak.bf16 / 2;
+  }
+  return std::nullopt;
 }
 
 }  // namespace bigbird

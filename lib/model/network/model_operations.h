@@ -8,9 +8,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "kernels/backend.h"
 #include "lib/model/config.h"
 #include "lib/model/network/batch.h"
 
@@ -42,5 +45,12 @@ class ModelOperations {
   std::map<std::int64_t, std::vector<std::int64_t>> listed_;  // of so many blocks: [blocks, blocks]
   std::map<std::pair<std::int64_t, std::int64_t>, double> pairs_;
 };
+
+// What devices could do at most, by their data sheets: what the speed of a run is held against.
+
+// Operations a second (a multiplication and an addition are two) of dense products in this precision, by the
+// name of a device as its backend has it ("cuda:0 NVIDIA H200"). Nothing for a device that the table does not
+// know, a slice of one (MIG), and fp32, whose products on a GPU are of two kinds.
+std::optional<double> peak_operations(const std::string& device, kernels::Precision precision);
 
 }  // namespace bigbird

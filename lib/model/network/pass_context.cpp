@@ -3,10 +3,43 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
+
+#include "lib/model/plans/block_plan.h"
 
 namespace bigbird {
 namespace {
+
+bool drops_probabilities(const ModelConfig& config, bool training) {
+  return training && config.attention_probs_dropout_prob > 0;
+}
+
+std::vector<AttentionRun> layer_runs(const ModelConfig& config, PlanCache& plans, const Batch& batch,
+                                     bool training, std::int64_t layer, const std::uint64_t* dropout_seed) {
+  std::vector<AttentionRun> runs;
+  bool last_drops = false;
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    const std::int64_t first = batch.token_offsets[s], rows = batch.token_offsets[s + 1] - first;
+    const std::int64_t blocks = (batch.plan_length(s) + config.block_size - 1) / config.block_size;
+    const bool full = plans.full_attention(blocks);
+    const bool drops = full && drops_probabilities(config, training);
+    if (runs.empty() || drops != last_drops) {
+      kernels::AttentionBatch call = attention_call(config);
+      if (drops) {
+        call.drop_probability = static_cast<float>(config.attention_probs_dropout_prob);
+        call.dropout_seed = dropout_seed;
+        call.dropout_site =
+            dropout_site(DropoutSite::attention_probabilities, layer, static_cast<std::int64_t>(runs.size()));
+      }
+      runs.emplace_back(first, call);
+      last_drops = drops;
+    }
+    runs.back().append(rows, batch.lengths[s], full ? batch.given_length(s) : batch.lengths[s],
+                       plans.plan(layer, blocks));
+  }
+  return runs;
+}
 
 // SplitMix64 (Steele, Lea and Flood 2014) over what has been added so far.
 class Key {
@@ -25,6 +58,64 @@ class Key {
 };
 
 }  // namespace
+
+kernels::AttentionBatch attention_call(const ModelConfig& config) {
+  kernels::AttentionBatch batch;
+  batch.heads = config.num_attention_heads;
+  batch.head_size = config.head_size();
+  batch.block_size = config.block_size;
+  batch.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(batch.head_size)));
+  return batch;
+}
+
+void AttentionRun::append(kernels::Index rows, kernels::Index length, kernels::Index query_length,
+                          const BlockPlan& plan) {
+  offsets_.push_back(offsets_.back() + rows);
+  lengths_.push_back(length);
+  query_lengths_.push_back(query_length);
+  plans_.push_back(&plan.view());
+}
+
+void AttentionRun::append_cross(kernels::Index rows, kernels::Index query_length, kernels::Index key_rows,
+                                kernels::Index length, const BlockPlan& plan) {
+  append(rows, length, query_length, plan);
+  if (key_offsets_.empty()) key_offsets_.push_back(0);
+  key_offsets_.push_back(key_offsets_.back() + key_rows);
+}
+
+kernels::AttentionBatch AttentionRun::call() const {
+  kernels::AttentionBatch call = call_;
+  call.sequences = static_cast<kernels::Index>(lengths_.size());
+  call.token_offsets = offsets_.data();
+  call.lengths = lengths_.data();
+  call.query_lengths = query_lengths_.data();
+  call.plans = plans_.data();
+  call.key_offsets = key_offsets_.empty() ? nullptr : key_offsets_.data();
+  return call;
+}
+
+std::vector<std::vector<AttentionRun>> attention_runs(const ModelConfig& config, PlanCache& plans,
+                                                      const Batch& batch, bool training,
+                                                      const std::uint64_t* dropout_seed,
+                                                      kernels::Index first_slot) {
+  std::vector<std::vector<AttentionRun>> layers;
+  kernels::Index slot = first_slot;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    layers.push_back(layer_runs(config, plans, batch, training, layer, dropout_seed));
+    for (AttentionRun& run : layers.back()) run.set_slot(slot++);
+  }
+  return layers;
+}
+
+std::int64_t most_attention_runs(const ModelConfig& config, const BatchLimits& limits, bool training) {
+  if (!drops_probabilities(config, training)) return 1;
+  const std::int64_t longest = limits.longest / config.block_size;
+  const bool full = full_attention_reason(config, 1).empty();
+  for (std::int64_t blocks = 2; blocks <= longest; ++blocks) {
+    if (full_attention_reason(config, blocks).empty() != full) return limits.sequences;
+  }
+  return 1;
+}
 
 std::int64_t masked_rows_of_pass(const kernels::Backend& backend, std::int64_t masked, std::int64_t tokens) {
   if (!backend.asynchronous()) return masked;

@@ -11,20 +11,90 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/types.h"
 #include "lib/model/config.h"
 #include "lib/model/label_smoothing.h"
-#include "lib/model/network/attention_runs.h"
 #include "lib/model/network/batch.h"
-#include "lib/model/network/dropout_site.h"
+#include "lib/model/network/model_limits.h"
+#include "lib/model/plans/block_plan.h"
 
 namespace bigbird {
+
+// How a batch is cut for attention: the calls of every layer, made before the first of them runs, because a
+// device wants to know the block lists and lengths beforehand.
+
+// A run of neighbouring sequences that one kernel call serves. Rows and offsets are counted from its own
+// first row.
+class AttentionRun {
+ public:
+  // call: all but the slot and the sequences.
+  AttentionRun(kernels::Index first_row, const kernels::AttentionBatch& call)
+      : first_row_(first_row), call_(call) {}
+
+  void append(kernels::Index rows, kernels::Index length, kernels::Index query_length, const BlockPlan& plan);
+  // A sequence whose keys are of other rows: `key_rows` of them, `length` real. In a run all are or none.
+  void append_cross(kernels::Index rows, kernels::Index query_length, kernels::Index key_rows,
+                    kernels::Index length, const BlockPlan& plan);
+  void set_slot(kernels::Index slot) { call_.slot = slot; }
+  // Its arrays are the run's, at the same address every time.
+  kernels::AttentionBatch call() const;
+  kernels::Index first_row() const { return first_row_; }
+
+ private:
+  kernels::Index first_row_;
+  std::vector<kernels::Index> offsets_{0};
+  std::vector<kernels::Index> lengths_;
+  std::vector<kernels::Index> query_lengths_;
+  std::vector<kernels::Index> key_offsets_;  // none where keys are the queries' own rows
+  std::vector<const kernels::BlockPlanView*> plans_;
+  kernels::AttentionBatch call_;
+};
+
+// All of a call but the slot and the sequences: the heads and blocks of `config`, scores over sqrt(D), no
+// dropout.
+kernels::AttentionBatch attention_call(const ModelConfig& config);
+
+// [layer][run]; every run has a slot of its own, from first_slot on (AttentionBatch::slot). Dropout of
+// attention probabilities exists in full attention only, and a short sequence takes full attention beside
+// long ones that do not: in training a batch is cut where that changes. Without it the whole batch is one
+// run. dropout_seed is a device pointer.
+std::vector<std::vector<AttentionRun>> attention_runs(const ModelConfig& config, PlanCache& plans,
+                                                      const Batch& batch, bool training,
+                                                      const std::uint64_t* dropout_seed,
+                                                      kernels::Index first_slot);
+// The most runs that a layer can have.
+std::int64_t most_attention_runs(const ModelConfig& config, const BatchLimits& limits, bool training);
+
+// Where dropout happens, and the numbers that tell one mask from another.
+
+// The sites (docs/specification.md 2.1). The numbers are part of what a seed means: never renumber, only
+// append.
+enum class DropoutSite : std::uint64_t {
+  embeddings = 1,
+  attention_probabilities = 2,  // full attention only
+  attention_output = 3,
+  feed_forward_output = 4,
+  classifier_input = 5,
+  classifier_inner = 6,
+  question_input = 7,
+  question_output = 8,
+  cross_attention_probabilities = 9,
+  cross_attention_output = 10,
+};
+
+// kernels::Dropout::site: different for every (site, layer, part). Parts are runs of sequences, see
+// AttentionRun.
+constexpr std::uint64_t dropout_site(DropoutSite site, std::int64_t layer, std::int64_t part = 0) {
+  return static_cast<std::uint64_t>(site) << 56 | static_cast<std::uint64_t>(layer) << 32 |
+         static_cast<std::uint64_t>(part);
+}
 
 // Rows that the head for masked tokens works on when the batch has `masked` of them. A device that records
 // calls gets a multiple of 64, as far as there are tokens, so that batches of one shape make the same calls:
 // what is added are other tokens, with labels that are ignored.
 std::int64_t masked_rows_of_pass(const kernels::Backend& backend, std::int64_t masked, std::int64_t tokens);
 
-struct DecoderPass;  // decoder_pass.h
+struct DecoderPass;  // decoder.h
 
 // Of the states between layers, by their numbers: ForwardOptions::hidden_state.
 using StateListener = std::function<void(std::int64_t, const std::vector<float>&)>;

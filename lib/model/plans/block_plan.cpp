@@ -1,5 +1,4 @@
-// From a pattern to block lists and their transpose; see block_plan.h. The published random draws are in
-// random_blocks.cpp.
+// See block_plan.h.
 #include "lib/model/plans/block_plan.h"
 
 #include <fmt/format.h>
@@ -8,11 +7,11 @@
 #include <atomic>
 #include <cstddef>
 #include <numeric>
+#include <set>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/rng.h"
-#include "lib/model/plans/full_attention.h"
 #include "lib/model/plans/plan_table.h"
 
 namespace bigbird {
@@ -43,6 +42,38 @@ std::vector<std::int32_t> itc_row(std::int64_t i, std::int64_t n,
   keys.insert(keys.end(), drawn.begin(), drawn.end());
   push(n - 1);
   return keys;
+}
+
+// max_encoder_length up to which google-research/bigbird takes full attention.
+constexpr std::int64_t google_full_tokens = 512;
+// Rows 1 and n - 2 of the BigBird pattern must be two rows (docs/specification.md 1.1).
+constexpr std::int64_t least_blocks = 4;
+
+// What keeps the published code from drawing a plan; empty when it draws one. Layer and further heads do not
+// matter: a draw fails by its length, its block size and r alone.
+std::string obstacle(const ModelConfig& config, std::int64_t blocks) {
+  try {
+    random_blocks(blocks, config.block_size, 1, config.num_random_blocks, 0, config.random_mode,
+                  config.max_position_embeddings);
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return {};
+}
+
+// The rule of the BigBird pattern by the number of blocks alone.
+std::string short_sequence_reason(const ModelConfig& config, std::int64_t blocks) {
+  if (config.random_mode == RandomMode::google) {
+    if (blocks * config.block_size <= google_full_tokens) {
+      return fmt::format("sequences of at most {} tokens (random mode google)", google_full_tokens);
+    }
+    if (blocks < least_blocks) return fmt::format("sequences of fewer than {} blocks", least_blocks);
+    return {};
+  }
+  const std::int64_t random = config.random_mode == RandomMode::none ? 0 : config.num_random_blocks;
+  if (blocks > 5 + 2 * random) return {};
+  return fmt::format("sequences of at most {} blocks of {} tokens (random mode {}, {} random blocks)",
+                     5 + 2 * random, config.block_size, name_of(config.random_mode), random);
 }
 
 }  // namespace
@@ -193,6 +224,84 @@ const BlockPlan& PlanCache::plan(std::int64_t layer, std::int64_t blocks) {
   }
   slot = std::make_unique<BlockPlan>(plan_rows(config_, layer, blocks, full));
   return *slot;
+}
+
+std::string full_attention_reason(const ModelConfig& config, std::int64_t blocks) {
+  switch (config.attention) {
+    case AttentionPattern::full:
+      return "every sequence (attention full)";
+    case AttentionPattern::window:
+      return {};
+    case AttentionPattern::random:
+    case AttentionPattern::window_random: {
+      const std::int64_t needed = 2 * config.num_random_blocks + 6;
+      if (blocks >= needed) return {};
+      return fmt::format("sequences of fewer than {} blocks of {} tokens ({} random blocks need that many)",
+                         needed, config.block_size, config.num_random_blocks);
+    }
+    case AttentionPattern::bigbird:
+      break;
+  }
+  if (config.random_mode == RandomMode::file) return {};
+  if (std::string reason = short_sequence_reason(config, blocks); !reason.empty()) return reason;
+  const std::string why = obstacle(config, blocks);
+  if (why.empty()) return {};
+  return fmt::format("sequences of {} tokens: {}", blocks * config.block_size, why);
+}
+
+PlanStatistics plan_statistics(const std::vector<std::vector<std::int32_t>>& rows) {
+  const std::size_t n = rows.size();
+  PlanStatistics result;
+  result.blocks = static_cast<std::int64_t>(n);
+  if (n == 0) return result;
+  std::vector<std::int64_t> in(n, 0);
+  std::vector<std::set<std::int32_t>> seen(n), seen_by(n);
+  result.min_out = static_cast<std::int64_t>(rows[0].size());
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::int64_t out = static_cast<std::int64_t>(rows[i].size());
+    result.listed += out;
+    result.min_out = std::min(result.min_out, out);
+    result.max_out = std::max(result.max_out, out);
+    for (const std::int32_t key : rows[i]) {
+      ++in[static_cast<std::size_t>(key)];
+      seen[i].insert(key);
+      seen_by[static_cast<std::size_t>(key)].insert(static_cast<std::int32_t>(i));
+    }
+  }
+  result.mean_out = static_cast<double>(result.listed) / static_cast<double>(n);
+  result.min_in = *std::min_element(in.begin(), in.end());
+  result.max_in = *std::max_element(in.begin(), in.end());
+  std::int64_t reached_pairs = 0, path_sum = 0;
+  for (std::size_t start = 0; start < n; ++start) {
+    result.distinct += static_cast<std::int64_t>(seen[start].size());
+    if (seen[start].size() == n && seen_by[start].size() == n) {
+      result.star_centres.push_back(static_cast<std::int64_t>(start));
+    }
+    std::vector<std::int64_t> distance(n, -1);
+    distance[start] = 0;
+    std::vector<std::size_t> queue{start};
+    for (std::size_t head = 0; head < queue.size(); ++head) {
+      for (const std::int32_t next : seen[queue[head]]) {
+        std::int64_t& d = distance[static_cast<std::size_t>(next)];
+        if (d >= 0) continue;
+        d = distance[queue[head]] + 1;
+        queue.push_back(static_cast<std::size_t>(next));
+      }
+    }
+    for (std::size_t end = 0; end < n; ++end) {
+      if (end == start) continue;
+      if (distance[end] < 0) {
+        ++result.unreachable_pairs;
+        continue;
+      }
+      ++reached_pairs;
+      path_sum += distance[end];
+      result.longest_path = std::max(result.longest_path, distance[end]);
+    }
+  }
+  if (reached_pairs > 0)
+    result.mean_path = static_cast<double>(path_sum) / static_cast<double>(reached_pairs);
+  return result;
 }
 
 }  // namespace bigbird

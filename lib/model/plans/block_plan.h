@@ -78,7 +78,7 @@ std::vector<std::vector<std::vector<std::int32_t>>> plan_rows(const ModelConfig&
 void make_first_blocks_global(std::vector<std::vector<std::vector<std::int32_t>>>& rows, std::int64_t count);
 
 // Plans of all layers at the lengths met so far; thread-safe. Full attention is decided per call by the rule
-// of the random mode (full_attention.h) and said once for each reason.
+// of the random mode (full_attention_reason) and said once for each reason.
 class PlanCache {
  public:
   explicit PlanCache(const ModelConfig& config);
@@ -95,5 +95,38 @@ class PlanCache {
   std::map<std::int64_t, std::string> reasons_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::unique_ptr<BlockPlan>> plans_;
 };
+
+// When a sequence takes full attention although the model's pattern is sparse (docs/specification.md 1.3):
+// decided for every sequence of every call, whatever ran before it.
+
+// Why a sequence of `blocks` blocks, its padding included, takes full attention, to follow "full attention
+// for"; empty when its attention is sparse. The rule is that of the random mode:
+//   google              at most 512 tokens, and the lengths at which the published code fails to draw a plan;
+//   hf-train, hf-eval   at most 5 + 2r blocks, as Hugging Face, and where its code would fail;
+//   none                at most 5 blocks, Hugging Face's rule for r = 0;
+//   file                never: the plan is what is computed.
+// The patterns random and window+random take it below 2r + 6 blocks, full always, window never.
+std::string full_attention_reason(const ModelConfig& config, std::int64_t blocks);
+
+// What a block plan is as a graph: degrees, path lengths, and the star that the paper's universality proof
+// needs (Zaheer et al. 2020, section 2 and Theorem 1). An edge i -> j means that query block i sees key block
+// j.
+struct PlanStatistics {
+  std::int64_t blocks = 0;
+  std::int64_t listed = 0;                // key blocks over all rows, repeats counted: the work of the kernel
+  std::int64_t distinct = 0;              // without repeats: edges of the graph
+  std::int64_t min_out = 0, max_out = 0;  // key blocks of a row, repeats counted
+  std::int64_t min_in = 0, max_in = 0;    // query blocks that list a key block, repeats counted
+  double mean_out = 0;
+  // Directed shortest paths between distinct blocks; unreachable pairs are counted and left out of the mean.
+  double mean_path = 0;
+  std::int64_t longest_path = 0;
+  std::int64_t unreachable_pairs = 0;
+  // Blocks that see every block and are seen by every block: centres of a star graph. Theorem 1 asks for one.
+  std::vector<std::int64_t> star_centres;
+};
+
+// rows[i] = key blocks of query block i, for one head.
+PlanStatistics plan_statistics(const std::vector<std::vector<std::int32_t>>& rows);
 
 }  // namespace bigbird

@@ -15,7 +15,7 @@
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/validate_config.h"
-#include "lib/training/run_memory.h"
+#include "lib/training/training_run.h"
 
 namespace bigbird {
 namespace {

@@ -15,7 +15,7 @@
 #include "lib/model/plans/plan_table.h"
 #include "lib/text/qa/question_task.h"
 #include "lib/text/text_settings.h"
-#include "lib/training/run_memory.h"
+#include "lib/training/training_run.h"
 
 namespace bigbird {
 namespace {

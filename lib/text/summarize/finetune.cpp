@@ -13,7 +13,7 @@
 #include "lib/model/folder/model_folder.h"
 #include "lib/text/summarize/generation_defaults.h"
 #include "lib/text/text_settings.h"
-#include "lib/training/run_memory.h"
+#include "lib/training/training_run.h"
 
 namespace bigbird {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/bpe.h"
+#include "reference/tokenization.h"
 
 namespace bigbird::reference {
 namespace {

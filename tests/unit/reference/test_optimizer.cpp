@@ -3,9 +3,7 @@
 
 #include <cmath>
 
-#include "reference/adafactor.h"
-#include "reference/adamw.h"
-#include "reference/schedule.h"
+#include "reference/optimizer.h"
 
 namespace bigbird::reference {
 namespace {

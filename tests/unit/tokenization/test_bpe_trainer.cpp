@@ -7,7 +7,7 @@
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
 #include "lib/tokenization/bpe_trainer.h"
-#include "reference/bpe.h"
+#include "reference/tokenization.h"
 
 namespace bigbird {
 namespace {

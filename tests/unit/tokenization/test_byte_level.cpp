@@ -16,7 +16,7 @@
 #include "lib/tokenization/byte_level_definition.h"
 #include "lib/tokenization/text_encoding.h"
 #include "lib/tokenization/tokenizer.h"
-#include "reference/bpe.h"
+#include "reference/tokenization.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

@@ -21,7 +21,7 @@
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_kinds.h"
 #include "lib/tokenization/unigram_encoder.h"
-#include "reference/longest_match.h"
+#include "reference/tokenization.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

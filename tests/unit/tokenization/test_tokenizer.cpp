@@ -14,7 +14,7 @@
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_kinds.h"
-#include "reference/bpe.h"
+#include "reference/tokenization.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

@@ -13,7 +13,7 @@
 #include "lib/tokenization/text_steps.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_json.h"
-#include "reference/bpe.h"
+#include "reference/tokenization.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

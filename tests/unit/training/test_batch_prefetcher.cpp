@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "lib/training/batch_prefetcher.h"
+#include "lib/training/update.h"
 
 namespace bigbird {
 namespace {

@@ -1,7 +1,7 @@
 // What devices could do at most, by name and precision.
 #include <gtest/gtest.h>
 
-#include "lib/training/device_peak.h"
+#include "lib/model/network/model_operations.h"
 
 namespace bigbird {
 namespace {

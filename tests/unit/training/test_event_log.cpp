@@ -1,6 +1,6 @@
 // Event files: checksums, and records read back field by field. tests/peers/tensorboard_events.py has the
 // tensorboard package read them.
-#include "lib/training/event_log.h"
+#include "lib/training/metrics_log.h"
 
 #include <gtest/gtest.h>
 

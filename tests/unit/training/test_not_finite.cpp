@@ -8,7 +8,7 @@
 
 #include "lib/core/error.h"
 #include "lib/model/network/model.h"
-#include "lib/training/not_finite.h"
+#include "lib/training/update.h"
 #include "tests/unit/training/training_fixture.h"
 
 namespace bigbird {

@@ -12,10 +12,7 @@
 #include "lib/core/rng.h"
 #include "lib/model/network/model.h"
 #include "lib/training/optimizer.h"
-#include "lib/training/schedule.h"
-#include "reference/adafactor.h"
-#include "reference/adamw.h"
-#include "reference/schedule.h"
+#include "reference/optimizer.h"
 
 namespace bigbird {
 namespace {

@@ -1,7 +1,7 @@
 // The batch that the memory decides: the largest that fits, kept by the run that it was chosen for.
 #include <gtest/gtest.h>
 
-#include "lib/training/run_memory.h"
+#include "lib/training/training_run.h"
 #include "tests/unit/training/training_fixture.h"
 
 namespace bigbird {

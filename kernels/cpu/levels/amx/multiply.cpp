@@ -176,7 +176,7 @@ void multiply_configured(const AmxProduct& x) {
   }
 }
 
-// The entry of this folder in the list of amx_choice.cpp.
+// The entry of this folder that cpu_options.cpp gives out.
 extern const AmxKernels kernels;
 const AmxKernels kernels = {pack_a,
                             pack_b,

@@ -65,7 +65,7 @@ void multiply(const Bf16Product& x) {
   }
 }
 
-// The entry of this folder that bf16_choice.cpp gives out.
+// The entry of this folder that cpu_options.cpp gives out.
 extern const Bf16Kernels kernels;
 const Bf16Kernels kernels = {
     BIGBIRD_LEVEL_NAME,

@@ -1,5 +1,4 @@
 // Files of packed weights: found again, thrown away where they do not fit, done without where they cannot be.
-#include "lib/model/folder/weight_cache.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -12,7 +12,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
-#include "lib/model/network/decoder_pass.h"
+#include "lib/model/network/decoder.h"
 #include "lib/model/network/decoder_steps.h"
 #include "lib/model/network/validate_config.h"
 #include "tests/unit/model/network/expect_top_tokens.h"

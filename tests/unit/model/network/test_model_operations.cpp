@@ -7,7 +7,6 @@
 
 #include "lib/model/network/model_operations.h"
 #include "lib/model/plans/block_plan.h"
-#include "lib/model/plans/full_attention.h"
 #include "lib/model/plans/plan_table.h"
 #include "tests/unit/model/network/model_fixture.h"
 

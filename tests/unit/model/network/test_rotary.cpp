@@ -1,5 +1,5 @@
 // The angles of rotary positions, bit for bit where it matters: as PyTorch computes them in fp32.
-#include "lib/model/network/rotary.h"
+#include "lib/model/network/encoder.h"
 
 #include <gtest/gtest.h>
 

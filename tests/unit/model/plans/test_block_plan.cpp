@@ -8,7 +8,6 @@
 #include <map>
 
 #include "lib/core/error.h"
-#include "lib/model/plans/plan_statistics.h"
 #include "lib/model/plans/plan_table.h"
 
 namespace bigbird {

@@ -1,5 +1,4 @@
 // When attention is full: the rule of every random mode, per call, said once for each reason.
-#include "lib/model/plans/full_attention.h"
 
 #include <gtest/gtest.h>
 

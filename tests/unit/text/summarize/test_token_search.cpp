@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/beam_search.h"
+#include "reference/token_search.h"
 #include "tests/unit/io/expect_error.h"
 #include "tests/unit/text/summarize/made_up_logits.h"
 
