@@ -16,7 +16,7 @@
 #include "lib/core/log.h"
 #include "lib/core/message_text.h"
 #include "lib/io/tables/tsv.h"
-#include "lib/metrics/glue.h"
+#include "lib/metrics/class_metrics.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {

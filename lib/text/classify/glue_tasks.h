@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/metrics/glue.h"
+#include "lib/metrics/class_metrics.h"
 
 namespace bigbird {
 

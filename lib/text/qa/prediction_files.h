@@ -14,10 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/metrics/hotpotqa.h"
 #include "lib/metrics/metric_list.h"
 #include "lib/metrics/natural_questions.h"
-#include "lib/metrics/squad.h"
+#include "lib/metrics/answer_metrics.h"
 
 namespace bigbird {
 

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/metrics/hotpotqa.h"
+#include "lib/metrics/answer_metrics.h"
 #include "lib/text/qa/answer_files.h"
 #include "lib/text/qa/hotpotqa/encode.h"
 

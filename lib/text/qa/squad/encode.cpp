@@ -2,7 +2,7 @@
 #include "lib/text/qa/squad/encode.h"
 
 #include "lib/core/unicode.h"
-#include "lib/metrics/answer_text.h"
+#include "lib/metrics/answer_metrics.h"
 
 namespace bigbird {
 

@@ -14,7 +14,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/unicode.h"
-#include "lib/metrics/squad.h"
+#include "lib/metrics/answer_metrics.h"
 #include "lib/text/qa/answer_samples.h"
 #include "lib/text/qa/evaluate.h"
 #include "lib/text/qa/prediction_files.h"

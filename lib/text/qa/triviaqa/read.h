@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/metrics/triviaqa.h"
+#include "lib/metrics/answer_metrics.h"
 #include "lib/text/qa/question_file.h"
 
 namespace bigbird {

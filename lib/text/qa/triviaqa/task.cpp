@@ -7,7 +7,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/metrics/triviaqa.h"
+#include "lib/metrics/answer_metrics.h"
 #include "lib/text/qa/answer_samples.h"
 #include "lib/text/qa/encode_question.h"
 #include "lib/text/qa/evaluate.h"

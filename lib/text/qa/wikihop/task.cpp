@@ -8,7 +8,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/log.h"
 #include "lib/core/settings.h"
-#include "lib/metrics/wikihop.h"
+#include "lib/metrics/answer_metrics.h"
 #include "lib/text/qa/answer_samples.h"
 #include "lib/text/qa/evaluate.h"
 #include "lib/text/qa/predict.h"

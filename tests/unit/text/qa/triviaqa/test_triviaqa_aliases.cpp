@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/core/unicode.h"
-#include "lib/metrics/answer_text.h"
+#include "lib/metrics/answer_metrics.h"
 
 namespace bigbird {
 namespace {
