@@ -1,5 +1,5 @@
 // Names of an answer in a document, and the tokens that they begin and end with.
-#include "lib/text/qa/triviaqa/aliases.h"
+#include "lib/text/qa/triviaqa/questions.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
