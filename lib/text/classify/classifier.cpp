@@ -7,8 +7,6 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/parallel.h"
-#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/inference/probabilities.h"
 
@@ -91,30 +89,17 @@ std::size_t best_output(std::span<const double> values) {
 
 InputTally classify_texts(const NextText& next, TextClassifier& classifier,
                           const std::function<void(const LabelledText&, std::span<const double>)>& row) {
-  InputTally tally;
-  std::vector<LabelledText> chunk(texts_of_a_chunk);
-  std::vector<EncodedInput> encoded(texts_of_a_chunk);
-  std::vector<UnknownTally> unknown(texts_of_a_chunk);
-  for (bool more = true; more;) {
-    throw_if_cancelled();
-    std::size_t size = 0;
-    while (size < texts_of_a_chunk && (more = next(chunk[size]))) ++size;
-    kernels::parallel_for(size, [&](std::size_t i) {
-      unknown[i] = {};
-      encoded[i] = classifier.encode(chunk[i].text, chunk[i].pair, &unknown[i]);
-    });
-    for (std::size_t i = 0; i < size; ++i) {
-      ++tally.inputs;
-      tally.cut += encoded[i].cut ? 1u : 0u;
-      tally.blank += encoded[i].blank ? 1u : 0u;
-      tally.longest = std::max(tally.longest, static_cast<std::int64_t>(encoded[i].ids.size()));
-      tally.unknown.add(unknown[i]);
-      chunk[i].text.clear();  // what waits for its batch is not held twice
-      chunk[i].pair.reset();
-      classifier.add(std::move(encoded[i]), [&row, text = std::move(chunk[i])](
-                                                std::span<const double> values) { row(text, values); });
-    }
-  }
+  const InputTally tally = encode_texts(
+      next, texts_of_a_chunk,
+      [&](const LabelledText& text, UnknownTally* unknown) {
+        return classifier.encode(text.text, text.pair, unknown);
+      },
+      [&](LabelledText& text, EncodedInput& encoded) {
+        text.text.clear();  // what waits for its batch is not held twice
+        text.pair.reset();
+        classifier.add(std::move(encoded),
+                       [&row, text = std::move(text)](std::span<const double> values) { row(text, values); });
+      });
   classifier.finish();
   return tally;
 }

@@ -20,7 +20,6 @@
 #include "lib/io/text/labelled_texts.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/text/classify/training_texts.h"
-#include "lib/text/encoded_input.h"
 #include "lib/text/text_settings.h"
 
 namespace bigbird {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -11,7 +10,7 @@
 #include "lib/io/files/sha256.h"
 #include "lib/io/text/text_lines.h"
 #include "lib/text/classify/evaluate.h"
-#include "lib/text/run_identity.h"
+#include "lib/text/text_settings.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
@@ -39,14 +38,6 @@ void add_text(Sha256& digest, const LabelledText& text) {
   add_to_digest(digest, text.text);
   add_to_digest(digest, text.pair ? "pair" : "");
   if (text.pair) add_to_digest(digest, *text.pair);
-}
-
-void add_tally(InputTally& tally, const InputTally& more) {
-  tally.inputs += more.inputs;
-  tally.cut += more.cut;
-  tally.blank += more.blank;
-  tally.longest = std::max(tally.longest, more.longest);
-  tally.unknown.add(more.unknown);
 }
 
 }  // namespace
@@ -117,7 +108,7 @@ InputTally predict_texts(const TextPredictionOptions& options, TextClassifier& c
                                                      std::span<const double> values) {
                                 outputs.write(0, rows.row(text.id, values));
                               };
-                              add_tally(tally, classify_texts(next, classifier, write));
+                              tally.add(classify_texts(next, classifier, write));
                             },
                             {options.input + ": there are no texts", "give a file with a row at least"});
   return tally;

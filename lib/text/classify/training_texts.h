@@ -13,7 +13,7 @@
 #include "lib/finetuning/classification_task.h"
 #include "lib/io/text/labelled_texts.h"
 #include "lib/model/config.h"
-#include "lib/text/encoded_input.h"
+#include "lib/text/text_settings.h"
 
 namespace bigbird {
 
@@ -60,7 +60,14 @@ struct InputTally {
   std::uint64_t blank = 0;
   std::int64_t longest = 0;  // tokens, special ones included
   UnknownTally unknown;
+
+  void add(const InputTally& more);
 };
+// All rows of a source in order, `at_a_time` of them encoded on all threads, each handed to `take` with what
+// it became; tallies what was seen.
+InputTally encode_texts(const NextText& next, std::size_t at_a_time,
+                        const std::function<EncodedInput(const LabelledText&, UnknownTally*)>& encode,
+                        const std::function<void(LabelledText&, EncodedInput&)>& take);
 // Says in the log what a user should know of the inputs of `path`: how many were cut to `length` tokens, were
 // blank, and the characters that the vocabulary lacks.
 void say_inputs(const std::string& path, const InputTally& tally, std::int64_t length);

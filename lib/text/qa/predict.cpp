@@ -8,7 +8,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/text/run_identity.h"
+#include "lib/text/text_settings.h"
 
 namespace bigbird {
 namespace {
@@ -118,11 +118,6 @@ QuestionWindows encode_windows(const QuestionExample& question, QuestionEncoder&
   for (const ContextWindow& window : encoded.windows)
     inputs.inputs.push_back(window_input(tokens, *context, window, special.cls, special.sep));
   return encoded;
-}
-
-void add_to_digest(Sha256& digest, const std::vector<std::string>& texts) {
-  add_to_digest(digest, std::to_string(texts.size()));
-  for (const std::string& text : texts) add_to_digest(digest, text);
 }
 
 std::uint64_t predict_questions(const QuestionTask& task, const QuestionPredictionOptions& options,

@@ -183,9 +183,6 @@ class PredictorOf : public QuestionPredictor {
   ChunkForm form_;
 };
 
-// Of a list of texts; one text: lib/text/run_identity.h.
-void add_to_digest(Sha256& digest, const std::vector<std::string>& texts);
-
 // Of a row of the registry.
 template <typename Predictor>
 std::unique_ptr<QuestionPredictor> make_predictor(const QuestionPredictionOptions& options,

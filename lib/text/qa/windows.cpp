@@ -191,8 +191,8 @@ EncodedQuestion QuestionEncoder::encode(const QuestionExample& example, UnknownT
   encoded.question = encode_question(tokenizer_, example.question, encoding_, max_question_,
                                      encoded.question_was_cut, unknown);
   if (last_text_ != example.context) {
-    last_context_ = std::make_shared<const ContextTokens>(context_tokens(
-        tokenizer_, encode_counted(tokenizer_, *example.context, encoding_, unknown)));
+    last_context_ = std::make_shared<const ContextTokens>(
+        context_tokens(tokenizer_, encode_counted(tokenizer_, *example.context, encoding_, unknown)));
     last_text_ = example.context;
   }
   encoded.context = last_context_;

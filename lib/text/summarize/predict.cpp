@@ -9,7 +9,6 @@
 #include "lib/core/json_text.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/sha256.h"
-#include "lib/text/run_identity.h"
 #include "lib/text/text_settings.h"
 #include "lib/tokenization/tokenizer.h"
 

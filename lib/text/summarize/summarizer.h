@@ -26,7 +26,7 @@ struct SummarizerOptions {
   std::string model;  // folder with a decoder and a tokenizer of text
   // Most tokens of a document, its end included; 0: as in training, or all positions of the model.
   std::int64_t length = 0;
-  // Whether newlines are "<n>" for the model (line_marks.h) or blanks; nothing: as in training, else marks.
+  // Whether newlines are "<n>" for the model (encoded_pair.h) or blanks; nothing: as in training, else marks.
   std::optional<bool> line_marks;
   std::int64_t documents = 2;  // that are summarized at once
 };
@@ -41,7 +41,7 @@ struct WrittenSummary {
 class Summarizer {
  public:
   // Error{bad_input}: as ModelFolder; a model without a decoder, or whose tokenizer is of DNA; a text.json of
-  // another task; a generation_config.json that cannot be (generation_defaults.h). Error{usage}: a length
+  // another task; a generation_config.json that cannot be (generation_defaults). Error{usage}: a length
   // below 2 or beyond the positions.
   Summarizer(const SummarizerOptions& options, kernels::Backend& backend);
   ~Summarizer();

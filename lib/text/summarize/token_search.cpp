@@ -12,7 +12,6 @@
 
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
-#include "lib/text/summarize/sampling.h"
 #include "lib/text/summarize/score_rules.h"
 
 namespace bigbird {

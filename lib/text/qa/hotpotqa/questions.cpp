@@ -169,8 +169,8 @@ HotpotEncoder::HotpotEncoder(const Tokenizer& tokenizer, const TextEncodingOptio
 EncodedHotpot HotpotEncoder::encode(const HotpotQuestion& example, std::size_t length,
                                     UnknownTally* unknown) const {
   EncodedHotpot input;
-  const std::vector<std::uint32_t> question = encode_question(
-      tokenizer_, example.question, encoding_, max_question_, input.question_was_cut, unknown);
+  const std::vector<std::uint32_t> question = encode_question(tokenizer_, example.question, encoding_,
+                                                              max_question_, input.question_was_cut, unknown);
   input.question_tokens = question.size();
   input.ids = {tokenizer_.special().cls, question_opens_};
   input.ids.insert(input.ids.end(), question.begin(), question.end());

@@ -8,13 +8,13 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/log.h"
+#include "lib/text/qa/answer_files.h"
 #include "lib/text/qa/answer_samples.h"
 #include "lib/text/qa/evaluate.h"
 #include "lib/text/qa/hotpotqa/questions.h"
 #include "lib/text/qa/predict.h"
-#include "lib/text/qa/answer_files.h"
 #include "lib/text/qa/question_task.h"
-#include "lib/text/run_identity.h"
+#include "lib/text/text_settings.h"
 
 namespace bigbird {
 namespace {

@@ -229,8 +229,8 @@ NqEncoder::NqEncoder(const Tokenizer& tokenizer, const TextEncodingOptions& enco
 
 EncodedNq NqEncoder::encode(const NqQuestion& example, UnknownTally* unknown) const {
   EncodedNq page;
-  page.question = encode_question(tokenizer_, example.question, encoding_, max_question_,
-                                  page.question_was_cut, unknown);
+  page.question =
+      encode_question(tokenizer_, example.question, encoding_, max_question_, page.question_was_cut, unknown);
   std::unordered_map<std::string_view, std::vector<std::uint32_t>> known;  // words come again and again
   std::vector<NqSpan> stretches;
   for (const PageCandidate& candidate : example.candidates) {

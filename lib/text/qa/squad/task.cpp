@@ -15,12 +15,12 @@
 #include "lib/core/log.h"
 #include "lib/core/unicode.h"
 #include "lib/metrics/answer_metrics.h"
+#include "lib/text/qa/answer_files.h"
 #include "lib/text/qa/answer_samples.h"
 #include "lib/text/qa/evaluate.h"
-#include "lib/text/qa/answer_files.h"
 #include "lib/text/qa/question_task.h"
 #include "lib/text/qa/squad/questions.h"
-#include "lib/text/run_identity.h"
+#include "lib/text/text_settings.h"
 
 namespace bigbird {
 namespace {

@@ -298,9 +298,9 @@ void TriviaReader::check_end() const {
   const bool is_web = reading().domain == TriviaDomain::web;
   const char* wanted = is_web ? "\"Web\"" : "\"Wikipedia\"";
   if (!domain.empty() && domain != wanted) {
-    throw_bad_input(fmt::format("{}: its \"Domain\" is {}, and it was read as {}", records().path(), domain,
-                                wanted),
-                    message("`domain` is wikipedia or web, as in the name of the file"));
+    throw_bad_input(
+        fmt::format("{}: its \"Domain\" is {}, and it was read as {}", records().path(), domain, wanted),
+        message("`domain` is wikipedia or web, as in the name of the file"));
   }
   if (named_ > 0 && found_ == 0) {
     throw_bad_input(

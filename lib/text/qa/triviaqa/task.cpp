@@ -8,14 +8,14 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/metrics/answer_metrics.h"
+#include "lib/text/qa/answer_files.h"
 #include "lib/text/qa/answer_samples.h"
-#include "lib/text/qa/windows.h"
 #include "lib/text/qa/evaluate.h"
 #include "lib/text/qa/predict.h"
-#include "lib/text/qa/answer_files.h"
 #include "lib/text/qa/question_task.h"
 #include "lib/text/qa/triviaqa/questions.h"
-#include "lib/text/run_identity.h"
+#include "lib/text/qa/windows.h"
+#include "lib/text/text_settings.h"
 
 namespace bigbird {
 namespace {
