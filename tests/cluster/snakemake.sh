@@ -122,7 +122,7 @@ mkdir "$work/text-model"
     "$root"/docs/*.md >"$work/text-model/documents.jsonl"
   "$bigbird" text qa finetune --train "$work/text-model/questions.jsonl" --init "$work/text-model/pretrain/final" -o "$work/text-model/qa" \
     --steps 2 --batch 4 --length 64
-  "$bigbird" convert "$work/text-model/pretrain/final" "$work/text-model/summarizer" --decoder coupled
+  "$bigbird" convert "$work/text-model/pretrain/final" "$work/text-model/summarizer" --decoder coupled >/dev/null
   "$bigbird" text qa predict -m "$work/text-model/qa/final" "$work/text-model/questions.jsonl" --chunk 5 -o "$work/whole.json" \
     --nbest "$work/whole-nbest.json"
   "$bigbird" text summarize predict -m "$work/text-model/summarizer" "$work/text-model/documents.jsonl" --max-tokens 8 --chunk 2 \

@@ -27,8 +27,7 @@ TEST(ShardedVerbs, TheWorkflowKnowsThemAsTheyAre) {
 }
 
 TEST(ShardedVerbs, EachHasATaskThatThePageNames) {
-  const std::string page =
-      testing::read_text(testing::source_dir() / "pipelines/cluster/config/README.md");
+  const std::string page = testing::read_text(testing::source_dir() / "pipelines/cluster/config/README.md");
   std::set<std::string> with_task;
   for (const auto& [task, row] : workflow_tasks().at("tasks").items()) {
     const std::string verb = row.at("verb").get<std::string>();

@@ -111,16 +111,10 @@ void label_rows(EncodedRows& rows, const LabelScheme& scheme) {
     const RowLabels& row = rows.labels[i];
     ClassifiedSequence& sequence = texts.sequences[i];
     switch (scheme.problem) {
-      case ProblemType::regression: {
-        const auto value =
-            row.labels.size() == 1 ? parse_regression_label(row.labels.front()) : std::optional<double>();
-        if (!value) {
-          throw_bad_input(fmt::format("{}: label '{}' is no number", row.place, fmt::join(row.labels, ", ")),
-                          message("regression learns numbers; `problem` single learns classes"));
-        }
-        sequence.targets = {static_cast<float>(*value)};
+      case ProblemType::regression:
+        sequence.targets = {static_cast<float>(regression_label(
+            row.labels, row.place, message("regression learns numbers; `problem` single learns classes")))};
         break;
-      }
       case ProblemType::multi_label:
         sequence.targets.assign(scheme.classes.size(), 0.0f);
         for (const std::string& label : row.labels) {
@@ -130,11 +124,9 @@ void label_rows(EncodedRows& rows, const LabelScheme& scheme) {
         }
         break;
       case ProblemType::single_label:
-        if (row.labels.size() != 1) {
-          throw_bad_input(fmt::format("{}: {} labels where one is due", row.place, row.labels.size()),
-                          message("lists of labels are learned with `problem` multi"));
-        }
-        sequence.label = class_of(row.labels.front(), row.place, scheme);
+        sequence.label = class_of(
+            single_label(row.labels, row.place, message("lists of labels are learned with `problem` multi")),
+            row.place, scheme);
         ++texts.class_counts[static_cast<std::size_t>(sequence.label)];
         break;
     }
@@ -169,6 +161,21 @@ std::optional<double> parse_regression_label(const std::string& label) {
   const auto parsed = std::from_chars(label.data(), end, value);
   if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(value)) return std::nullopt;
   return value;
+}
+
+double regression_label(const std::vector<std::string>& labels, const std::string& place,
+                        const std::string& hint) {
+  const auto value = labels.size() == 1 ? parse_regression_label(labels.front()) : std::optional<double>();
+  if (!value)
+    throw_bad_input(fmt::format("{}: label '{}' is no number", place, fmt::join(labels, ", ")), hint);
+  return *value;
+}
+
+const std::string& single_label(const std::vector<std::string>& labels, const std::string& place,
+                                const std::string& hint) {
+  if (labels.size() != 1)
+    throw_bad_input(fmt::format("{}: {} labels where one is due", place, labels.size()), hint);
+  return labels.front();
 }
 
 void InputTally::add(const InputTally& more) {

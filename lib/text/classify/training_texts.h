@@ -39,6 +39,13 @@ class ClassNames {
 // A number as labels of regression have it: finite. Nothing else is one.
 std::optional<double> parse_regression_label(const std::string& label);
 
+// The number, or the one class, that the labels of a row are; Error{bad_input} with the hint where they are
+// not.
+double regression_label(const std::vector<std::string>& labels, const std::string& place,
+                        const std::string& hint);
+const std::string& single_label(const std::vector<std::string>& labels, const std::string& place,
+                                const std::string& hint);
+
 // Where labelled rows come from: the next one, or false at the end. LabelledTexts and GlueFile are such
 // sources.
 using NextText = std::function<bool(LabelledText& row)>;

@@ -60,8 +60,6 @@ class SquadReader : public QuestionFile {
   std::uint64_t questions() const { return questions_; }
   // Of those with an answer.
   std::uint64_t answerable() const { return answerable_; }
-  // U+FFFD put in so far.
-  std::uint64_t replaced() const { return records().replaced(); }
 
  private:
   // Where the next question is: in the record that was parsed last, or in the one after it.
