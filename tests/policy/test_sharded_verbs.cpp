@@ -29,7 +29,8 @@ TEST(ShardedVerbs, TheWorkflowKnowsThemAsTheyAre) {
 TEST(ShardedVerbs, EachHasATaskThatThePageNames) {
   const std::string page = testing::read_text(testing::source_dir() / "pipelines/cluster/config/README.md");
   std::set<std::string> with_task;
-  for (const auto& [task, row] : workflow_tasks().at("tasks").items()) {
+  const nlohmann::json tasks = workflow_tasks().at("tasks");
+  for (const auto& [task, row] : tasks.items()) {
     const std::string verb = row.at("verb").get<std::string>();
     with_task.insert(verb);
     EXPECT_NE(page.find("| `" + task + "` | `" + verb + "` |"), std::string::npos) << task;

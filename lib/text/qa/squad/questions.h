@@ -1,6 +1,6 @@
 // lib/text/qa/squad holds the questions of SQuAD 1.1 and 2.0: reading them, what labels can give back,
-// answers out of logits; and training, prediction and scoring by them in task.cpp, which lib/text/qa reaches by
-// its row in the registry of data sets.
+// answers out of logits; and training, prediction and scoring by them in task.cpp, which lib/text/qa reaches
+// by its row in the registry of data sets.
 //
 // Files are those of SQuAD and shaped like them:
 //

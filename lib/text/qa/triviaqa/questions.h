@@ -19,9 +19,9 @@
 // same names in text that was tokenised and joined by blanks.
 //
 // The answer in a document is, of all its windows, the span of the highest start + end that has at most
-// `max_answer` words between white space (BigBird, appendix E.2: 16). A training sample is a document, so that
-// the sums of its windows can be compared; where several documents of a question compete, softmax over their
-// best sums keeps the order, and the highest wins. Of equals the first wins.
+// `max_answer` words between white space (BigBird, appendix E.2: 16). A training sample is a document, so
+// that the sums of its windows can be compared; where several documents of a question compete, softmax over
+// their best sums keeps the order, and the highest wins. Of equals the first wins.
 #pragma once
 
 #include <cstddef>
