@@ -17,7 +17,6 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/text/text_lines.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/text/classify/classifier.h"
 #include "lib/text/classify/predict.h"
 
 namespace bigbird::apps {

@@ -14,7 +14,6 @@
 #include "lib/core/log.h"
 #include "lib/text/classify/finetune.h"
 #include "lib/text/classify/glue_files.h"
-#include "lib/text/classify/glue_tasks.h"
 
 namespace bigbird::apps {
 namespace {

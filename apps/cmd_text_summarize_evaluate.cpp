@@ -24,7 +24,6 @@
 #include "lib/model/folder/model_folder.h"
 #include "lib/text/summarize/evaluate.h"
 #include "lib/text/summarize/predict.h"
-#include "lib/text/summarize/summarizer.h"
 
 namespace bigbird::apps {
 namespace {

@@ -15,7 +15,6 @@
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/text/summarize/predict.h"
-#include "lib/text/summarize/summarizer.h"
 
 namespace bigbird::apps {
 namespace {

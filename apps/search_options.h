@@ -7,7 +7,6 @@
 
 #include "apps/command_line.h"
 #include "lib/text/summarize/predict.h"
-#include "lib/text/summarize/summarizer.h"
 
 namespace bigbird::apps {
 

@@ -9,8 +9,8 @@
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "lib/io/text/labelled_texts.h"
-#include "lib/text/classify/classifier.h"
-#include "lib/text/classify/glue_tasks.h"
+#include "lib/text/classify/glue_files.h"
+#include "lib/text/classify/predict.h"
 #include "lib/tokenization/text_encoding.h"
 
 namespace bigbird::apps {

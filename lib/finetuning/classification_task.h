@@ -2,7 +2,7 @@
 // folder that it leaves, and classifiers of token sequences. Readers of examples stay with their tasks.
 //
 // Fine-tuning a classifier over token sequences: the task behind `promoter finetune` and `text classify
-// finetune`. What it has learned is run by sequence_scorer.h and text/classify/classifier.h.
+// finetune`. What it has learned is run by sequence_scorer.h and text/classify/predict.h.
 #pragma once
 
 #include <cstdint>

@@ -61,15 +61,10 @@ CalibrationMeasure measure_calibration(std::vector<double>& positives, std::vect
   const auto width = static_cast<double>(bins);
   std::vector<Sums> equal_width(bins), equal_count(bins);
   double weight = 0, loss = 0, squares = 0;
-  for (std::size_t p = 0, n = 0; p + n < examples;) {
-    const std::size_t lower = p + n, first_p = p, first_n = n;
-    const bool from_positives =
-        n == negatives.size() || (p < positives.size() && positives[p] <= negatives[n]);
-    const double probability = from_positives ? positives[p] : negatives[n];
-    while (p < positives.size() && positives[p] == probability) ++p;
-    while (n < negatives.size() && negatives[n] == probability) ++n;
-    const auto tied_positives = static_cast<std::int64_t>(p - first_p);
-    const auto tied_negatives = static_cast<std::int64_t>(n - first_n);
+  std::size_t lower = 0;  // examples of a lower probability
+  for_each_tie(positives, negatives, [&](double probability, std::size_t p, std::size_t n) {
+    const auto tied_positives = static_cast<std::int64_t>(p);
+    const auto tied_negatives = static_cast<std::int64_t>(n);
     const auto bin = std::min(bins - 1, static_cast<std::size_t>(probability * width));
     equal_width[bin].add(probability, tied_positives, tied_negatives, weights);
     equal_count[lower * bins / examples].add(probability, tied_positives, tied_negatives, weights);
@@ -81,7 +76,8 @@ CalibrationMeasure measure_calibration(std::vector<double>& positives, std::vect
     weight += positive + negative;
     loss -= positive * std::log(bounded) + negative * std::log1p(-bounded);
     squares += positive * (1 - probability) * (1 - probability) + negative * probability * probability;
-  }
+    lower += p + n;
+  });
   scores.log_loss = loss / weight;
   scores.brier = squares / weight;
   scores.ece_equal_width = calibration_error(equal_width);

@@ -11,9 +11,13 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <vector>
 
+#include "kernels/parallel.h"
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
+#include "lib/core/rng.h"
 
 namespace bigbird {
 namespace {
@@ -78,24 +82,55 @@ void sort_scores(std::span<double> scores) {
   }
 }
 
-// Calls body(positives, negatives) for every group of equal scores, from the lowest score up. Both ascending.
-template <typename Body>
-void for_each_tie(std::span<const double> positives, std::span<const double> negatives, const Body& body) {
-  std::size_t p = 0;
-  std::size_t n = 0;
-  while (p < positives.size() || n < negatives.size()) {
-    const bool from_positives =
-        n == negatives.size() || (p < positives.size() && positives[p] <= negatives[n]);
-    const double score = from_positives ? positives[p] : negatives[n];
-    const std::size_t first_positive = p;
-    const std::size_t first_negative = n;
-    while (p < positives.size() && positives[p] == score) ++p;
-    while (n < negatives.size() && negatives[n] == score) ++n;
-    body(p - first_positive, n - first_negative);
-  }
+// The group of equal scores that each score is of, numbered from the lowest score of both classes up: a draw
+// of auroc_interval is a count for each, so that nothing is sorted again.
+struct Groups {
+  std::vector<std::uint32_t> of_positives, of_negatives;
+  std::uint32_t count = 0;
+};
+
+Groups groups_of(std::span<const double> positives, std::span<const double> negatives) {
+  Groups groups;
+  for_each_tie(positives, negatives, [&](double, std::size_t tied_positives, std::size_t tied_negatives) {
+    groups.of_positives.resize(groups.of_positives.size() + tied_positives, groups.count);
+    groups.of_negatives.resize(groups.of_negatives.size() + tied_negatives, groups.count);
+    ++groups.count;
+  });
+  return groups;
+}
+
+constexpr double undefined_metric = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<std::size_t> places(std::size_t count) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+std::vector<bool> is_among_top(std::span<const double> values, std::size_t top) {
+  std::vector<std::size_t> order = places(values.size());
+  const auto higher = [&](std::size_t a, std::size_t b) {
+    return values[a] != values[b] ? values[a] > values[b] : a < b;
+  };
+  std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(top - 1), order.end(), higher);
+  std::vector<bool> among(values.size());
+  for (std::size_t i = 0; i < top; ++i) among[order[i]] = true;
+  return among;
 }
 
 }  // namespace
+
+std::vector<double> mean_ranks(std::span<const double> values) {
+  std::vector<std::size_t> order = places(values.size());
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    const double rank = static_cast<double>(begin + 1 + end) / 2;
+    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = rank;
+  }
+  return ranks;
+}
 
 RankMetrics rank_metrics(std::span<double> positives, std::span<double> negatives) {
   sort_scores(positives);
@@ -109,7 +144,7 @@ RankMetrics rank_metrics(std::span<double> positives, std::span<double> negative
   double precisions = 0;
   double positives_left = positive_count;
   double negatives_left = negative_count;
-  for_each_tie(positives, negatives, [&](std::size_t tied_positives, std::size_t tied_negatives) {
+  for_each_tie(positives, negatives, [&](double, std::size_t tied_positives, std::size_t tied_negatives) {
     const double p = static_cast<double>(tied_positives);
     const double n = static_cast<double>(tied_negatives);
     wins += p * (negative_count - negatives_left + 0.5 * n);
@@ -117,32 +152,22 @@ RankMetrics rank_metrics(std::span<double> positives, std::span<double> negative
     positives_left -= p;
     negatives_left -= n;
   });
-  constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
-  return {static_cast<std::int64_t>(positives.size()), static_cast<std::int64_t>(negatives.size()),
-          positives.empty() || negatives.empty() ? undefined : wins / (positive_count * negative_count),
-          positives.empty() ? undefined : precisions / positive_count};
+  return {
+      static_cast<std::int64_t>(positives.size()), static_cast<std::int64_t>(negatives.size()),
+      positives.empty() || negatives.empty() ? undefined_metric : wins / (positive_count * negative_count),
+      positives.empty() ? undefined_metric : precisions / positive_count};
 }
 
 std::vector<CurvePoint> ranked_curve(std::span<const double> positives, std::span<const double> negatives) {
   CurvePoint left{static_cast<std::int64_t>(positives.size()), static_cast<std::int64_t>(negatives.size())};
   std::vector<CurvePoint> points;
-  for_each_tie(positives, negatives, [&](std::size_t tied_positives, std::size_t tied_negatives) {
+  for_each_tie(positives, negatives, [&](double, std::size_t tied_positives, std::size_t tied_negatives) {
     points.push_back(left);
     left.true_positives -= static_cast<std::int64_t>(tied_positives);
     left.false_positives -= static_cast<std::int64_t>(tied_negatives);
   });
   std::reverse(points.begin(), points.end());
   return points;
-}
-
-double auroc(std::span<const int> labels, std::span<const double> scores) {
-  Classes classes = by_class(labels, scores);
-  return rank_metrics(classes.positives, classes.negatives).auroc;
-}
-
-double average_precision(std::span<const int> labels, std::span<const double> scores) {
-  Classes classes = by_class(labels, scores);
-  return rank_metrics(classes.positives, classes.negatives).auprc;
 }
 
 BinaryMetrics binary_metrics(std::span<const int> labels, std::span<const double> scores, double threshold) {
@@ -201,6 +226,57 @@ double percentile(std::span<const double> sorted, double share) {
   const auto below = static_cast<std::size_t>(place);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
+}
+
+Interval auroc_interval(std::span<const double> positives, std::span<const double> negatives,
+                        std::uint64_t draws, std::uint64_t seed) {
+  if (draws == 0 || positives.empty() || negatives.empty()) return {undefined_metric, undefined_metric};
+  const Groups groups = groups_of(positives, negatives);
+  const double pairs = static_cast<double>(positives.size()) * static_cast<double>(negatives.size());
+  std::vector<double> values(draws);
+  kernels::parallel_for(draws, [&](std::size_t draw) {
+    throw_if_cancelled();
+    CounterRng random(seed, Purpose::auroc_bootstrap, draw);
+    std::vector<std::uint32_t> drawn_positives(groups.count), drawn_negatives(groups.count);
+    const auto take = [&](const std::vector<std::uint32_t>& of, std::vector<std::uint32_t>& drawn) {
+      for (std::size_t i = 0; i < of.size(); ++i) ++drawn[of[random.below(of.size())]];
+    };
+    take(groups.of_positives, drawn_positives);
+    take(groups.of_negatives, drawn_negatives);
+    double wins = 0;
+    double negatives_below = 0;
+    for (std::uint32_t group = 0; group < groups.count; ++group) {
+      const double tied = drawn_negatives[group];
+      wins += drawn_positives[group] * (negatives_below + 0.5 * tied);
+      negatives_below += tied;
+    }
+    values[draw] = wins / pairs;
+  });
+  std::sort(values.begin(), values.end());
+  return {percentile(values, 0.025), percentile(values, 0.975)};
+}
+
+double spearman(std::span<const double> one, std::span<const double> other) {
+  const std::vector<double> first = mean_ranks(one);
+  const std::vector<double> second = mean_ranks(other);
+  const double mean = (static_cast<double>(one.size()) + 1) / 2;
+  double product = 0, first_square = 0, second_square = 0;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    product += (first[i] - mean) * (second[i] - mean);
+    first_square += (first[i] - mean) * (first[i] - mean);
+    second_square += (second[i] - mean) * (second[i] - mean);
+  }
+  if (first_square == 0 || second_square == 0) return undefined_metric;
+  return product / std::sqrt(first_square * second_square);
+}
+
+double top_overlap(std::span<const double> one, std::span<const double> other, std::size_t top) {
+  if (top == 0 || top > one.size()) return undefined_metric;
+  const std::vector<bool> first = is_among_top(one, top);
+  const std::vector<bool> second = is_among_top(other, top);
+  std::size_t shared = 0;
+  for (std::size_t i = 0; i < first.size(); ++i) shared += first[i] && second[i] ? 1U : 0U;
+  return static_cast<double>(shared) / static_cast<double>(top);
 }
 
 }  // namespace bigbird

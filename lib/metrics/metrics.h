@@ -1,7 +1,9 @@
-// Scores of a binary classifier. Definitions: BigBird appendix F.2 and Oubounyt et al. 2019; AUROC as the
-// rank sum of Mann and Whitney, AUPRC as average precision (the step-wise sum, no interpolation).
+// Scores of a binary classifier, how sure an AUROC is, and two scores of the same things compared by their
+// order. Definitions: BigBird appendix F.2 and Oubounyt et al. 2019; AUROC as the rank sum of Mann and
+// Whitney, AUPRC as average precision (the step-wise sum, no interpolation).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -35,8 +37,20 @@ struct BinaryMetrics {
 BinaryMetrics binary_metrics(std::span<const int> labels, std::span<const double> scores,
                              double threshold = 0.5);
 
-double auroc(std::span<const int> labels, std::span<const double> scores);
-double average_precision(std::span<const int> labels, std::span<const double> scores);
+// Calls body(score, positives, negatives) for every group of equal scores, with how many of each class are in
+// it, from the lowest score up. Both ascending.
+template <typename Body>
+void for_each_tie(std::span<const double> positives, std::span<const double> negatives, const Body& body) {
+  for (std::size_t p = 0, n = 0; p < positives.size() || n < negatives.size();) {
+    const bool from_positives =
+        n == negatives.size() || (p < positives.size() && positives[p] <= negatives[n]);
+    const double score = from_positives ? positives[p] : negatives[n];
+    const std::size_t first_positive = p, first_negative = n;
+    while (p < positives.size() && positives[p] == score) ++p;
+    while (n < negatives.size() && negatives[n] == score) ++n;
+    body(score, p - first_positive, n - first_negative);
+  }
+}
 
 struct RankMetrics {
   std::int64_t positives = 0;
@@ -66,5 +80,28 @@ std::string metrics_json(const BinaryMetrics& metrics, const std::string& proven
 // The value below which `share` (0 to 1) of ascending values lie, between two of them by their distance
 // (numpy's default). `sorted` must not be empty.
 double percentile(std::span<const double> sorted, double share);
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+// Positives and negatives are drawn apart, each as many as there are, with replacement; the interval runs
+// from the 2.5th to the 97.5th percentile of the AUROC of `draws` draws, with linear interpolation between
+// draws. Draw d takes its numbers from (seed, Purpose::auroc_bootstrap, d): first those of the positives.
+// Scores ascending, as rank_metrics leaves them. NaN without draws, positives or negatives. Time: draws times
+// the number of scores.
+Interval auroc_interval(std::span<const double> positives, std::span<const double> negatives,
+                        std::uint64_t draws, std::uint64_t seed);
+
+// From 1; a group of equal values has the mean of its places.
+std::vector<double> mean_ranks(std::span<const double> values);
+// Spearman's rank correlation: Pearson's of the ranks, ties taking their mean rank. NaN for fewer than two
+// values or where all of one score are equal. The values must not be NaN.
+double spearman(std::span<const double> one, std::span<const double> other);
+
+// Of the `top` highest of one score, the fraction that is among the `top` highest of the other; of equal
+// values those that come first are taken. NaN where there are fewer values than `top`, or none.
+double top_overlap(std::span<const double> one, std::span<const double> other, std::size_t top);
 
 }  // namespace bigbird

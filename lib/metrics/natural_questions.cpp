@@ -172,7 +172,8 @@ NqYesNo parse_nq_yes_no(std::string_view word, const std::string& where) {
     if (small == lower(name)) return value;
   }
   throw_bad_input(
-      fmt::format("{}: yes_no_answer '{}' is none of YES, NO, NONE", where, text_for_message(word)));
+      fmt::format("{}: yes_no_answer '{}' is none of YES, NO, NONE", where, text_for_message(word)),
+      "NONE stands for no such answer");
 }
 
 NqVerdict nq_long_verdict(const NqGold& gold, const NqPrediction& prediction) {

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +25,7 @@ struct NqSpan {
   std::int64_t end_token = -1;
 
   bool is_null() const { return start_byte < 0 && end_byte < 0 && start_token < 0 && end_token < 0; }
+  bool operator==(const NqSpan&) const = default;
 };
 
 enum class NqYesNo { none, yes, no };
@@ -35,6 +38,7 @@ struct NqAnnotation {
   NqSpan long_answer;
   std::vector<NqSpan> short_answers;
   NqYesNo yes_no = NqYesNo::none;
+  std::optional<std::size_t> candidate = {};  // which of the page's the long answer is; not scored
 };
 
 struct NqGold {

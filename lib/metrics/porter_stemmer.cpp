@@ -1,12 +1,14 @@
-// Porter's steps as NLTK has them; see porter_stemmer.h. A list of rules is gone through until a suffix fits:
+// Porter's steps as NLTK has them; see rouge.h. A list of rules is gone through until a suffix fits:
 // that rule decides, and where its condition does not hold the word stays as it is.
-#include "lib/metrics/porter_stemmer.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+
+#include "lib/metrics/rouge.h"
 
 namespace bigbird {
 namespace {

@@ -13,7 +13,6 @@
 #include "lib/core/error.h"
 #include "lib/core/numpy_random.h"
 #include "lib/metrics/metrics.h"
-#include "lib/metrics/porter_stemmer.h"
 
 namespace bigbird {
 namespace {

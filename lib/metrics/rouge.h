@@ -28,6 +28,11 @@ struct RougeOptions {
 // the two characters whose small letters are or begin with one (U+212A: k, U+0130: i).
 std::vector<std::string> rouge_words(std::string_view text, bool stem);
 
+// The stem of an English word as NLTK's PorterStemmer gives it by default, which is what ROUGE's published
+// numbers stand on: Porter (1980) with NLTK's extensions (irregular words, -ied, two-letter words). `word`:
+// small letters a-z and digits; a digit counts as a consonant.
+std::string porter_stem(std::string_view word);
+
 // A score for each of options.types, in their order. Error{usage} for a type that there is not. Memory: the
 // product of the numbers of words of both texts, 4 bytes each.
 std::vector<RougeScore> rouge(std::string_view target, std::string_view prediction,

@@ -10,7 +10,6 @@
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
 #include "lib/metrics/metrics.h"
-#include "lib/metrics/rank_comparison.h"
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/network/model.h"
 

@@ -1,3 +1,6 @@
+// lib/text holds what the tasks over texts share: how a text becomes an input, and what a model was trained
+// to read. Each task has a folder, and none of them includes another. Metrics are in lib/metrics.
+//
 // How the texts of a fine-tuned model are turned into tokens: kept beside its weights as text.json, so that
 // every verb that uses the model reads texts as it was trained to. A folder without the file (Hugging Face's)
 // is read as transformers reads it.
@@ -8,11 +11,18 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "kernels/backend.h"
+#include "lib/io/files/sha256.h"
+#include "lib/parts/side_file.h"
 #include "lib/tokenization/text_encoding.h"
 #include "lib/tokenization/tokenizer_folder.h"
 
 namespace bigbird {
+
+class ModelFolder;
 
 enum class TextTask { classification, question_answering, summarization };
 std::string name_of(TextTask task);  // "classify", "qa", "summarize"
@@ -40,5 +50,34 @@ TextSettings read_text_settings(const std::string& model_folder);
 TokenizerFolderOptions tokenizer_options(const TextSettings& settings);
 // text.json as FolderExtras::files takes it.
 std::map<std::string, std::string> text_settings_files(const TextSettings& settings);
+
+// One text or a pair of them as a model reads it: [CLS] A [SEP], or [CLS] A [SEP] B [SEP]. Texts are data:
+// the name of a special piece inside of one is ordinary text.
+struct EncodedInput {
+  std::vector<std::int32_t> ids;
+  std::vector<std::int32_t> types;  // empty: all 0
+  bool cut = false;                 // it was longer than `length` and lost tokens at the right end of a text
+  bool blank = false;               // nothing but special pieces
+};
+
+// At most `length` tokens. What does not fit is cut at the right end, of a pair from the longer text down to
+// the shorter; where both must be cut to halves, an odd token stays with the longer, of equal ones with the
+// second: "longest_first" of transformers' fast tokenizers (truncate_encodings of tokenizers; the slow ones
+// leave the odd token to the first). Of a long text no more is encoded than that takes; `unknown`, where
+// given, counts in what was encoded. Error{usage}: a length without room for a token of each text.
+EncodedInput encode_input(const Tokenizer& tokenizer, std::string_view text,
+                          std::optional<std::string_view> pair, const TextSettings& settings,
+                          std::int64_t length, UnknownTally* unknown = nullptr);
+
+// What a run of a model over texts depends on, for finished chunks that are taken up again, and shards that
+// are put together (lib/parts/chunked_outputs.h): the version, digests of the model, how it reads texts, and
+// the precision that it is run in. Neither paths nor threads nor the size of batches: nothing that comes out
+// depends on them.
+RunIdentity model_identity(const ModelFolder& folder, const TextSettings& settings,
+                           kernels::Precision precision);
+
+// A text with its length, so that two texts are not taken for other two; of a list how many it has, first.
+void add_to_digest(Sha256& digest, std::string_view text);
+void add_to_digest(Sha256& digest, const std::vector<std::string>& texts);
 
 }  // namespace bigbird

@@ -55,10 +55,11 @@ runs -n
 refused "config: Additional properties are not allowed ('shardss' was unexpected)" -n --config shardss=3
 refused "config: shards: 0 is less than the minimum of 1" -n --config shards=0
 refused "config: model: nowhere: there is no such file" -n --config model=nowhere
+refused "config: task: 'variant' is none of variants, bins," -n --config task=variant
 refused "config: 'input' is of no use for the task 'promoters'" -n --config task=promoters
 begun=$SECONDS
 refused "unknown option '--frobnicate'" --cores 2 --config 'options=["--frobnicate"]'
-note "a dry run, --lint; four wrong configs, and a wrong option after $((SECONDS - begun)) s"
+note "a dry run, --lint; five wrong configs, and a wrong option after $((SECONDS - begun)) s"
 begun=$SECONDS
 runs --cores 2
 same results/scored.vcf.gz "$work/whole.vcf.gz"
@@ -87,9 +88,21 @@ runs --cores 2
 same results/out.bedgraph "$work/whole.bedgraph"
 same results/calls.bed "$work/whole.bed"
 [ -e "$work/inputs/plain.fa.fai" ] || wrong "no rule made the genome's index"
-note "bins and promoters, --cores 2: the bytes of one run"
+"$bigbird" embed -m "$work/inputs/chromatin" -f "$genome" -R "$work/bins.bed" --chunk 10 -o "$work/whole.npy" 2>whole.log
+printf 'chr1\t%d\t%d\n' 20000 20002 30000 30001 40000 40002 >"$work/region.bed"
+"$bigbird" ism -m "$work/inputs/chromatin" -f "$genome" -R "$work/region.bed" --chunk 1 -o "$work/whole-ism.tsv" 2>whole.log
+flow vectors "task: vectors" "model: $work/inputs/chromatin" "genome: $genome" "input: $work/bins.bed" "output: results/out.npy" \
+  "shards: 2" "options: [--chunk, 10]"
+runs --cores 2
+same results/out.npy "$work/whole.npy"
+flow substitutions "task: substitutions" "model: $work/inputs/chromatin" "genome: $genome" "input: $work/region.bed" \
+  "output: results/out.tsv" "shards: 2" "options: [--chunk, 1]"
+runs --cores 2
+same results/out.tsv "$work/whole-ism.tsv"
+nothing_left results
+note "bins, promoters, vectors and substitutions, --cores 2: the bytes of one run"
 
-# Windows of a FASTA; texts, by a model of this project's own pages.
+# Windows of a FASTA; texts, questions and summaries, by models of this project's own pages.
 awk 'NR > 1 { bases = bases $0 } length(bases) > 20000 { exit } END { for (i = 0; i < 30; ++i) printf ">w%d\n%s\n", i, substr(bases, 600 * i + 1, 400) }' \
   "$work/inputs/plain.fa" >"$work/windows.fa"
 mkdir "$work/text-model"
@@ -103,6 +116,17 @@ mkdir "$work/text-model"
     --steps 2 --batch 4 --length 64
   "$bigbird" text classify predict -m "$work/text-model/run/final" "$work/text-model/lines.tsv" --chunk 50 -o "$work/whole-texts.tsv"
   "$bigbird" chromatin predict -m "$work/inputs/chromatin" "$work/windows.fa" --chunk 10 -o "$work/whole-windows.tsv"
+  awk '/^[A-Z].* .* / && !/[\t"\\]/ { split($0, words, " "); printf "{\"id\": \"%d\", \"question\": \"What is said of %s?\", \"context\": \"%s\", \"answers\": {\"text\": [\"%s\"], \"answer_start\": [0]}}\n", ++n, words[2], $0, words[1] } n == 40 { exit }' \
+    "$root"/docs/*.md >"$work/text-model/questions.jsonl"
+  awk '/^[A-Z].* .* / && !/[\t"\\]/ { printf "{\"id\": \"%d\", \"document\": \"%s\"}\n", ++n, $0 } n == 12 { exit }' \
+    "$root"/docs/*.md >"$work/text-model/documents.jsonl"
+  "$bigbird" text qa finetune --train "$work/text-model/questions.jsonl" --init "$work/text-model/pretrain/final" -o "$work/text-model/qa" \
+    --steps 2 --batch 4 --length 64
+  "$bigbird" convert "$work/text-model/pretrain/final" "$work/text-model/summarizer" --decoder coupled >/dev/null
+  "$bigbird" text qa predict -m "$work/text-model/qa/final" "$work/text-model/questions.jsonl" --chunk 5 -o "$work/whole.json" \
+    --nbest "$work/whole-nbest.json"
+  "$bigbird" text summarize predict -m "$work/text-model/summarizer" "$work/text-model/documents.jsonl" --max-tokens 8 --chunk 2 \
+    -o "$work/whole.jsonl"
 } 2>"$work/whole.log" || { tail -n 3 "$work/whole.log" >&2 && stop "the texts could not be made"; }
 flow sequences "task: sequences" "model: $work/inputs/chromatin" "input: $work/windows.fa" "output: results/out.tsv" "shards: 2" \
   "options: [--chunk, 10]"
@@ -112,7 +136,18 @@ flow texts "task: texts" "model: $work/text-model/run/final" "input: $work/text-
 runs --cores 2
 same results/out.tsv "$work/whole-texts.tsv"
 nothing_left results
-note "windows of a FASTA and texts, --cores 2: the bytes of one run"
+flow questions "task: questions" "model: $work/text-model/qa/final" "input: $work/text-model/questions.jsonl" "output: results/out.json" \
+  "shards: 3" "options: [--chunk, 5, --nbest, results/nbest.json]"
+runs --cores 2
+same results/out.json "$work/whole.json"
+same results/nbest.json "$work/whole-nbest.json"
+nothing_left results
+flow summaries "task: summaries" "model: $work/text-model/summarizer" "input: $work/text-model/documents.jsonl" "output: results/out.jsonl" \
+  "shards: 2" "options: [--max-tokens, 8, --chunk, 2]"
+runs --cores 2
+same results/out.jsonl "$work/whole.jsonl"
+nothing_left results
+note "windows of a FASTA, texts, questions and summaries, --cores 2: the bytes of one run"
 
 # By both executors.
 start_slurm 3 3

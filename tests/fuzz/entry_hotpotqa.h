@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "lib/text/qa/hotpotqa/encode.h"
+#include "lib/text/qa/hotpotqa/questions.h"
 #include "tests/fuzz/entry_text.h"
 #include "tests/fuzz/question_pieces.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/text/qa/natural_questions/encode.h"
+#include "lib/text/qa/natural_questions/questions.h"
 #include "tests/fuzz/entry_text.h"
 #include "tests/fuzz/question_pieces.h"
 
@@ -16,15 +16,15 @@ namespace bigbird::fuzz {
 inline void demand_page(const NqQuestion& page) {
   demand_text(page.question);
   demand_text(page.title);
-  const auto demand_span = [&](const PageSpan& span) {
+  const auto demand_span = [&](const NqSpan& span) {
     if (span.start_token < 0 || span.start_token >= span.end_token) std::abort();
     if (static_cast<std::size_t>(span.end_token) > page.tokens.size()) std::abort();
   };
   for (const PageToken& token : page.tokens) demand_text(token.text);
   for (const PageCandidate& candidate : page.candidates) demand_span(candidate.span);
-  for (const PageAnnotation& annotation : page.annotations) {
+  for (const NqAnnotation& annotation : page.annotations) {
     if (annotation.candidate && *annotation.candidate >= page.candidates.size()) std::abort();
-    for (const PageSpan& span : annotation.short_answers) demand_span(span);
+    for (const NqSpan& span : annotation.short_answers) demand_span(span);
   }
 }
 

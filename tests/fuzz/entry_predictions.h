@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "lib/text/qa/prediction_files.h"
+#include "lib/text/qa/answer_files.h"
 #include "tests/fuzz/entry_text.h"
 
 namespace bigbird::fuzz {

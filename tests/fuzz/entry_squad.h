@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/text/qa/squad/encode.h"
-#include "lib/text/qa/squad/read.h"
+#include "lib/text/qa/squad/questions.h"
 #include "tests/fuzz/entry_text.h"
 #include "tests/fuzz/question_pieces.h"
 

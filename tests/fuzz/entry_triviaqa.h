@@ -11,9 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/text/qa/encode_question.h"
-#include "lib/text/qa/triviaqa/aliases.h"
-#include "lib/text/qa/triviaqa/read.h"
+#include "lib/text/qa/triviaqa/questions.h"
+#include "lib/text/qa/windows.h"
 #include "tests/fuzz/entry_text.h"
 #include "tests/fuzz/question_pieces.h"
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "lib/text/qa/wikihop/encode.h"
+#include "lib/text/qa/wikihop/questions.h"
 #include "tests/fuzz/entry_text.h"
 #include "tests/fuzz/question_pieces.h"
 

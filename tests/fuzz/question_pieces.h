@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lib/core/unicode.h"
-#include "lib/text/qa/example.h"
+#include "lib/text/qa/question_file.h"
 #include "lib/text/qa/windows.h"
 #include "lib/tokenization/sentencepiece_definition.h"
 #include "lib/tokenization/sentencepiece_model.h"

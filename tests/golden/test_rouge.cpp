@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "lib/io/files/sha256.h"
-#include "lib/metrics/porter_stemmer.h"
 #include "lib/metrics/rouge.h"
 #include "tests/support/support.h"
 

@@ -396,7 +396,7 @@ class Official:
         return {**self.nq_eval.get_metrics_with_answer_stats(*stats), **self.nq_eval.compute_final_f1(*stats)}
 
     def run_wikihop(self, made):
-        right = 0  # no script of its own: the rule of lib/metrics/wikihop.h, with Python's str
+        right = 0  # no script of its own: the rule of lib/metrics/answer_metrics.h, with Python's str
         for question in made["gold"]:
             answer = question["answer"].lower().strip()
             candidates = [candidate.lower().strip() for candidate in question["candidates"]]

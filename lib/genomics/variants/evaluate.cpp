@@ -24,7 +24,7 @@
 #include "lib/genomics/variants/tracks.h"
 #include "lib/genomics/variants/variant_table.h"
 #include "lib/io/tables/tsv.h"
-#include "lib/metrics/rank_comparison.h"
+#include "lib/metrics/metrics.h"
 
 namespace bigbird {
 namespace {

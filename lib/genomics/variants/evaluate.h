@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "lib/core/reason_counts.h"
-#include "lib/metrics/auroc_interval.h"
 #include "lib/metrics/metrics.h"
 
 namespace bigbird {

@@ -16,7 +16,7 @@
 #include "lib/core/log.h"
 #include "lib/core/message_text.h"
 #include "lib/io/tables/tsv.h"
-#include "lib/metrics/glue.h"
+#include "lib/metrics/class_metrics.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
@@ -40,18 +40,11 @@ std::int32_t known_class(const ClassNames& classes, const std::string& label, co
 }
 
 double gold_value(const LabelledText& row) {
-  const auto value =
-      row.labels.size() == 1 ? parse_regression_label(row.labels.front()) : std::optional<double>();
-  if (!value)
-    throw_bad_input(fmt::format("{}: label '{}' is no number", row.place, fmt::join(row.labels, ", ")),
-                    "predictions are numbers, and so must the labels be");
-  return *value;
+  return regression_label(row.labels, row.place, "predictions are numbers, and so must the labels be");
 }
 
-void one_label(const LabelledText& row) {
-  if (row.labels.size() == 1) return;
-  throw_bad_input(fmt::format("{}: {} labels where one is due", row.place, row.labels.size()),
-                  "the model gives one class to each text");
+const std::string& one_label(const LabelledText& row) {
+  return single_label(row.labels, row.place, "the model gives one class to each text");
 }
 
 void append_sets(nlohmann::ordered_json& json, const ScoredTexts& scored) {
@@ -269,8 +262,7 @@ ScoredTexts score_texts(const TextRows& gold, TextClassifier& classifier,
             break;
           }
           case ProblemType::single_label:
-            one_label(row);
-            scored.labels.push_back(known_class(scored.classes, row.labels.front(), row.place));
+            scored.labels.push_back(known_class(scored.classes, one_label(row), row.place));
             scored.predicted.push_back(static_cast<int>(best_output(values)));
             break;
         }

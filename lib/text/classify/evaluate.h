@@ -1,3 +1,6 @@
+// lib/text/classify holds classes of texts, and GLUE: examples, fine-tuning, prediction, evaluation. What a
+// text gets is a function of the text and the model only.
+//
 // How good predicted classes, labels or numbers are, against their gold labels.
 #pragma once
 
@@ -8,7 +11,7 @@
 
 #include "lib/io/text/labelled_texts.h"
 #include "lib/metrics/class_metrics.h"
-#include "lib/text/classify/classifier.h"
+#include "lib/text/classify/predict.h"
 
 namespace bigbird {
 

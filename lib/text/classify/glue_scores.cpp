@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -36,22 +35,21 @@ std::optional<std::vector<std::size_t>> classes_behind(const GlueTask& task,
   return numbers;
 }
 
-double gold_score(const LabelledText& row) {
-  return *parse_regression_label(row.labels.front());
-}
-
-std::optional<double> finite_number(const std::string& text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 // What is gathered row by row, and turned into metrics at the end.
 struct GoldAndGuess {
   std::vector<int> labels, predicted;
   std::vector<double> scores, predicted_scores;
+
+  // `guess`: the number of the class, or of a task without classes the score.
+  void add(const GlueTask& task, const std::string& gold, double guess) {
+    if (task.classes.empty()) {
+      scores.push_back(*parse_regression_label(gold));
+      predicted_scores.push_back(guess);
+    } else {
+      labels.push_back(static_cast<int>(*task.class_number(gold)));
+      predicted.push_back(static_cast<int>(guess));
+    }
+  }
 };
 
 GlueScores finish_scores(const GlueTask& task, const GlueFile& gold, const GoldAndGuess& rows) {
@@ -68,8 +66,7 @@ GlueScores finish_scores(const GlueTask& task, const GlueFile& gold, const GoldA
 }
 
 struct SubmittedRow {
-  std::size_t number = 0;  // of the class
-  double score = 0;
+  double value = 0;  // the number of the class, or the score
   std::uint64_t line = 0;
   bool used = false;
 };
@@ -77,11 +74,11 @@ struct SubmittedRow {
 SubmittedRow read_prediction(const GlueTask& task, const std::string& cell, const std::string& place) {
   SubmittedRow row;
   if (task.classes.empty()) {
-    const auto score = finite_number(cell);
+    const auto score = parse_regression_label(cell);
     if (!score)
       throw_bad_input(fmt::format("{}: prediction '{}' is no number", place, text_for_message(cell)),
                       "STS-B's predictions are numbers from 0 to 5");
-    row.score = *score;
+    row.value = *score;
     return row;
   }
   const auto number = task.class_number(cell);
@@ -92,7 +89,7 @@ SubmittedRow read_prediction(const GlueTask& task, const std::string& cell, cons
                                 task.folder),
                     fmt::format("they are: {}", fmt::join(words, ", ")));
   }
-  row.number = *number;
+  row.value = static_cast<double>(*number);
   return row;
 }
 
@@ -192,13 +189,9 @@ GlueScores score_glue_model(const GlueTask& task, GlueFile& gold, TextClassifier
   const InputTally inputs =
       classify_texts([&](LabelledText& row) { return gold.next(row); }, classifier,
                      [&](const LabelledText& row, std::span<const double> values) {
-                       if (task.classes.empty()) {
-                         rows.scores.push_back(gold_score(row));
-                         rows.predicted_scores.push_back(GlueOutputs::clamped_score(values.front()));
-                       } else {
-                         rows.labels.push_back(static_cast<int>(*task.class_number(row.labels.front())));
-                         rows.predicted.push_back(static_cast<int>(outputs.predicted_class(values)));
-                       }
+                       rows.add(task, row.labels.front(),
+                                task.classes.empty() ? GlueOutputs::clamped_score(values.front())
+                                                     : static_cast<double>(outputs.predicted_class(values)));
                      });
   GlueScores scores = finish_scores(task, gold, rows);
   scores.inputs = inputs;
@@ -217,13 +210,7 @@ GlueScores score_glue_predictions(const GlueTask& task, GlueFile& gold, const st
     }
     SubmittedRow& guess = found->second;
     guess.used = true;
-    if (task.classes.empty()) {
-      rows.scores.push_back(gold_score(row));
-      rows.predicted_scores.push_back(guess.score);
-    } else {
-      rows.labels.push_back(static_cast<int>(*task.class_number(row.labels.front())));
-      rows.predicted.push_back(static_cast<int>(guess.number));
-    }
+    rows.add(task, row.labels.front(), guess.value);
   }
   GlueScores scores = finish_scores(task, gold, rows);
   // Predictions of rows that have no label are not wrong.

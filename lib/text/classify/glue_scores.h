@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "lib/metrics/metric_list.h"
-#include "lib/text/classify/classifier.h"
 #include "lib/text/classify/glue_files.h"
-#include "lib/text/classify/glue_tasks.h"
+#include "lib/text/classify/predict.h"
 
 namespace bigbird {
 

@@ -55,29 +55,16 @@ struct EncodedRows {
 EncodedRows encode_rows(const TextRows& input, const Tokenizer& tokenizer, const TextSettings& settings,
                         std::int64_t length) {
   EncodedRows rows;
-  std::vector<LabelledText> chunk(rows_of_a_chunk);
-  std::vector<EncodedInput> encoded(rows_of_a_chunk);
-  std::vector<UnknownTally> unknown(rows_of_a_chunk);
-  for (bool more = true; more;) {
-    throw_if_cancelled();
-    std::size_t size = 0;
-    while (size < rows_of_a_chunk && (more = input.next(chunk[size]))) ++size;
-    kernels::parallel_for(size, [&](std::size_t i) {
-      unknown[i] = {};
-      encoded[i] = encode_input(tokenizer, chunk[i].text, chunk[i].pair, settings, length, &unknown[i]);
-    });
-    for (std::size_t i = 0; i < size; ++i) {
-      InputTally& tally = rows.texts.tally;
-      ++tally.inputs;
-      tally.cut += encoded[i].cut ? 1u : 0u;
-      tally.blank += encoded[i].blank ? 1u : 0u;
-      tally.longest = std::max(tally.longest, static_cast<std::int64_t>(encoded[i].ids.size()));
-      tally.unknown.add(unknown[i]);
-      rows.lists = rows.lists || chunk[i].label_is_list;
-      rows.labels.push_back({std::move(chunk[i].labels), std::move(chunk[i].place)});
-      rows.texts.sequences.push_back({std::move(encoded[i].ids), std::move(encoded[i].types), 0, {}});
-    }
-  }
+  rows.texts.tally = encode_texts(
+      input.next, rows_of_a_chunk,
+      [&](const LabelledText& row, UnknownTally* unknown) {
+        return encode_input(tokenizer, row.text, row.pair, settings, length, unknown);
+      },
+      [&](LabelledText& row, EncodedInput& encoded) {
+        rows.lists = rows.lists || row.label_is_list;
+        rows.labels.push_back({std::move(row.labels), std::move(row.place)});
+        rows.texts.sequences.push_back({std::move(encoded.ids), std::move(encoded.types), 0, {}});
+      });
   if (rows.labels.empty())
     throw_bad_input(input.name + ": there are no examples", "give a file with a row at least");
   return rows;
@@ -124,16 +111,10 @@ void label_rows(EncodedRows& rows, const LabelScheme& scheme) {
     const RowLabels& row = rows.labels[i];
     ClassifiedSequence& sequence = texts.sequences[i];
     switch (scheme.problem) {
-      case ProblemType::regression: {
-        const auto value =
-            row.labels.size() == 1 ? parse_regression_label(row.labels.front()) : std::optional<double>();
-        if (!value) {
-          throw_bad_input(fmt::format("{}: label '{}' is no number", row.place, fmt::join(row.labels, ", ")),
-                          message("regression learns numbers; `problem` single learns classes"));
-        }
-        sequence.targets = {static_cast<float>(*value)};
+      case ProblemType::regression:
+        sequence.targets = {static_cast<float>(regression_label(
+            row.labels, row.place, message("regression learns numbers; `problem` single learns classes")))};
         break;
-      }
       case ProblemType::multi_label:
         sequence.targets.assign(scheme.classes.size(), 0.0f);
         for (const std::string& label : row.labels) {
@@ -143,11 +124,9 @@ void label_rows(EncodedRows& rows, const LabelScheme& scheme) {
         }
         break;
       case ProblemType::single_label:
-        if (row.labels.size() != 1) {
-          throw_bad_input(fmt::format("{}: {} labels where one is due", row.place, row.labels.size()),
-                          message("lists of labels are learned with `problem` multi"));
-        }
-        sequence.label = class_of(row.labels.front(), row.place, scheme);
+        sequence.label = class_of(
+            single_label(row.labels, row.place, message("lists of labels are learned with `problem` multi")),
+            row.place, scheme);
         ++texts.class_counts[static_cast<std::size_t>(sequence.label)];
         break;
     }
@@ -182,6 +161,53 @@ std::optional<double> parse_regression_label(const std::string& label) {
   const auto parsed = std::from_chars(label.data(), end, value);
   if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(value)) return std::nullopt;
   return value;
+}
+
+double regression_label(const std::vector<std::string>& labels, const std::string& place,
+                        const std::string& hint) {
+  const auto value = labels.size() == 1 ? parse_regression_label(labels.front()) : std::optional<double>();
+  if (!value)
+    throw_bad_input(fmt::format("{}: label '{}' is no number", place, fmt::join(labels, ", ")), hint);
+  return *value;
+}
+
+const std::string& single_label(const std::vector<std::string>& labels, const std::string& place,
+                                const std::string& hint) {
+  if (labels.size() != 1)
+    throw_bad_input(fmt::format("{}: {} labels where one is due", place, labels.size()), hint);
+  return labels.front();
+}
+
+void InputTally::add(const InputTally& more) {
+  inputs += more.inputs;
+  cut += more.cut;
+  blank += more.blank;
+  longest = std::max(longest, more.longest);
+  unknown.add(more.unknown);
+}
+
+InputTally encode_texts(const NextText& next, std::size_t at_a_time,
+                        const std::function<EncodedInput(const LabelledText&, UnknownTally*)>& encode,
+                        const std::function<void(LabelledText&, EncodedInput&)>& take) {
+  InputTally tally;
+  std::vector<LabelledText> chunk(at_a_time);
+  std::vector<EncodedInput> encoded(at_a_time);
+  std::vector<UnknownTally> unknown(at_a_time);
+  for (bool more = true; more;) {
+    throw_if_cancelled();
+    std::size_t size = 0;
+    while (size < at_a_time && (more = next(chunk[size]))) ++size;
+    kernels::parallel_for(size, [&](std::size_t i) {
+      unknown[i] = {};
+      encoded[i] = encode(chunk[i], &unknown[i]);
+    });
+    for (std::size_t i = 0; i < size; ++i) {
+      tally.add({1, encoded[i].cut ? 1u : 0u, encoded[i].blank ? 1u : 0u,
+                 static_cast<std::int64_t>(encoded[i].ids.size()), unknown[i]});
+      take(chunk[i], encoded[i]);
+    }
+  }
+  return tally;
 }
 
 void say_inputs(const std::string& path, const InputTally& tally, std::int64_t length) {

@@ -13,7 +13,7 @@
 #include "lib/finetuning/classification_task.h"
 #include "lib/io/text/labelled_texts.h"
 #include "lib/model/config.h"
-#include "lib/text/encoded_input.h"
+#include "lib/text/text_settings.h"
 
 namespace bigbird {
 
@@ -39,6 +39,13 @@ class ClassNames {
 // A number as labels of regression have it: finite. Nothing else is one.
 std::optional<double> parse_regression_label(const std::string& label);
 
+// The number, or the one class, that the labels of a row are; Error{bad_input} with the hint where they are
+// not.
+double regression_label(const std::vector<std::string>& labels, const std::string& place,
+                        const std::string& hint);
+const std::string& single_label(const std::vector<std::string>& labels, const std::string& place,
+                                const std::string& hint);
+
 // Where labelled rows come from: the next one, or false at the end. LabelledTexts and GlueFile are such
 // sources.
 using NextText = std::function<bool(LabelledText& row)>;
@@ -60,7 +67,14 @@ struct InputTally {
   std::uint64_t blank = 0;
   std::int64_t longest = 0;  // tokens, special ones included
   UnknownTally unknown;
+
+  void add(const InputTally& more);
 };
+// All rows of a source in order, `at_a_time` of them encoded on all threads, each handed to `take` with what
+// it became; tallies what was seen.
+InputTally encode_texts(const NextText& next, std::size_t at_a_time,
+                        const std::function<EncodedInput(const LabelledText&, UnknownTally*)>& encode,
+                        const std::function<void(LabelledText&, EncodedInput&)>& take);
 // Says in the log what a user should know of the inputs of `path`: how many were cut to `length` tokens, were
 // blank, and the characters that the vocabulary lacks.
 void say_inputs(const std::string& path, const InputTally& tally, std::int64_t length);

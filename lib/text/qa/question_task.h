@@ -1,13 +1,11 @@
 // The data sets of questions: one interface, and the registry of those that there are. Training, prediction
 // and scoring (finetune.h, predict.h, evaluate.h) know data sets by it alone.
 //
-// A data set is a folder beside this file and a row of the registry. Each folder has the same files, as far
-// as the data set needs its own:
+// A data set is a folder beside this file and a row of the registry. Each folder has the same files:
 //
-//   read.h    a question, and the reader of its files (a QuestionFile)
-//   encode.h  its inputs to the model, and the labels that are trained on
-//   decode.h  from the logits of its inputs to its answer
-//   task.cpp  samples to train on, the predictor, the scorer, and the row that names them
+//   questions.h  a question, and the reader of its files (a QuestionFile); its inputs to the model, and the
+//                labels that are trained on; from the logits of its inputs to its answer
+//   task.cpp     samples to train on, the predictor, the scorer, and the row that names them
 //
 // A sixth data set is one folder, and one row of question_tasks() with its declaration below. The row says
 // what it is called, which head answers it, which settings it takes beside those of all, with what it is

@@ -1,7 +1,11 @@
-// Windows over long contexts and labels in them; see windows.h.
+// Windows over long contexts, labels in them, and their logits; see windows.h.
 #include "lib/text/qa/windows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "lib/core/error.h"
 #include "lib/core/unicode.h"
@@ -150,6 +154,94 @@ std::int64_t prediction_length(std::int64_t asked, const TextSettings& settings,
 std::int64_t training_length(std::int64_t asked, const ModelConfig& config) {
   if (asked != 0) return checked_length(asked, config);
   return std::min(usual_training_length, config.max_position_embeddings);
+}
+
+EncodedText encode_counted(const Tokenizer& tokenizer, std::string_view text,
+                           const TextEncodingOptions& encoding, UnknownTally* unknown) {
+  EncodedText encoded = encode_text(tokenizer, text, encoding);
+  if (unknown != nullptr) unknown->add(encoded);
+  return encoded;
+}
+
+std::vector<std::uint32_t> encode_question(const Tokenizer& tokenizer, const std::string& question,
+                                           const TextEncodingOptions& encoding, std::size_t max_question,
+                                           bool& was_cut, UnknownTally* unknown) {
+  std::vector<std::uint32_t> ids =
+      encode_counted(tokenizer, strip_white_space_left(question), encoding, unknown).ids;
+  was_cut = ids.size() > max_question;
+  if (was_cut) ids.resize(max_question);
+  return ids;
+}
+
+ContextTokens context_tokens(const Tokenizer& tokenizer, const EncodedText& text) {
+  ContextTokens tokens;
+  tokens.ids = text.ids;
+  tokens.spans.reserve(text.ids.size());
+  tokens.word_begins.reserve(text.ids.size());
+  for (std::size_t i = 0; i < text.ids.size(); ++i) {
+    tokens.spans.push_back({text.begin[i], text.end[i]});
+    const bool begins = i == 0 || tokenizer.piece(text.ids[i]).starts_with(tokenizer.word_start());
+    tokens.word_begins.push_back(begins ? 1 : 0);
+  }
+  return tokens;
+}
+
+EncodedQuestion QuestionEncoder::encode(const QuestionExample& example, UnknownTally* unknown) {
+  EncodedQuestion encoded;
+  encoded.question = encode_question(tokenizer_, example.question, encoding_, max_question_,
+                                     encoded.question_was_cut, unknown);
+  if (last_text_ != example.context) {
+    last_context_ = std::make_shared<const ContextTokens>(
+        context_tokens(tokenizer_, encode_counted(tokenizer_, *example.context, encoding_, unknown)));
+    last_text_ = example.context;
+  }
+  encoded.context = last_context_;
+  return encoded;
+}
+
+std::uint32_t piece_named(const Tokenizer& tokenizer, const std::string& name) {
+  for (std::size_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    const auto number = static_cast<std::uint32_t>(id);
+    if (tokenizer.piece(number) == name) return number;
+  }
+  throw_bad_input("the vocabulary has no piece " + name + ", which marks a part of the input",
+                  "take the vocabulary of a published BigBird, or one made by text vocabulary");
+}
+
+std::vector<WindowLogits> window_logits(std::span<const ContextWindow> windows,
+                                        std::span<const InputLogits> logits) {
+  std::vector<WindowLogits> result;
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    result.push_back({windows[i], logits[i].scores.at(0), logits[i].scores.at(1)});
+  return result;
+}
+
+std::vector<std::size_t> highest_positions(std::span<const float> logits, std::size_t count) {
+  std::vector<std::size_t> order(logits.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto kept = order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()));
+  std::partial_sort(order.begin(), kept, order.end(), [&](std::size_t a, std::size_t b) {
+    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
+  });
+  order.erase(kept, order.end());
+  return order;
+}
+
+std::size_t check_words(std::size_t max_answer, const char* usual) {
+  if (max_answer == 0) throw_usage(message("`max_answer` must be at least 1"), usual);
+  return max_answer;
+}
+
+void require_finite_logits(std::initializer_list<std::span<const float>> logits, std::size_t size,
+                           const std::string& where) {
+  for (const std::span<const float>& values : logits) {
+    if (values.size() != size)
+      throw_runtime(fmt::format("{}: {} logits where there are {}", where, values.size(), size));
+    if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); })) {
+      throw_runtime(fmt::format("{}: the model gives logits that are not finite", where),
+                    "the weights or the precision are at fault: try fp32, or an earlier checkpoint");
+    }
+  }
 }
 
 }  // namespace bigbird

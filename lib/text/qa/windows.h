@@ -6,19 +6,25 @@
 // `overlap`), but for one case: where an answer begins in the last context token of a window, run_qa.py puts
 // its start behind the context, on [SEP] or the last pad. Here it is that token.
 //
-// A context is encoded once; its windows are stretches of its tokens.
+// A context is encoded once; its windows are stretches of its tokens. Decoding begins with the logits of a
+// question's inputs, as the model gave them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/model/config.h"
-#include "lib/text/qa/example.h"
+#include "lib/text/qa/question_file.h"
 #include "lib/text/text_settings.h"
+#include "lib/tokenization/text_encoding.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 
@@ -113,5 +119,82 @@ WindowOptions prediction_windows(std::int64_t length, const WindowChoice& choice
 std::int64_t prediction_length(std::int64_t asked, const TextSettings& settings, const ModelConfig& config);
 // Of training: `asked`, else 4096, at most what the model takes.
 std::int64_t training_length(std::int64_t asked, const ModelConfig& config);
+
+struct EncodedQuestion {
+  std::vector<std::uint32_t> question;           // kept tokens
+  bool question_was_cut = false;                 // to `max_question`
+  std::shared_ptr<const ContextTokens> context;  // never null
+};
+
+// encode_text(); `unknown`, where given, counts the pieces.
+EncodedText encode_counted(const Tokenizer& tokenizer, std::string_view text,
+                           const TextEncodingOptions& encoding, UnknownTally* unknown);
+// The first `max_question` tokens of a question without the white space at its left.
+std::vector<std::uint32_t> encode_question(const Tokenizer& tokenizer, const std::string& question,
+                                           const TextEncodingOptions& encoding, std::size_t max_question,
+                                           bool& was_cut, UnknownTally* unknown);
+
+// The tokens of a context with their code points. A word begins with a piece that opens with the tokenizer's
+// sign for it, and with the first piece.
+ContextTokens context_tokens(const Tokenizer& tokenizer, const EncodedText& text);
+
+class QuestionEncoder {
+ public:
+  // The tokenizer must outlive it.
+  QuestionEncoder(const Tokenizer& tokenizer, const TextEncodingOptions& encoding, std::size_t max_question)
+      : tokenizer_(tokenizer), encoding_(encoding), max_question_(max_question) {}
+
+  // The question without the white space at its left. A context that is the one before (the same object) is
+  // not encoded again. `unknown`, where given, counts pieces of questions and contexts (each context once).
+  EncodedQuestion encode(const QuestionExample& example, UnknownTally* unknown = nullptr);
+
+ private:
+  const Tokenizer& tokenizer_;
+  TextEncodingOptions encoding_;
+  std::size_t max_question_;
+  std::shared_ptr<const std::string> last_text_;
+  std::shared_ptr<const ContextTokens> last_context_;
+};
+
+// The id of the piece with this name ("<sep_0>", "<ans>"), which opens or closes a part of an input;
+// Error{bad_input} where the vocabulary has none. Looks through the whole vocabulary: once a run, not once a
+// question.
+std::uint32_t piece_named(const Tokenizer& tokenizer, const std::string& name);
+
+// Of one input, copied: results of a batch live for a call alone.
+struct InputLogits {
+  // [tokens] for each score of the head (question_task.h); of question answering start and end.
+  std::vector<std::vector<float>> scores;
+  std::vector<float> types;  // [types of the head]
+};
+
+// Start and end logits of one window's input, [CLS] first. Where they go on behind the input, over padding,
+// those take part in the ranking of decode_spans as they do in run_qa, and are no answers; decode_pipeline
+// leaves them out.
+struct WindowLogits {
+  ContextWindow window;
+  std::span<const float> start;
+  std::span<const float> end;
+};
+// Of the windows of one text; views into `logits`, which has as many.
+std::vector<WindowLogits> window_logits(std::span<const ContextWindow> windows,
+                                        std::span<const InputLogits> logits);
+
+// A question and its context as they were cut into windows, for decoding. All must outlive the call.
+struct DecodedQuestion {
+  const QuestionExample& example;
+  const ContextTokens& context;
+  std::size_t question_tokens = 0;  // kept ones
+};
+
+// The positions of the `count` highest logits, best first; of equals the lower.
+std::vector<std::size_t> highest_positions(std::span<const float> logits, std::size_t count);
+
+// The most words of an answer; Error{usage} for 0, with the usual number.
+std::size_t check_words(std::size_t max_answer, const char* usual);
+
+// Error{runtime} opening with `where`, the question: a span that has not `size` values, a NaN or an infinity.
+void require_finite_logits(std::initializer_list<std::span<const float>> logits, std::size_t size,
+                           const std::string& where);
 
 }  // namespace bigbird

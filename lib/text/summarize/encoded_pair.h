@@ -2,10 +2,13 @@
 // no model, line breaks as the published models have them, ROUGE over a data set.
 //
 // Documents and summaries as a model with a decoder reads them: pieces with the end behind them
-// (docs/specification.md 2.6 and 5.6).
+// (docs/specification.md 2.6 and 5.6). And line breaks as BigBird-Pegasus reads and writes them: its
+// vocabulary turns a newline into a blank, and has a piece "<n>" for it. The published code rewrites texts
+// around the tokenizer; these are its two rewritings, on bytes, where white space is ASCII's as in RE2.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +22,7 @@ struct PairEncoding {
   std::int64_t length = 0;         // most tokens of a document, its end included
   bool document_end = true;        // a document has an end; the published code's have none
   std::int64_t target_length = 0;  // of a summary
-  bool line_marks = true;          // newlines are "<n>" for the model (line_marks.h); else they are blanks
+  bool line_marks = true;          // newlines are "<n>" for the model (with_line_marks); else they are blanks
   std::int32_t end = 1;
 };
 
@@ -39,5 +42,17 @@ EncodedDocument encode_document(const Tokenizer& tokenizer, std::string_view tex
                                 const PairEncoding& encoding);
 EncodedDocument encode_summary(const Tokenizer& tokenizer, std::string_view text,
                                const PairEncoding& encoding);
+
+// Before the tokenizer: every newline becomes "<n>"; then the blank before each mark, a stretch without white
+// space from < or [ to the last > or ] in it with something between, is dropped (one blank). That takes
+// citations along: "see [12]," becomes "see[12],".
+std::string with_line_marks(std::string_view text);
+
+// Behind it: a blank before every such mark, then "<n>" becomes a newline. Not the inverse: blanks around a
+// line break stay, " first .<n> second ." reads " first . \n second .".
+std::string without_line_marks(std::string_view text);
+
+// Every `from`, which is not empty, becomes `to`, from left to right.
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
 
 }  // namespace bigbird

@@ -19,7 +19,7 @@
 #include "lib/core/message_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/text/text_lines.h"
-#include "lib/text/summarize/line_marks.h"
+#include "lib/text/summarize/encoded_pair.h"
 
 namespace bigbird {
 namespace {

@@ -11,7 +11,7 @@
 #include "lib/core/log.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/text/summarize/generation_defaults.h"
+#include "lib/text/summarize/token_search.h"
 #include "lib/text/text_settings.h"
 #include "lib/training/training_run.h"
 
@@ -35,30 +35,23 @@ EncodedPairs read_pairs(const std::string& path, const SummaryPairOptions& optio
   EncodedPairs encoded;
   std::int64_t cut_documents = 0, cut_summaries = 0, passed = 0;
   std::string first_passed;
-  const auto pass_over = [&](const std::string& what) {
-    if (passed++ == 0) first_passed = what;
-  };
   for (SummaryPair row; rows.next(row);) {
     throw_if_cancelled();
     EncodedDocument document = encode_document(tokenizer, row.document, encoding);
     EncodedDocument summary = encode_summary(tokenizer, row.summaries.front(), encoding);
+    std::string what, hint;
     if (document.blank || summary.blank) {
-      const std::string what =
-          fmt::format("{}: a {} without a word", row.place, document.blank ? "document" : "summary");
-      if (!options.skip_bad)
-        throw_bad_input(what, message("take it out, or count and pass over such records with `skip_bad`"));
-      pass_over(what);
-      continue;
+      what = fmt::format("{}: a {} without a word", row.place, document.blank ? "document" : "summary");
+      hint = message("take it out, or count and pass over such records with `skip_bad`");
+    } else if (row.summaries.front().size() > row.document.size()) {
+      what = row.place + ": the summary is longer than its document";
+      hint = message(
+          "are `document_field` and `summary_field` exchanged? Else take it out, or pass over such records "
+          "with `skip_bad`");
     }
-    if (row.summaries.front().size() > row.document.size()) {
-      const std::string what = row.place + ": the summary is longer than its document";
-      if (!options.skip_bad) {
-        throw_bad_input(
-            what,
-            message("are `document_field` and `summary_field` exchanged? Else take it out, or pass over "
-                    "such records with `skip_bad`"));
-      }
-      pass_over(what);
+    if (!what.empty()) {
+      if (!options.skip_bad) throw_bad_input(what, hint);
+      if (passed++ == 0) first_passed = what;
       continue;
     }
     cut_documents += document.cut ? 1 : 0;

@@ -1,6 +1,4 @@
-// See generation_defaults.h.
-#include "lib/text/summarize/generation_defaults.h"
-
+// How a model folder wants summaries to be searched for; see token_search.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,8 @@
 #include "lib/core/message_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
+#include "lib/model/config.h"
+#include "lib/text/summarize/token_search.h"
 
 namespace bigbird {
 namespace {

@@ -1,5 +1,7 @@
 // Private to the searches (token_search.h): from the logits of a row to what its next tokens are worth, by
-// generate()'s rules and in its order (docs/specification.md 5.6); and the best of them.
+// generate()'s rules and in its order (docs/specification.md 5.6); and the best of them, or one that is drawn
+// at random, as generate() draws it with do_sample (temperature, then top-k, then top-p; Holtzman et al.
+// 2020).
 #pragma once
 
 #include <cstddef>
@@ -44,5 +46,9 @@ void add_best(std::span<const float> scores, float offset, std::int32_t row, std
 // The same of a row's best tokens, best first; of `forbidden` ones (ascending) none.
 void add_best(const TopTokens& row_tokens, const std::vector<std::int32_t>& forbidden, float offset,
               std::int32_t row, std::size_t most, std::vector<TokenCandidate>& best);
+
+// The token at `uniform`, in [0, 1), of the distribution that the rules leave of scores [V] (logits, minus
+// infinity for what may not come), tokens in ascending order. Overwrites scores.
+std::int32_t draw_token(std::span<float> scores, const Sampling& sampling, double uniform);
 
 }  // namespace bigbird

@@ -12,7 +12,6 @@
 
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
-#include "lib/text/summarize/sampling.h"
 #include "lib/text/summarize/score_rules.h"
 
 namespace bigbird {
@@ -113,11 +112,16 @@ void keep_best(std::vector<Beam>& beams, std::size_t most) {
 // What both beam searches share: rows that run on, and the best continuations of all of them.
 class BeamSearch : public TokenSearch {
  public:
-  explicit BeamSearch(const SearchOptions& options)
+  // `worst`: what keeps a sequence behind all that were found.
+  BeamSearch(const SearchOptions& options, float worst)
       : TokenSearch(options),
         options_(options),
         width_(static_cast<std::size_t>(options.beams)),
-        candidates_((2 + options.more_ends.size()) * width_) {}
+        candidates_((2 + options.more_ends.size()) * width_),
+        running_(width_, {{options.start}, -worst, false}),
+        finished_(running_) {
+    running_.front().score = 0;
+  }
 
   std::int64_t wanted() const override {
     std::int64_t most = 0;
@@ -157,9 +161,17 @@ class BeamSearch : public TokenSearch {
     go_on(std::move(best));
   }
 
+  std::vector<FoundSequence> results() const override {
+    std::vector<FoundSequence> found;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(options_.sequences); ++i)
+      found.push_back(without_start(result(i).sequence, options_, result(i).score));
+    return found;
+  }
+
  protected:
   // The next step, from the candidates_ best continuations of running_, or fewer where rules leave no more.
   virtual void go_on(std::vector<TokenCandidate> best) = 0;
+  virtual const Beam& result(std::size_t slot) const = 0;
 
   // The beams that run on are those of `kept`, which name candidates; their rows are what the next step
   // needs.
@@ -194,12 +206,7 @@ class BeamSearch : public TokenSearch {
 
 class HuggingFaceBeamSearch : public BeamSearch {
  public:
-  explicit HuggingFaceBeamSearch(const SearchOptions& options) : BeamSearch(options) {
-    for (std::size_t beam = 0; beam < width_; ++beam) {
-      running_.push_back({{options.start}, beam == 0 ? 0.0f : -ruled_out, false});
-      finished_.push_back({{options.start}, -ruled_out, false});
-    }
-  }
+  explicit HuggingFaceBeamSearch(const SearchOptions& options) : BeamSearch(options, ruled_out) {}
 
   void go_on(std::vector<TokenCandidate> best) override {
     // Where rules leave fewer, the others are without hope, whatever they are.
@@ -224,14 +231,9 @@ class HuggingFaceBeamSearch : public BeamSearch {
     done_ = !open_ || enough || at_the_limit;
   }
 
-  std::vector<FoundSequence> results() const override {
-    std::vector<FoundSequence> found;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(options_.sequences); ++i)
-      found.push_back(without_start(finished_[i].sequence, options_, finished_[i].score));
-    return found;
-  }
-
  private:
+  const Beam& result(std::size_t slot) const override { return finished_[slot]; }
+
   bool all_finished() const {
     return std::all_of(finished_.begin(), finished_.end(), [](const Beam& beam) { return beam.finished; });
   }
@@ -273,12 +275,7 @@ class HuggingFaceBeamSearch : public BeamSearch {
 
 class GoogleBeamSearch : public BeamSearch {
  public:
-  explicit GoogleBeamSearch(const SearchOptions& options) : BeamSearch(options) {
-    for (std::size_t beam = 0; beam < width_; ++beam) {
-      running_.push_back({{options.start}, beam == 0 ? 0.0f : -out_of_reach, false});
-      finished_.push_back({{options.start}, -out_of_reach, false});
-    }
-  }
+  explicit GoogleBeamSearch(const SearchOptions& options) : BeamSearch(options, out_of_reach) {}
 
   void go_on(std::vector<TokenCandidate> best) override {
     std::vector<std::pair<Beam, TokenCandidate>> alive;
@@ -297,17 +294,12 @@ class GoogleBeamSearch : public BeamSearch {
     done_ = length_ >= options_.max_length || !can_improve();
   }
 
+ private:
   // A finished sequence where its slot has one, else the one that still runs there.
-  std::vector<FoundSequence> results() const override {
-    std::vector<FoundSequence> found;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(options_.sequences); ++i) {
-      const Beam& beam = finished_[i].finished ? finished_[i] : running_[i];
-      found.push_back(without_start(beam.sequence, options_, beam.score));
-    }
-    return found;
+  const Beam& result(std::size_t slot) const override {
+    return finished_[slot].finished ? finished_[slot] : running_[slot];
   }
 
- private:
   float penalty(std::int64_t generated) const {
     return static_cast<float>(
         std::pow((5.0 + static_cast<double>(generated)) / 6.0, options_.length_penalty));

@@ -1,6 +1,6 @@
 // Normalised answers. Expected texts and numbers are what the official scripts of SQuAD 1.1, HotpotQA and
 // TriviaQA give.
-#include "lib/metrics/answer_text.h"
+#include "lib/metrics/answer_metrics.h"
 
 #include <gtest/gtest.h>
 

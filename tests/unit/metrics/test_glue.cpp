@@ -1,5 +1,5 @@
 // GLUE's metrics, with the numbers of scikit-learn 1.9 and scipy 1.17.
-#include "lib/metrics/glue.h"
+#include "lib/metrics/class_metrics.h"
 
 #include <gtest/gtest.h>
 
@@ -30,25 +30,6 @@ TEST(GlueMetrics, AreZeroWhereADenominatorIs) {
   EXPECT_EQ(glue_class_metrics(GlueMetric::matthews, std::vector<int>{0, 1, 1, 0}, zeros, 2)[0].value, 0);
   expect_metrics(glue_class_metrics(GlueMetric::accuracy_f1, zeros, zeros, 2),
                  {{"accuracy", 1.0}, {"f1", 0.0}, {"combined_score", 0.5}});
-}
-
-TEST(GlueMetrics, ClassesGoByName) {
-  const std::vector<std::string> names = {"entailment", "not_entailment"};
-  const std::vector<std::string> labels = {"entailment", "not_entailment", "entailment"};
-  const std::vector<std::string> predicted = {"entailment", "entailment", "entailment"};
-  expect_metrics(glue_named_metrics(GlueMetric::accuracy, labels, predicted, names), {{"accuracy", 2.0 / 3}});
-  // F1 is of the second name, whatever the words are.
-  const std::vector<std::string> turned = {"1", "0"};
-  const std::vector<std::string> ones = {"1", "0", "1"};
-  EXPECT_DOUBLE_EQ(metric_value(glue_named_metrics(GlueMetric::accuracy_f1, ones,
-                                                   std::vector<std::string>{"1", "0", "0"}, turned),
-                                "f1"),
-                   2.0 / 3);
-  EXPECT_EQ(
-      error_message([&] {
-        glue_named_metrics(GlueMetric::accuracy, labels, std::vector<std::string>{"0", "1", "0"}, names);
-      }),
-      "example 1: prediction '0' is none of the classes");
 }
 
 TEST(GlueMetrics, MismatchedMnliHasNamesOfItsOwn) {

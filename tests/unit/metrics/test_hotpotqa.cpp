@@ -1,5 +1,5 @@
 // HotpotQA's metrics, with the numbers of hotpot_evaluate_v1.py.
-#include "lib/metrics/hotpotqa.h"
+#include "lib/metrics/answer_metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
 // Rank correlation and overlap of the highest, against SciPy; intervals of AUROC against drawing by hand.
-#include "lib/metrics/rank_comparison.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +8,6 @@
 
 #include "kernels/parallel.h"
 #include "lib/core/rng.h"
-#include "lib/metrics/auroc_interval.h"
 #include "lib/metrics/metrics.h"
 
 namespace bigbird {
@@ -79,7 +77,7 @@ TEST(AurocInterval, IsThatOfDrawsMadeByHand) {
         scores.push_back((*of)[random.below(of->size())]);
       }
     }
-    drawn.push_back(auroc(labels, scores));
+    drawn.push_back(binary_metrics(labels, scores).auroc);
   }
   std::sort(drawn.begin(), drawn.end());
   // The 2.5th percentile of 40 values lies at 0.975 of the way from the first to the second.

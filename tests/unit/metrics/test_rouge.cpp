@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "lib/core/error.h"
-#include "lib/metrics/porter_stemmer.h"
 #include "tests/unit/io/expect_error.h"
 
 namespace bigbird {

@@ -1,5 +1,5 @@
 // SQuAD's metrics, with the numbers of evaluate-v1.1.py and evaluate-v2.0.py.
-#include "lib/metrics/squad.h"
+#include "lib/metrics/answer_metrics.h"
 
 #include <gtest/gtest.h>
 

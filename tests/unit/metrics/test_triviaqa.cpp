@@ -1,5 +1,5 @@
 // TriviaQA's metrics, with the numbers of triviaqa_evaluation.py.
-#include "lib/metrics/triviaqa.h"
+#include "lib/metrics/answer_metrics.h"
 
 #include <gtest/gtest.h>
 

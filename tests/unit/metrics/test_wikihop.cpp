@@ -1,5 +1,5 @@
 // WikiHop's accuracy.
-#include "lib/metrics/wikihop.h"
+#include "lib/metrics/answer_metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "lib/core/error.h"
-#include "lib/metrics/rank_comparison.h"
+#include "lib/metrics/metrics.h"
 #include "lib/model/network/linear_layers.h"
 #include "tests/support/tiny_training_data.h"
 #include "tests/unit/model/network/model_fixture.h"

@@ -1,5 +1,5 @@
 // One text or two as a model reads them: special pieces, what is cut, token types.
-#include "lib/text/encoded_input.h"
+#include "lib/text/text_settings.h"
 
 #include <gtest/gtest.h>
 

@@ -8,15 +8,13 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/log.h"
+#include "lib/text/qa/answer_files.h"
 #include "lib/text/qa/answer_samples.h"
 #include "lib/text/qa/evaluate.h"
-#include "lib/text/qa/hotpotqa/decode.h"
-#include "lib/text/qa/hotpotqa/encode.h"
-#include "lib/text/qa/hotpotqa/read.h"
+#include "lib/text/qa/hotpotqa/questions.h"
 #include "lib/text/qa/predict.h"
-#include "lib/text/qa/prediction_files.h"
 #include "lib/text/qa/question_task.h"
-#include "lib/text/run_identity.h"
+#include "lib/text/text_settings.h"
 
 namespace bigbird {
 namespace {
@@ -163,13 +161,10 @@ class HotpotScorer : public AnswerScorer {
 
   AnswerEvaluation scores() override {
     HotpotScores result = hotpot_scores(gold_, predictions_);
-    AnswerEvaluation evaluation;
-    evaluation.noted = reader_.noted();
-    evaluation.metrics = std::move(result.metrics);
-    evaluation.ids.emplace_back("", std::move(result.answer_ids));
-    evaluation.ids.emplace_back("sp", std::move(result.fact_ids));
-    evaluation.worst = worst_.take();
-    return evaluation;
+    AnswerEvaluation scores =
+        evaluation({std::move(result.metrics), std::move(result.answer_ids)}, reader_.noted());
+    scores.ids.emplace_back("sp", std::move(result.fact_ids));
+    return scores;
   }
 
  private:

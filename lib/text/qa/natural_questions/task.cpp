@@ -8,15 +8,13 @@
 #include "lib/core/cancel.h"
 #include "lib/core/rng.h"
 #include "lib/metrics/natural_questions.h"
+#include "lib/text/qa/answer_files.h"
 #include "lib/text/qa/answer_samples.h"
 #include "lib/text/qa/evaluate.h"
-#include "lib/text/qa/natural_questions/decode.h"
-#include "lib/text/qa/natural_questions/encode.h"
-#include "lib/text/qa/natural_questions/read.h"
+#include "lib/text/qa/natural_questions/questions.h"
 #include "lib/text/qa/predict.h"
-#include "lib/text/qa/prediction_files.h"
 #include "lib/text/qa/question_task.h"
-#include "lib/text/run_identity.h"
+#include "lib/text/text_settings.h"
 
 namespace bigbird {
 namespace {
@@ -87,7 +85,7 @@ AnswerSamples nq_samples(const std::string& path, const SampleOptions& options, 
   return samples;
 }
 
-void add_span(Sha256& digest, const PageSpan& span) {
+void add_span(Sha256& digest, const NqSpan& span) {
   const std::int64_t numbers[] = {span.start_token, span.end_token, span.start_byte, span.end_byte};
   digest.update(numbers, sizeof numbers);
 }
@@ -102,7 +100,7 @@ class NqPredictor : public PredictorOf<NqQuestion, NqWindows> {
  public:
   NqPredictor(const QuestionPredictionOptions& options, QuestionModel& model)
       : PredictorOf(options, model, ChunkForm::json_predictions),
-        max_answer_(checked_page_answer(options.max_answer.value_or(usual_page_answer))),
+        max_answer_(check_words(options.max_answer.value_or(usual_page_answer), "the default is 38 words")),
         encoder_(model.tokenizer(), model.settings().encoding, model.windows().max_question),
         reader_(options.input, options) {}
 
@@ -126,7 +124,7 @@ class NqPredictor : public PredictorOf<NqQuestion, NqWindows> {
   }
   QuestionInputs encode(NqQuestion& question, NqWindows& encoded) override {
     encoded.page = encoder_.encode(question, model_.unknown());
-    const auto& [tokens, pieces, held, question_was_cut] = encoded.page;
+    const auto& [tokens, question_was_cut, pieces, held] = encoded.page;
     // The words of the page have become pieces: what is held of a token are its bytes, and nothing of those
     // behind the last piece, so that pages that wait for their batch are small.
     for (PageToken& token : question.tokens) token.text = {};
@@ -156,24 +154,6 @@ class NqPredictor : public PredictorOf<NqQuestion, NqWindows> {
   NqEncoder encoder_;
   NqReader reader_;
 };
-
-NqSpan nq_span_of(const PageSpan& span) {
-  return {span.start_byte, span.end_byte, span.start_token, span.end_token};
-}
-
-NqGold nq_gold_of(const NqQuestion& example) {
-  NqGold gold;
-  gold.id = example.id;
-  for (const PageAnnotation& given : example.annotations) {
-    NqAnnotation& annotation = gold.annotations.emplace_back();
-    if (given.candidate) annotation.long_answer = nq_span_of(example.candidates.at(*given.candidate).span);
-    for (const PageSpan& span : given.short_answers) annotation.short_answers.push_back(nq_span_of(span));
-    annotation.yes_no = given.yes_no == YesNoAnswer::yes  ? NqYesNo::yes
-                        : given.yes_no == YesNoAnswer::no ? NqYesNo::no
-                                                          : NqYesNo::none;
-  }
-  return gold;
-}
 
 // The words of document tokens [begin, end), without tags.
 std::string page_text(const NqQuestion& example, std::int64_t begin, std::int64_t end) {
@@ -233,7 +213,7 @@ class NqScorer : public AnswerScorer {
   bool judge_next() override {
     NqQuestion question;
     if (!reader_.next(question)) return false;
-    const NqGold& gold = gold_.emplace_back(nq_gold_of(question));
+    const NqGold& gold = gold_.emplace_back(NqGold{question.id, question.annotations});
     if (options_.worst == 0) return true;
     const auto found = prediction_of_.find(question.id);
     const NqPrediction* given = found == prediction_of_.end() ? nullptr : found->second;
@@ -250,15 +230,10 @@ class NqScorer : public AnswerScorer {
 
   AnswerEvaluation scores() override {
     NqScores result = nq_scores(gold_, predictions_);
-    AnswerEvaluation evaluation;
-    evaluation.metrics = std::move(result.metrics);
-    evaluation.metrics.insert(evaluation.metrics.end(), result.without_scores.begin(),
-                              result.without_scores.end());
+    result.metrics.insert(result.metrics.end(), result.without_scores.begin(), result.without_scores.end());
     IdTally ids;  // other ids on one side than on the other are an error of the metric
     ids.questions = static_cast<std::int64_t>(gold_.size());
-    evaluation.ids.emplace_back("", ids);
-    evaluation.worst = worst_.take();
-    return evaluation;
+    return evaluation({std::move(result.metrics), ids});
   }
 
  private:

@@ -14,14 +14,13 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/unicode.h"
-#include "lib/metrics/squad.h"
+#include "lib/metrics/answer_metrics.h"
+#include "lib/text/qa/answer_files.h"
 #include "lib/text/qa/answer_samples.h"
 #include "lib/text/qa/evaluate.h"
-#include "lib/text/qa/prediction_files.h"
 #include "lib/text/qa/question_task.h"
-#include "lib/text/qa/squad/encode.h"
-#include "lib/text/qa/squad/read.h"
-#include "lib/text/run_identity.h"
+#include "lib/text/qa/squad/questions.h"
+#include "lib/text/text_settings.h"
 
 namespace bigbird {
 namespace {
@@ -52,7 +51,7 @@ AnswerSamples squad_samples(const std::string& path, const SampleOptions& option
     const std::size_t question = encoded.question.size();
     const std::vector<ContextWindow> windows =
         context_windows(question, encoded.context->ids.size(), options.windows, example.where);
-    facts.cut_questions += encoded.question_was_cut() ? 1U : 0U;
+    facts.cut_questions += encoded.question_was_cut ? 1U : 0U;
     if (encoded.context != last_context) {
       last_context = encoded.context;
       last_ids = std::make_shared<const std::vector<std::uint32_t>>(last_context->ids);
@@ -204,8 +203,6 @@ class SquadScorer : public AnswerScorer {
   }
 
   AnswerEvaluation scores() override {
-    AnswerEvaluation evaluation;
-    evaluation.noted = reader_->noted();
     const bool version_2 = options_.version_2 || reader_->answerable() < reader_->questions();
     if (!version_2 && (!options_.null_odds.empty() || options_.null_threshold)) {
       throw_usage(
@@ -216,12 +213,10 @@ class SquadScorer : public AnswerScorer {
     Squad2Options squad2;
     squad2.no_answer_scores = options_.null_odds.empty() ? nullptr : &scores_;
     squad2.no_answer_threshold = threshold_;
-    TaskScores result =
-        version_2 ? squad2_scores(gold_, predictions_, squad2) : squad1_scores(gold_, predictions_);
-    evaluation.metrics = std::move(result.metrics);
-    evaluation.ids.emplace_back("", std::move(result.ids));
-    evaluation.worst = version_2 ? worst2_.take() : worst_.take();
-    return evaluation;
+    if (version_2) worst_ = std::move(worst2_);
+    return evaluation(
+        version_2 ? squad2_scores(gold_, predictions_, squad2) : squad1_scores(gold_, predictions_),
+        reader_->noted());
   }
 
  private:

@@ -9,7 +9,7 @@
 
 #include "kernels/backend.h"
 #include "lib/text/qa/predict.h"
-#include "lib/text/qa/squad/decode.h"
+#include "lib/text/qa/squad/questions.h"
 
 namespace bigbird {
 

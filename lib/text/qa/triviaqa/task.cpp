@@ -7,17 +7,15 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/metrics/triviaqa.h"
+#include "lib/metrics/answer_metrics.h"
+#include "lib/text/qa/answer_files.h"
 #include "lib/text/qa/answer_samples.h"
-#include "lib/text/qa/encode_question.h"
 #include "lib/text/qa/evaluate.h"
 #include "lib/text/qa/predict.h"
-#include "lib/text/qa/prediction_files.h"
 #include "lib/text/qa/question_task.h"
-#include "lib/text/qa/triviaqa/aliases.h"
-#include "lib/text/qa/triviaqa/decode.h"
-#include "lib/text/qa/triviaqa/read.h"
-#include "lib/text/run_identity.h"
+#include "lib/text/qa/triviaqa/questions.h"
+#include "lib/text/qa/windows.h"
+#include "lib/text/text_settings.h"
 
 namespace bigbird {
 namespace {
@@ -61,7 +59,7 @@ AnswerSamples trivia_samples(const std::string& path, const SampleOptions& optio
     const EncodedQuestion encoded = encoder.encode(document.question, &facts.unknown);
     std::vector<ContextWindow> windows = context_windows(encoded.question.size(), encoded.context->ids.size(),
                                                          options.windows, document.question.where);
-    facts.cut_questions += encoded.question_was_cut() ? 1U : 0U;
+    facts.cut_questions += encoded.question_was_cut ? 1U : 0U;
     if (windows.size() > options.max_windows) {
       facts.noted.add(message("windows beyond `max_windows`"), windows.size() - options.max_windows);
       windows.resize(options.max_windows);
@@ -83,7 +81,8 @@ class TriviaPredictor : public PredictorOf<TriviaQuestion, std::vector<QuestionW
  public:
   TriviaPredictor(const QuestionPredictionOptions& options, QuestionModel& model)
       : PredictorOf(options, model, ChunkForm::json_object),
-        max_answer_(checked_document_answer(options.max_answer.value_or(usual_document_answer))),
+        max_answer_(
+            check_words(options.max_answer.value_or(usual_document_answer), "the default is 16 words")),
         encoder_(model.tokenizer(), model.settings().encoding, model.windows().max_question),
         reader_(options.input, options) {}
 
@@ -156,12 +155,7 @@ class TriviaScorer : public AnswerScorer {
   }
 
   AnswerEvaluation scores() override {
-    TaskScores result = trivia_scores(file_.gold, predictions_, file_.verified_only);
-    AnswerEvaluation evaluation;
-    evaluation.metrics = std::move(result.metrics);
-    evaluation.ids.emplace_back("", std::move(result.ids));
-    evaluation.worst = worst_.take();
-    return evaluation;
+    return evaluation(trivia_scores(file_.gold, predictions_, file_.verified_only));
   }
 
  private:

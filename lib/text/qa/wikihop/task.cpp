@@ -8,15 +8,14 @@
 #include "lib/core/cancel.h"
 #include "lib/core/log.h"
 #include "lib/core/settings.h"
-#include "lib/metrics/wikihop.h"
+#include "lib/metrics/answer_metrics.h"
+#include "lib/text/qa/answer_files.h"
 #include "lib/text/qa/answer_samples.h"
 #include "lib/text/qa/evaluate.h"
 #include "lib/text/qa/predict.h"
-#include "lib/text/qa/prediction_files.h"
 #include "lib/text/qa/question_task.h"
-#include "lib/text/qa/wikihop/encode.h"
-#include "lib/text/qa/wikihop/read.h"
-#include "lib/text/run_identity.h"
+#include "lib/text/qa/wikihop/questions.h"
+#include "lib/text/text_settings.h"
 
 namespace bigbird {
 namespace {
@@ -130,12 +129,7 @@ class WikiHopScorer : public AnswerScorer {
       log_warning(fmt::format("{}: {} predictions are no candidate of their question: wrong",
                               options_.predictions, result.predictions_not_candidates));
     }
-    AnswerEvaluation evaluation;
-    evaluation.noted = reader_.noted();
-    evaluation.metrics = std::move(result.metrics);
-    evaluation.ids.emplace_back("", std::move(result.ids));
-    evaluation.worst = worst_.take();
-    return evaluation;
+    return evaluation({std::move(result.metrics), std::move(result.ids)}, reader_.noted());
   }
 
  private:

@@ -36,8 +36,8 @@ rule check:
         runtime=config["minutes"],
     params:
         command=COMMAND,
-        out=f"results/check/empty{SUFFIX}",
+        out=words_of([f"results/check/empty{suffix}" for *_, suffix in OUTPUTS]),
     shell:
         "mkdir -p results/check && "
-        "{{ {params.command:q} --shard 100000/100000 --force -o {params.out:q} 2> {log:q} || "
+        "{{ {params.command:q} --shard 100000/100000 --force {params.out:q} 2> {log:q} || "
         "{{ cat {log:q} >&2; exit 1; }}; }} && rm -r results/check"

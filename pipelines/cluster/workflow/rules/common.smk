@@ -1,4 +1,5 @@
 # The config, checked, and what follows from it.
+import json
 import os
 import sys
 from pathlib import Path, PurePath
@@ -22,24 +23,17 @@ for error in Draft202012Validator(yaml.safe_load(Path(schema).read_text())).iter
     refuse("".join(f"{key}: " for key in error.absolute_path) + error.message)
 validate(config, schema)
 
-# Of each task its verb, the option before its input (none for what stands by itself), whether it takes a genome, how its
-# shards are merged, and what lies beside a shard. A shard of "merge" is a file of numbers, whatever OUT is.
-TASKS = {
-    "variants": (
-        "variants",
-        [],
-        True,
-        "merge",
-        [".skipped.tsv", ".summary.json"],
-    ),
-    "bins": ("chromatin predict", ["-R"], True, "merge", [".run.json"]),
-    "sequences": ("chromatin predict", [], False, "merge", [".run.json"]),
-    "promoters": ("promoter scan", None, True, "merge", [".run.json"]),
-    "texts": ("text classify predict", [], False, "merge", [".shard.json"]),
-}
-VERB, BEFORE_INPUT, TAKES_GENOME, MERGE, BESIDE = TASKS[config["task"]]
+# tasks.json: of each task its verb, whether it takes a genome, and the words before its input (null: it takes none). Of each
+# verb what bigbird's own table of verbs that work in parts says (lib/parts/sharded_verbs.h; tests/policy compares them):
+# whether a shard is a file of numbers whatever OUT is, what lies beside a shard, the options of further outputs that each
+# are merged by themselves, and those of outputs that only the merge writes.
+TABLE = json.loads(Path(workflow.source_path("../tasks.json")).read_text())
+if config["task"] not in TABLE["tasks"]:
+    refuse(f"task: '{config['task']}' is none of {', '.join(TABLE['tasks'])}")
+TASK = TABLE["tasks"][config["task"]]
+VERB = TABLE["verbs"][TASK["verb"]]
 
-for key, wanted in (("genome", TAKES_GENOME), ("input", BEFORE_INPUT is not None)):
+for key, wanted in (("genome", TASK["genome"]), ("input", TASK["input"] is not None)):
     if wanted and key not in config:
         refuse(f"'{key}' is wanted for the task '{config['task']}'")
     if not wanted and key in config:
@@ -56,14 +50,47 @@ INDEX = (
     else []
 )
 
-# Variants and texts: a shard is named as OUT is, from which bigbird takes its type.
-SUFFIX = "".join(
-    PurePath(OUT).suffixes[-2:]
-    if OUT.endswith((".gz", ".bgz"))
-    else PurePath(OUT).suffixes[-1:]
-)
-if config["task"] not in ("variants", "texts") or not SUFFIX:
-    SUFFIX = ".part"
+
+# The name of a shard ends as OUT does, from which bigbird takes its type.
+def suffix_of(path):
+    suffixes = PurePath(path).suffixes
+    packed = 2 if path.endswith((".gz", ".bgz")) else 1
+    return "".join(suffixes[-packed:]) or ".part"
+
+
+# Taken out of the words: the values of these options, each with its option.
+def take(words, options):
+    taken = []
+    for option in options:
+        for at, word in enumerate(words):
+            if word == option and at + 1 < len(words):
+                taken.append((option, words[at + 1]))
+                del words[at : at + 2]
+            elif word.startswith(option + "="):
+                taken.append((option, word[len(option) + 1 :]))
+                del words[at]
+            else:
+                continue
+            break
+    return taken
+
+
+# Outputs of one run that shards write: the option, the merged file, how the names of its shards end.
+OPTIONS = [str(word) for word in config["options"]]
+OUTPUTS = [("-o", OUT, ".part" if VERB["numbers"] else suffix_of(OUT))]
+OUTPUTS += [
+    (option, path, f".{option[2:]}{suffix_of(path)}")
+    for option, path in take(OPTIONS, VERB["more"])
+]
+# Only the merge writes these.
+MERGE_OPTIONS = [str(word) for word in config["merge_options"]]
+MERGE_OPTIONS += [word for pair in take(OPTIONS, VERB["merged"]) for word in pair]
+
+
+def words_of(paths):
+    """The options of the outputs with these files."""
+    return [word for (option, *_), path in zip(OUTPUTS, paths) for word in (option, path)]
+
 
 # Numbers of one width, so that a listing is in order.
 N = config["shards"]
@@ -71,10 +98,10 @@ SHARDS = [f"{i:0{len(str(N))}d}" for i in range(1, N + 1)]
 
 
 # bigbird's words for a shard, but for those that Snakemake knows: threads, number, output.
-COMMAND = [config["bigbird"], *VERB.split(), "-m", config["model"]]
+COMMAND = [config["bigbird"], *TASK["verb"].split(), "-m", config["model"]]
 COMMAND += ["-f", GENOME] if GENOME else []
-COMMAND += [*BEFORE_INPUT, config["input"]] if BEFORE_INPUT is not None else []
-COMMAND += [str(word) for word in config["options"]]
+COMMAND += [*TASK["input"], config["input"]] if TASK["input"] is not None else []
+COMMAND += OPTIONS
 
 
 def given(wildcards):

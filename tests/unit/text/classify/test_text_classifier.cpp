@@ -1,6 +1,6 @@
 // Values of texts under a classifier: what they are of each kind of head, in which order they come, and
 // models that are none.
-#include "lib/text/classify/classifier.h"
+#include "lib/text/classify/predict.h"
 
 #include <gtest/gtest.h>
 

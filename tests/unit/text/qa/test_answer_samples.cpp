@@ -6,8 +6,8 @@
 #include <set>
 
 #include "lib/text/qa/finetune.h"
-#include "lib/text/qa/hotpotqa/decode.h"
-#include "lib/text/qa/natural_questions/decode.h"
+#include "lib/text/qa/hotpotqa/questions.h"
+#include "lib/text/qa/natural_questions/questions.h"
 #include "tests/support/tiny_answer_model.h"
 #include "tests/unit/io/expect_error.h"
 

@@ -1,5 +1,5 @@
 // Questions as tokens of a small SentencePiece vocabulary, and what its pieces leave of the answers.
-#include "lib/text/qa/squad/encode.h"
+#include "lib/text/qa/squad/questions.h"
 
 #include <gtest/gtest.h>
 
@@ -29,8 +29,7 @@ TEST_F(QuestionEncoding, WhiteSpaceBeforeAQuestionGoes) {
   QuestionEncoder encoder(*tokenizer_, {}, 64);
   const auto plain = encoder.encode(example("the cat", "the mat"));
   EXPECT_EQ(encoder.encode(example(" \n\u3000 the cat", "the mat")).question, plain.question);
-  EXPECT_EQ(plain.given_question_tokens, plain.question.size());
-  EXPECT_FALSE(plain.question_was_cut());
+  EXPECT_FALSE(plain.question_was_cut);
 }
 
 TEST_F(QuestionEncoding, LongQuestionsKeepTheirBeginAndAreCounted) {
@@ -38,11 +37,11 @@ TEST_F(QuestionEncoding, LongQuestionsKeepTheirBeginAndAreCounted) {
   const auto cut = encoder.encode(example("the cat sat on the mat", "the mat"));
   QuestionEncoder whole(*tokenizer_, {}, 64);
   auto expected = whole.encode(example("the cat sat on the mat", "the mat")).question;
-  EXPECT_EQ(cut.given_question_tokens, expected.size());
+  EXPECT_GT(expected.size(), 3U);
   expected.resize(3);
   EXPECT_EQ(cut.question, expected);
-  EXPECT_TRUE(cut.question_was_cut());
-  EXPECT_FALSE(whole.encode(example("the cat sat on the mat", "the mat")).question_was_cut());
+  EXPECT_TRUE(cut.question_was_cut);
+  EXPECT_FALSE(whole.encode(example("the cat sat on the mat", "the mat")).question_was_cut);
 }
 
 TEST_F(QuestionEncoding, ContextsOfOneParagraphAreEncodedOnce) {

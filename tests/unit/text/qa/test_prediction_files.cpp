@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "lib/text/qa/prediction_files.h"
-#include "lib/text/qa/triviaqa/read.h"
+#include "lib/text/qa/answer_files.h"
+#include "lib/text/qa/triviaqa/questions.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
 

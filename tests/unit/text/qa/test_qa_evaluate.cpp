@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/text/qa/evaluate.h"
-#include "lib/text/qa/worst_answers.h"
 #include "tests/support/tiny_question_model.h"
 #include "tests/unit/io/expect_error.h"
 

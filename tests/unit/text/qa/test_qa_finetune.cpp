@@ -7,10 +7,10 @@
 #include <tuple>
 
 #include "lib/model/folder/model_folder.h"
-#include "lib/text/qa/encode_question.h"
 #include "lib/text/qa/finetune.h"
 #include "lib/text/qa/predict.h"
-#include "lib/text/qa/squad/read.h"
+#include "lib/text/qa/squad/questions.h"
+#include "lib/text/qa/windows.h"
 #include "tests/support/tiny_question_model.h"
 #include "tests/support/tiny_training_data.h"
 #include "tests/unit/io/expect_error.h"

@@ -5,11 +5,11 @@
 #include <functional>
 
 #include "lib/core/rng.h"
-#include "lib/text/qa/hotpotqa/encode.h"
-#include "lib/text/qa/natural_questions/encode.h"
-#include "lib/text/qa/squad/read.h"
-#include "lib/text/qa/triviaqa/read.h"
-#include "lib/text/qa/wikihop/encode.h"
+#include "lib/text/qa/hotpotqa/questions.h"
+#include "lib/text/qa/natural_questions/questions.h"
+#include "lib/text/qa/squad/questions.h"
+#include "lib/text/qa/triviaqa/questions.h"
+#include "lib/text/qa/wikihop/questions.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
 
@@ -119,7 +119,7 @@ TEST(MutatedFiles, OfNaturalQuestions) {
     NqReader reader(path);
     NqQuestion example;
     while (reader.next(example)) {
-      for (const PageAnnotation& annotation : example.annotations) {
+      for (const NqAnnotation& annotation : example.annotations) {
         if (!annotation.candidate) continue;
         EXPECT_LT(*annotation.candidate, example.candidates.size());
       }

@@ -1,5 +1,5 @@
 // The two rewritings around the tokenizer, with what Python's re makes of the same patterns.
-#include "lib/text/summarize/line_marks.h"
+#include "lib/text/summarize/encoded_pair.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Tokens drawn at random: frequencies against the distribution that temperature, top-k and top-p leave, as
 // they are defined, and that a draw is a function of (seed, index) alone.
-#include "lib/text/summarize/sampling.h"
+#include "lib/text/summarize/score_rules.h"
 
 #include <gtest/gtest.h>
 

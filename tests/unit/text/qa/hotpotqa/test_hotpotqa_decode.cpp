@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "lib/core/unicode.h"
-#include "lib/text/qa/hotpotqa/decode.h"
+#include "lib/text/qa/hotpotqa/questions.h"
 #include "tests/unit/io/expect_error.h"
 #include "tests/unit/text/qa/qa_tokenizer.h"
 

@@ -1,5 +1,5 @@
 // HotpotQA: records, inputs of whole sentences, and labels of answers and supporting facts.
-#include "lib/text/qa/hotpotqa/encode.h"
+#include "lib/text/qa/hotpotqa/questions.h"
 
 #include <gtest/gtest.h>
 

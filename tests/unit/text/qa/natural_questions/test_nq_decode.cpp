@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "lib/text/qa/natural_questions/decode.h"
+#include "lib/text/qa/natural_questions/questions.h"
 #include "tests/unit/io/expect_error.h"
 #include "tests/unit/text/qa/qa_tokenizer.h"
 
@@ -29,7 +29,7 @@ class PageDecode : public testing::QuestionTokenizer {
       const auto at = static_cast<std::int64_t>(example_.tokens.size());
       example_.tokens.push_back({word, word[0] == '<', 10 * at, 10 * at + 5});
     }
-    example_.candidates = {{{0, 7, 0, 65}, true}, {{2, 4, 20, 35}, false}, {{10, 14, 100, 135}, true}};
+    example_.candidates = {{{0, 65, 0, 7}, true}, {{20, 35, 2, 4}, false}, {{100, 135, 10, 14}, true}};
     page_ = NqEncoder(*tokenizer_, {}).encode(example_);
     windows_ = {{0, page_.pieces.ids.size()}};
     clear();
@@ -127,7 +127,7 @@ TEST_F(PageDecode, OfCandidatesWithinEachOtherTheShortestIsTaken) {
   at(0, nq_long_start, 11) = 3;
   at(0, nq_long_end, 12) = 3;
   const std::vector<PageCandidate> candidates = example_.candidates;
-  const PageCandidate page{{0, 14, 0, 135}, true};
+  const PageCandidate page{{0, 135, 0, 14}, true};
   example_.candidates.insert(example_.candidates.begin(), page);
   EXPECT_EQ(tokens(decode().long_answer), (Tokens{10, 14}));
   example_.candidates = candidates;

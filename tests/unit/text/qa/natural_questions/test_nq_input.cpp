@@ -1,5 +1,5 @@
 // Natural Questions: both forms of a record, pieces of a page, and labels in its windows.
-#include "lib/text/qa/natural_questions/encode.h"
+#include "lib/text/qa/natural_questions/questions.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST_F(PageTest, SimplifiedTextIsSplitAtEveryBlank) {
   EXPECT_FALSE(example.candidates[1].top_level);
   ASSERT_EQ(example.annotations.size(), 1u);
   EXPECT_EQ(example.annotations[0].candidate, 0u);
-  EXPECT_EQ(example.annotations[0].short_answers, (std::vector<PageSpan>{{2, 4, -1, -1}}));
+  EXPECT_EQ(example.annotations[0].short_answers, (std::vector<NqSpan>{{-1, -1, 2, 4}}));
   // Two blanks have an empty token between them; no other white space parts tokens.
   const auto odd = read(
       R"({"example_id": 1, "question_text": "q", "document_text": "a  b\u00a0c\td", "long_answer_candidates": []})",
@@ -89,8 +89,8 @@ TEST_F(PageTest, TheOriginalFormHasBytes) {
   EXPECT_EQ(found[0].title, "T");
   EXPECT_TRUE(found[0].tokens[0].is_tag);
   EXPECT_EQ(found[0].tokens[1].start_byte, 8);
-  EXPECT_EQ(found[0].candidates[0].span, (PageSpan{0, 2, 5, 11}));
-  EXPECT_EQ(found[0].annotations[0].short_answers[0], (PageSpan{1, 2, 8, 11}));
+  EXPECT_EQ(found[0].candidates[0].span, (NqSpan{5, 11, 0, 2}));
+  EXPECT_EQ(found[0].annotations[0].short_answers[0], (NqSpan{8, 11, 1, 2}));
 }
 
 TEST_F(PageTest, SpansThatCannotBeAreErrorsWithTheId) {

@@ -1,5 +1,5 @@
 // From logits to answers: what run_qa and the pipeline do, on cases that can be worked out by hand.
-#include "lib/text/qa/squad/decode.h"
+#include "lib/text/qa/squad/questions.h"
 
 #include <gtest/gtest.h>
 

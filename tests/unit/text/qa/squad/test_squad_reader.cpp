@@ -1,6 +1,6 @@
 // Reading SQuAD and files shaped like it: both layouts, every check of an answer's place, and what is said
 // about files that are wrong.
-#include "lib/text/qa/squad/read.h"
+#include "lib/text/qa/squad/questions.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

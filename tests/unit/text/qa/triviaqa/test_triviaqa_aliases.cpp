@@ -1,11 +1,11 @@
 // Names of an answer in a document, and the tokens that they begin and end with.
-#include "lib/text/qa/triviaqa/aliases.h"
+#include "lib/text/qa/triviaqa/questions.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "lib/core/unicode.h"
-#include "lib/metrics/answer_text.h"
+#include "lib/metrics/answer_metrics.h"
 
 namespace bigbird {
 namespace {

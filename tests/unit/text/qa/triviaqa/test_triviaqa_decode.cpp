@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "lib/text/qa/triviaqa/decode.h"
+#include "lib/text/qa/triviaqa/questions.h"
 #include "tests/unit/io/expect_error.h"
 
 namespace bigbird {

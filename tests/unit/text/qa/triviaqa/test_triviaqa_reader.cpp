@@ -1,5 +1,5 @@
 // Reading TriviaQA: documents of both domains, places of the answer's names, and files that are wrong.
-#include "lib/text/qa/triviaqa/read.h"
+#include "lib/text/qa/triviaqa/questions.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // WikiHop: records, and inputs in which every candidate has its mark.
-#include "lib/text/qa/wikihop/encode.h"
+#include "lib/text/qa/wikihop/questions.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,12 @@
-// lib/text/qa/wikihop holds the questions of WikiHop: reading them, what the model reads of them, answers out
-// of its logits, training. The loops over questions are in lib/text/qa; they reach this folder by its row in
-// the registry of data sets.
+// lib/text/qa/wikihop holds the questions of WikiHop: reading them, what the model reads of them, answers
+// out of its logits; and training, prediction and scoring by them in task.cpp, which lib/text/qa reaches by
+// its row in the registry of data sets.
 //
-// Questions of WikiHop as inputs, and the candidate that they answer with. An input is, after Longformer's
-// wikihop.py with pieces that the published vocabulary has,
+// WikiHop and MedHop: a query, candidates of which one is the answer, and supporting texts.
+//
+//   [{"id", "query", "answer", "candidates": [...], "supports": [...]}]
+//
+// An input is, after Longformer's wikihop.py with pieces that the published vocabulary has,
 //
 //   [CLS] <sep_0> query <sep_1> <ans> candidate <sep_4> <ans> candidate <sep_4> ...
 //   [SEP] support [SEP] support [SEP]
@@ -15,14 +18,36 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "lib/text/qa/encode_question.h"
-#include "lib/text/qa/wikihop/read.h"
+#include "lib/text/qa/question_file.h"
+#include "lib/text/qa/windows.h"
 
 namespace bigbird {
+
+struct WikiHopQuestion {
+  std::string id;
+  std::string query;
+  std::vector<std::string> candidates;
+  std::vector<std::string> supports;
+  std::string answer;  // empty for QuestionPurpose::predict
+  // The first candidate that is the answer, both in small letters and stripped; for training always there.
+  std::optional<std::size_t> answer_candidate;
+  std::string where;
+};
+
+// Holds one record. Error{bad_input}: as QuestionFile; no candidates; for training, an answer that is no
+// candidate. noted(): answers that are no candidate (evaluation), records without supports.
+class WikiHopReader : public QuestionFile {
+ public:
+  explicit WikiHopReader(const std::string& path, const QuestionReading& reading = {})
+      : QuestionFile(path, reading) {}
+
+  bool next(WikiHopQuestion& question);
+};
 
 struct EncodedWikiHop {
   std::vector<QuestionInput> windows;        // at least one
