@@ -45,7 +45,7 @@ struct IsmContext {
       : options(of),
         fasta(of.fasta),
         names(fasta.contigs()),
-        scorer({of.models, of.strands, of.batch}, backend),
+        scorer({.models = of.models, .strands = of.strands, .batch = of.batch, .waits = true}, backend),
         window(with_offset(scorer.model().window_of(of.window_length), of.offset)),
         columns(select_profiles(scorer.profiles(), of.profiles)) {
     if (of.value == IsmValue::log_fold_change && !scorer.gives_probabilities()) {
@@ -360,6 +360,7 @@ IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backen
                          options.regions, options.work);
   IsmRegionsTally tally;
   if (outputs.are_whole()) return tally;
+  context.scorer.open();
   Progress progress("ism", 0, "sequences");
   outputs.run<NamedRegion>(
       [&](NamedRegion& region) { return reader.next(region); },

@@ -129,7 +129,7 @@ Pooling parse_pooling(const std::string& text) {
 
 Embedder::Embedder(const ModelFolder& folder, const Pooling& pooling, const BatchSize& batch,
                    kernels::Backend& backend)
-    : pooling_(pooling), runner_(folder, {.batch = batch, .masked_tokens = 0, .hidden = true}, backend) {
+    : pooling_(pooling), runner_(folder, {.batch = batch, .hidden = true, .waits = true}, backend) {
   if (pooling.kind == Pooling::Kind::bin && !tokenizer().is_dna()) {
     throw_usage(
         message("`pool` bin:N counts bases, and the tokenizer of ") + folder.path() + " is not one of DNA",

@@ -42,11 +42,12 @@ struct EmbeddingRow {
 
 class Embedder {
  public:
+  // The weights are read by open(), or by the first window.
   Embedder(const ModelFolder& folder, const Pooling& pooling, const BatchSize& batch,
            kernels::Backend& backend);
+  void open() { runner_.open(); }
 
   const Tokenizer& tokenizer() const { return runner_.tokenizer(); }
-  const std::vector<std::string>& weight_files() const { return runner_.weight_files(); }
   std::int64_t width() const { return runner_.config().hidden_size; }
 
   // For every window in order: row() for each of its vectors, then vectors() with all of them, [rows, width].

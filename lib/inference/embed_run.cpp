@@ -135,6 +135,7 @@ std::uint64_t run_embed(const EmbedOptions& options, WindowReader& windows, Embe
   header.output = facts_json(facts);
   ChunkedNumbers run(options.output, header, options.input, options.work);
   if (run.is_whole()) return 0;
+  embedder.open();
   std::optional<EmbeddingFiles> files;
   if (!run.is_shard()) files.emplace(options.output, facts);
   Progress progress("embed", 0, "windows");

@@ -223,6 +223,7 @@ PredictionCounts run_chromatin_predict(const ChromatinPredictOptions& options, P
   ChunkedNumbers run(options.output, header_of(options, facts, scorer, calibrated), options.input,
                      options.work);
   if (run.is_whole()) return counts;
+  scorer.open();
   std::optional<PredictionFiles> files;
   if (!run.is_shard()) files.emplace(options.output, facts);
   Progress progress("chromatin predict", 0, "windows");

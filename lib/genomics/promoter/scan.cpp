@@ -133,7 +133,9 @@ class Scanner {
         fasta_(options.fasta),
         names_(fasta_.contigs()),
         regions_(regions_of(options, names_)),
-        scorer_({options.models, Strands::forward, options.batch}, backend),
+        scorer_(
+            {.models = options.models, .strands = Strands::forward, .batch = options.batch, .waits = true},
+            backend),
         calibrated_(options.calibrated, scorer_) {
     choose_window();
   }
@@ -144,6 +146,7 @@ class Scanner {
     // The index stands for the genome, whose bases the run knows by their fingerprint.
     ChunkedNumbers run(options_.output, header(facts), options_.fasta + ".fai", options_.work);
     if (run.is_whole()) return {};
+    scorer_.open();
     std::optional<ScanFiles> files;
     if (!run.is_shard()) files.emplace(ScanPaths{options_.output, options_.calls, options_.summary}, facts);
     Progress progress("promoter scan",

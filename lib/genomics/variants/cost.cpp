@@ -192,6 +192,7 @@ VariantCost variant_cost(const VariantCostOptions& options, SequenceScorer& scor
                 "give the name of a file");
   }
   const auto begin = std::chrono::steady_clock::now();
+  scorer.open();
   CostEstimate estimate(options, scorer);
   genome_fingerprint(options.scoring.fasta);  // as a run that says what it is known by
   const double startup = seconds_since(begin);

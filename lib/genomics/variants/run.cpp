@@ -243,6 +243,7 @@ VariantsDone run_variants(const VariantRunOptions& options, SequenceScorer& scor
     parts.leave_whole(options.output);
     return {read_variant_summary(told).tally, 0};  // nothing was scored now
   }
+  scorer.open();
   VariantRun run(options, context, written, std::move(summary), parts);
   run.score_input();
   return run.finish();

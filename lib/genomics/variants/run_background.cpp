@@ -49,6 +49,7 @@ void add_effects(const ChunkResult& result, std::size_t profiles, std::size_t va
 VariantTally run_variant_background(const VariantBackgroundOptions& options, SequenceScorer& scorer) {
   const VariantScoringOptions& scoring = options.scoring;
   const ScoringContext context(scoring, scorer);
+  scorer.open();
   ChunkScorer chunk_scorer(
       scorer, context.fasta, context.contigs,
       {context.rules, context.windows, all_profiles(scorer), false, context.tracks.get()}, nullptr);
