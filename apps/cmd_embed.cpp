@@ -12,7 +12,6 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/inference/embed.h"
-#include "lib/inference/embed_run.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/weights/weight_files.h"

@@ -13,7 +13,7 @@
 #include "lib/genomics/chromatin/predict_run.h"
 #include "lib/genomics/promoter/scan_files.h"
 #include "lib/genomics/variants/merge.h"
-#include "lib/inference/embed_run.h"
+#include "lib/inference/embed.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/parts/merge.h"

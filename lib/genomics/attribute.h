@@ -4,7 +4,7 @@
 //
 // How much each base of a region adds to a logit of fine-tuned models, by the gradients at the vectors of its
 // tokens (the word's, without type and position). The gradient is taken at the tokens themselves (gradient x
-// input) or is the mean over the path from a baseline to them (integrated gradients, attribution_path.h); it
+// input) or is the mean over the path from a baseline to them (integrated gradients, model_attributor.h); it
 // is multiplied with the vector less the baseline's and summed over the width, and a token's value is spread
 // evenly over its bases. Of several models the values are averaged.
 //

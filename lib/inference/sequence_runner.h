@@ -142,7 +142,7 @@ class SequenceRunner {
   SequenceRunnerOptions options_;
   kernels::Backend& backend_;
   std::unique_ptr<Model> model_;  // null until open()
-  std::int64_t limit_ = 0;  // tokens of a batch
+  std::int64_t limit_ = 0;        // tokens of a batch
   std::int64_t most_sequences_ = 0;
   std::shared_ptr<Pass> next_;  // is filled: sequences come one by one, and a model takes many at once
   std::unique_ptr<BatchPipeline> pipeline_;  // behind the model, which its batches use

@@ -15,7 +15,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/genomics/chromatin/find_file.h"
+#include "lib/genomics/chromatin/dataset.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/tables/tsv.h"

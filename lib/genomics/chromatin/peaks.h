@@ -21,7 +21,7 @@ struct PeakTrack {
 };
 
 // Table "#name group file" with an optional column "track" ("." for all of the file). A file is
-// relative to the list, or to the working folder (find_file.h). Errors name file and line: an empty name or
+// relative to the list, or to the working folder (find_beside). Errors name file and line: an empty name or
 // file; a file (and track) listed twice; no row; more than 65,535.
 std::vector<PeakTrack> read_peak_list(const std::string& path);
 

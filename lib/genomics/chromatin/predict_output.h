@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lib/genomics/chromatin/predict.h"
-#include "lib/genomics/select_profiles.h"
+#include "lib/inference/model_task.h"
 
 namespace bigbird {
 

@@ -9,7 +9,7 @@
 #include "lib/calibration/calibrated_scores.h"
 #include "lib/genomics/chromatin/predict.h"
 #include "lib/genomics/chromatin/predict_output.h"
-#include "lib/genomics/select_profiles.h"
+#include "lib/inference/model_task.h"
 #include "lib/inference/sequence_scorer.h"
 #include "lib/parts/parts.h"
 

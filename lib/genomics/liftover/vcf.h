@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/genomics/liftover/assembly.h"
+#include "lib/genomics/liftover/liftover.h"
 #include "lib/io/files/file.h"
 
 namespace bigbird {

@@ -18,7 +18,6 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
-#include "lib/genomics/genome_fingerprint.h"
 #include "lib/genomics/promoter/tss.h"
 #include "lib/inference/model_identity.h"
 #include "lib/inference/sequence_scorer.h"

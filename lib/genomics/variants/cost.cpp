@@ -8,8 +8,8 @@
 #include "lib/core/error.h"
 #include "lib/core/process_memory.h"
 #include "lib/core/progress.h"
-#include "lib/genomics/genome_fingerprint.h"
-#include "lib/genomics/variants/input.h"
+#include "lib/genomics/variants/scoring.h"
+#include "lib/inference/model_identity.h"
 #include "lib/io/genome/tabix.h"
 
 namespace bigbird {

@@ -6,8 +6,8 @@
 #include "lib/core/progress.h"
 #include "lib/genomics/effect_scores.h"
 #include "lib/genomics/variants/background.h"
-#include "lib/genomics/variants/input.h"
 #include "lib/genomics/variants/run.h"
+#include "lib/genomics/variants/scoring.h"
 
 namespace bigbird {
 namespace {
