@@ -17,7 +17,6 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/chromatin/predict.h"
-#include "lib/genomics/chromatin/predict_output.h"
 #include "lib/genomics/chromatin/predict_run.h"
 #include "lib/io/files/provenance.h"
 

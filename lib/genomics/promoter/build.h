@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "lib/core/reason_counts.h"
+#include "lib/genomics/promoter/examples.h"
 #include "lib/genomics/promoter/leaks.h"
 #include "lib/genomics/promoter/negatives.h"
-#include "lib/genomics/promoter/split.h"
 #include "lib/io/files/provenance.h"
 
 namespace bigbird {

@@ -16,7 +16,7 @@
 #include "lib/io/files/output_set.h"
 #include "lib/io/genome/bed.h"
 #include "lib/parts/chunk_bytes.h"
-#include "lib/parts/shard_file.h"
+#include "lib/parts/chunked_numbers.h"
 
 namespace bigbird {
 

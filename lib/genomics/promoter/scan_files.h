@@ -186,7 +186,7 @@ class ScanFiles {
 // "scores.plus.bedgraph.gz" for "scores.bedgraph.gz".
 std::string strand_track_path(const std::string& path, const std::string& strand);
 
-// The kind of a scan's shards (shard_file.h), and the files of one run from all of them.
+// The kind of a scan's shards (chunked_numbers.h), and the files of one run from all of them.
 inline constexpr const char* promoter_scan_kind = "promoter scan";
 PromoterScanSummary merge_promoter_scan(const std::vector<std::string>& shards, const ScanPaths& paths);
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "lib/genomics/simulate/composition.h"
-#include "lib/genomics/simulate/repeats.h"
 
 namespace bigbird {
 

@@ -1,5 +1,5 @@
-// Merging shards of scored variants; see merge.h.
-#include "lib/genomics/variants/merge.h"
+// Merging shards of scored variants; see run.h.
+#include "lib/genomics/variants/run.h"
 
 #include <fmt/format.h>
 
