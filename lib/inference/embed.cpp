@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "lib/core/error.h"
-#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
 #include "lib/inference/model_identity.h"
@@ -24,6 +23,7 @@
 #include "lib/io/tables/float_rows.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/parts/chunked_numbers.h"
+#include "lib/parts/json_fields.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
@@ -145,19 +145,11 @@ struct MatrixFacts {
   std::map<std::string, std::string> metadata;
 };
 
-std::string facts_json(const MatrixFacts& facts) {
-  return json_text(Json{{"width", facts.width}, {"comments", facts.comments}, {"metadata", facts.metadata}});
-}
-
-MatrixFacts matrix_facts(const std::string& text, const std::string& path) {
-  try {
-    const Json json = Json::parse(text);
-    return {json.at("width").get<std::int64_t>(), json.at("comments").get<std::vector<std::string>>(),
-            json.at("metadata").get<std::map<std::string, std::string>>()};
-  } catch (const Json::exception& error) {
-    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, json_problem(error)),
-                    "run this shard again");
-  }
+template <typename Fields>
+void pass_fields(Fields& fields, MatrixFacts& facts) {
+  fields("width", facts.width);
+  fields("comments", facts.comments);
+  fields("metadata", facts.metadata);
 }
 
 // "vectors.npy" -> "vectors.rows.tsv"
@@ -284,7 +276,7 @@ std::uint64_t run_embed(const EmbedOptions& options, WindowReader& windows, Embe
                      {"model", model_digest(embedder.folder())},
                      {"pool", options.pool},
                      {"precision", kernels::name_of(embedder.precision())}};
-  header.output = facts_json(facts);
+  header.output = text_of_facts<Json>(facts);
   ChunkedNumbers run(options.output, header, options.input, options.work);
   if (run.is_whole()) return 0;
   embedder.open();
@@ -321,7 +313,7 @@ std::uint64_t run_embed(const EmbedOptions& options, WindowReader& windows, Embe
 
 std::uint64_t merge_embeddings(const std::vector<std::string>& shards, const std::string& output) {
   const MergedShards merged(shards);
-  EmbeddingFiles files(output, matrix_facts(merged.header().output, shards.front()));
+  EmbeddingFiles files(output, facts_of_text<MatrixFacts, Json>(merged.header().output, shards.front()));
   merged.for_each([&](std::string_view bytes, const std::string& path) {
     files.write(from_chunk_bytes<EmbeddedChunk>(bytes, path));
   });

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "lib/core/hash.h"
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
+#include "lib/parts/json_fields.h"
 #include "lib/parts/merge.h"
 
 namespace bigbird {
@@ -25,27 +27,21 @@ constexpr const char* run_again = "run this shard again";
 Json header_json(const ShardHeader& header) {
   Json json;
   json["kind"] = header.kind;
-  json["shard"] = {{"index", header.shard.index}, {"count", header.shard.count}};
+  json["shard"] = header.shard;
   json["chunk"] = header.chunk;
   json["run"] = header.identity;
-  if (!header.input_file.sha256.empty()) {
-    json["input"] = {{"bytes", header.input_file.bytes}, {"sha256", header.input_file.sha256}};
-  }
+  if (!header.input_file.sha256.empty()) json["input"] = header.input_file;
   json["output"] = Json::parse(header.output);
   return json;
 }
 
 ShardHeader header_of(const Json& json) {
   ShardHeader header;
-  header.kind = json.at("kind").get<std::string>();
-  header.shard = {json.at("shard").at("index").get<std::uint64_t>(),
-                  json.at("shard").at("count").get<std::uint64_t>()};
-  header.chunk = json.at("chunk").get<std::uint64_t>();
-  header.identity = json.at("run").get<RunIdentity>();
-  if (json.contains("input")) {
-    header.input_file = {json.at("input").at("bytes").get<std::uint64_t>(),
-                         json.at("input").at("sha256").get<std::string>()};
-  }
+  json.at("kind").get_to(header.kind);
+  json.at("shard").get_to(header.shard);
+  json.at("chunk").get_to(header.chunk);
+  json.at("run").get_to(header.identity);
+  if (json.contains("input")) json.at("input").get_to(header.input_file);
   header.output = json_text(json.at("output"));
   return header;
 }
@@ -106,13 +102,54 @@ ShardHeader header_at(Pieces& pieces, const std::string& path) {
 }
 
 // All that the chunks depend on.
-std::string numbers_identity(const ShardHeader& header) {
-  nlohmann::basic_json<OrderedMap> json;
+Json numbers_identity(const ShardHeader& header) {
+  Json json;
   json["kind"] = header.kind;
   json["run"] = header.identity;
   json["shard"] = {header.shard.index, header.shard.count};
   json["chunk"] = header.chunk;
-  return json_text(json, 2) + "\n";
+  return json;
+}
+
+// But for the files.
+Json record_json(const ShardHeader& header) {
+  Json json = numbers_identity(header);
+  json["input"] = header.input_file;
+  json["output"] = Json::parse(header.output);
+  return json;
+}
+
+// "../x/out.npy" beside "../x/out.h5" is "out.npy".
+std::string name_beside(const std::string& output, const std::string& file) {
+  return std::filesystem::path(file).lexically_relative(parent_folder(output)).string();
+}
+
+std::string run_record_path(const std::string& output) {
+  return output + ".run.json";
+}
+
+void write_run_record(const std::string& output, const ShardHeader& header,
+                      const std::vector<std::string>& files, const OutputSet& outputs) {
+  Json json = record_json(header);
+  for (const std::string& file : files)
+    json["files"][name_beside(output, file)] = digest_of_file(outputs.written_path(file));
+  write_text_atomic(run_record_path(output), json_text(json, 2) + "\n");
+}
+
+bool is_recorded_whole(const std::string& output, const ShardHeader& header) {
+  if (header.input_file.sha256.empty() || !file_exists(run_record_path(output))) return false;
+  try {
+    Json json = Json::parse(read_file(run_record_path(output)));
+    const Json files = json.at("files");
+    json.erase("files");
+    if (json != record_json(header) || files.empty()) return false;
+    for (const auto& [name, digest] : files.items()) {
+      if (!file_has_digest(parent_folder(output) + "/" + name, digest.get<FileDigest>())) return false;
+    }
+  } catch (const Json::exception&) {  // not written by a run that ended
+    return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -228,7 +265,7 @@ ChunkedNumbers::ChunkedNumbers(const std::string& output, ShardHeader header, co
   header_.shard = work.shard;
   header_.chunk = work.chunk;
   if (work.tell || !work.shard.is_whole_run()) header_.input_file = digest_of_file(input);
-  parts_.keep_chunks_beside({output}, input, numbers_identity(header_));
+  parts_.keep_chunks_beside({output}, input, json_text(numbers_identity(header_), 2) + "\n");
   tell_ = work.tell && parts_.keeps();
   whole_ = goes_on(work.restart) && is_recorded_whole(output, header_);
   if (whole_) parts_.leave_whole(output);

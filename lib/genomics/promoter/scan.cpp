@@ -160,15 +160,12 @@ class Scanner {
     steps.write = [&](Pieces&, const ScannedChunk& chunk, const ChunkPlace& place) {
       counted.positions += static_cast<std::int64_t>(place.key.records);
       counted.scored += static_cast<std::int64_t>(chunk.positions.size());
-      counted.windows += chunk.windows;
+      counted.add(chunk);
       if (place.is_new) {
         counted.scored_now += chunk.windows;
       } else {
         progress.advance(place.key.records);
       }
-      counted.beyond_contig += chunk.beyond_contig;
-      counted.n_rich += chunk.n_rich;
-      counted.cut += chunk.cut;
       if (files) files->write(chunk);
     };
     run.parts().run(steps);
@@ -281,7 +278,7 @@ class Scanner {
     for (const KnownTss& site : facts.tss)
       sites += fmt::format("{} {} {}\n", site.contig, site.tss, site.strand);
     header.identity["tss"] = facts.has_tss ? sha256_bytes(sites) : "";
-    header.output = to_json(facts);
+    header.output = scan_facts_text(facts);
     return header;
   }
 

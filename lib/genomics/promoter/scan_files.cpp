@@ -17,8 +17,40 @@
 #include "lib/io/genome/bed.h"
 #include "lib/parts/chunk_bytes.h"
 #include "lib/parts/chunked_numbers.h"
+#include "lib/parts/json_fields.h"
 
 namespace bigbird {
+
+template <typename Json>
+void to_json(Json& json, const KnownTss& site) {
+  json = Json::array({site.contig, site.tss, std::string(1, site.strand)});
+}
+template <typename Json>
+void from_json(const Json& json, KnownTss& site) {
+  json.at(0).get_to(site.contig);
+  json.at(1).get_to(site.tss);
+  site.strand = json.at(2).template get<std::string>() == "-" ? '-' : '+';
+}
+
+template <typename Fields>
+void pass_fields(Fields& fields, ScanFacts& facts) {
+  fields("contigs", facts.contigs);
+  fields("positions", facts.positions);
+  fields("step", facts.step);
+  fields("left", facts.left);
+  fields("right", facts.right);
+  fields("strands", facts.strands);
+  fields("max_n", facts.max_n);
+  fields("per_strand", facts.per_strand);
+  fields("threshold", facts.threshold);
+  fields("merge_distance", facts.merge_distance);
+  fields("has_tss", facts.has_tss);
+  fields("tss", facts.tss);
+  fields("tss_outside", facts.tss_outside);
+  fields("within", facts.within);
+  fields("comments", facts.comments);
+  fields("provenance", facts.provenance);
+}
 
 CallFinder::CallFinder(double threshold, std::int64_t merge_distance, std::int64_t step,
                        std::function<void(const PromoterCall&)> found)
@@ -143,58 +175,15 @@ std::vector<CallsAtThreshold> evaluate_thresholds(std::span<const PromoterCall> 
   return result;
 }
 
-std::string to_json(const ScanFacts& facts) {
-  Json json;
-  json["contigs"] = Json::array();
-  for (const Contig& contig : facts.contigs) json["contigs"].push_back({contig.name, contig.length});
-  json["positions"] = facts.positions;
-  json["step"] = facts.step;
-  json["left"] = facts.left;
-  json["right"] = facts.right;
-  json["strands"] = facts.strands;
-  json["max_n"] = facts.max_n;
-  json["per_strand"] = facts.per_strand;
-  json["threshold"] = facts.threshold;
-  json["merge_distance"] = facts.merge_distance;
-  json["has_tss"] = facts.has_tss;
-  json["tss"] = Json::array();
-  for (const KnownTss& site : facts.tss)
-    json["tss"].push_back({site.contig, site.tss, std::string(1, site.strand)});
-  json["tss_outside"] = facts.tss_outside;
-  json["within"] = facts.within;
-  json["comments"] = facts.comments;
-  json["provenance"] = facts.provenance;
-  return json_text(json);
+void ScannedWindows::add(const ScannedWindows& other) {
+  windows += other.windows;
+  beyond_contig += other.beyond_contig;
+  n_rich += other.n_rich;
+  cut += other.cut;
 }
 
-ScanFacts scan_facts(const std::string& text, const std::string& path) {
-  ScanFacts facts;
-  try {
-    const Json json = Json::parse(text);
-    for (const Json& contig : json.at("contigs"))
-      facts.contigs.push_back({contig.at(0).get<std::string>(), contig.at(1).get<std::int64_t>()});
-    json.at("positions").get_to(facts.positions);
-    json.at("step").get_to(facts.step);
-    json.at("left").get_to(facts.left);
-    json.at("right").get_to(facts.right);
-    json.at("strands").get_to(facts.strands);
-    json.at("max_n").get_to(facts.max_n);
-    json.at("per_strand").get_to(facts.per_strand);
-    json.at("threshold").get_to(facts.threshold);
-    json.at("merge_distance").get_to(facts.merge_distance);
-    json.at("has_tss").get_to(facts.has_tss);
-    for (const Json& site : json.at("tss"))
-      facts.tss.push_back({site.at(0).get<std::size_t>(), site.at(1).get<std::int64_t>(),
-                           site.at(2).get<std::string>() == "-" ? '-' : '+'});
-    json.at("tss_outside").get_to(facts.tss_outside);
-    json.at("within").get_to(facts.within);
-    json.at("comments").get_to(facts.comments);
-    json.at("provenance").get_to(facts.provenance);
-  } catch (const Json::exception& error) {
-    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, json_problem(error)),
-                    "run this shard again");
-  }
-  return facts;
+std::string scan_facts_text(const ScanFacts& facts) {
+  return text_of_facts<Json>(facts);
 }
 
 ScanFiles::ScanFiles(const ScanPaths& paths, const ScanFacts& facts)
@@ -217,10 +206,7 @@ ScanFiles::ScanFiles(const ScanPaths& paths, const ScanFacts& facts)
 }
 
 void ScanFiles::write(const ScannedChunk& chunk) {
-  summary_.windows += chunk.windows;
-  summary_.beyond_contig += chunk.beyond_contig;
-  summary_.n_rich += chunk.n_rich;
-  summary_.cut += chunk.cut;
+  summary_.add(chunk);
   for (const ScannedPosition& scored : chunk.positions) write(scored);
 }
 
@@ -344,7 +330,7 @@ std::string strand_track_path(const std::string& path, const std::string& strand
 
 PromoterScanSummary merge_promoter_scan(const std::vector<std::string>& shards, const ScanPaths& paths) {
   const MergedShards merged(shards);
-  ScanFiles files(paths, scan_facts(merged.header().output, shards.front()));
+  ScanFiles files(paths, facts_of_text<ScanFacts, Json>(merged.header().output, shards.front()));
   merged.for_each([&](std::string_view bytes, const std::string& path) {
     files.write(from_chunk_bytes<ScannedChunk>(bytes, path));
   });

@@ -93,14 +93,18 @@ std::vector<CallsAtThreshold> evaluate_thresholds(std::span<const PromoterCall> 
                                                   std::span<const KnownTss> tss, double threshold,
                                                   std::int64_t within, bool same_strand);
 
-struct PromoterScanSummary {
-  std::int64_t positions = 0;      // of the grid
-  std::int64_t scored = 0;         // with a score on at least one strand
+struct ScannedWindows {
   std::int64_t windows = 0;        // scored
-  std::int64_t scored_now = 0;     // of the windows: by this call, not by a run before it
-  std::int64_t beyond_contig = 0;  // windows left out because they pass their contig's end
+  std::int64_t beyond_contig = 0;  // left out because they pass their contig's end
   std::int64_t n_rich = 0;         // or hold too many N
-  std::int64_t cut = 0;            // windows with more tokens than the model takes, cut at their right end
+  std::int64_t cut = 0;            // with more tokens than the model takes, cut at their right end
+  void add(const ScannedWindows& other);
+};
+
+struct PromoterScanSummary : ScannedWindows {
+  std::int64_t positions = 0;   // of the grid
+  std::int64_t scored = 0;      // with a score on at least one strand
+  std::int64_t scored_now = 0;  // of the windows: by this call, not by a run before it
   std::int64_t calls = 0;
   std::optional<CallEvaluation> any_strand;  // with known TSS
   CallEvaluation same_strand;
@@ -118,13 +122,8 @@ struct ScannedPosition {
   double minus = 0;
 };
 
-struct ScannedChunk {
+struct ScannedChunk : ScannedWindows {
   std::vector<ScannedPosition> positions;
-  // As in PromoterScanSummary.
-  std::int64_t windows = 0;
-  std::int64_t beyond_contig = 0;
-  std::int64_t n_rich = 0;
-  std::int64_t cut = 0;
 };
 template <typename Bytes>
 void pass(Bytes& bytes, ScannedChunk& chunk) {
@@ -150,8 +149,7 @@ struct ScanFacts {
   std::vector<std::string> comments;  // without "##"
   std::string provenance;             // JSON object; empty: none is written
 };
-std::string to_json(const ScanFacts& facts);
-ScanFacts scan_facts(const std::string& json, const std::string& path);
+std::string scan_facts_text(const ScanFacts& facts);  // JSON, for merge_promoter_scan()
 
 struct ScanPaths {
   std::string output = "-";  // bedGraph, or bigWig by its suffix
