@@ -14,8 +14,8 @@
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
 #include "lib/data/chunk.h"
-#include "lib/genomics/chromatin/bins.h"
 #include "lib/genomics/chromatin/dataset.h"
+#include "lib/genomics/chromatin/peaks.h"
 
 namespace bigbird {
 namespace {

@@ -1,3 +1,6 @@
+// lib/genomics/chromatin holds profiles of chromatin: peaks to labelled bins, data sets, DeepSEA's import,
+// fine-tuning, prediction, evaluation, calibration. Bins are integers on a grid, the same on every machine.
+//
 // `bigbird chromatin build`: bins of a genome on a grid, labelled by peaks, with a split, as a data set
 // folder (dataset.h).
 #pragma once

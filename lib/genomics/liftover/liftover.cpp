@@ -11,7 +11,6 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
-#include "lib/genomics/liftover/vcf.h"
 #include "lib/io/files/output_set.h"
 
 namespace bigbird {
