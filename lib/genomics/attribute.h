@@ -1,5 +1,5 @@
-// lib/genomics holds what the tasks over genomes share: substitutions (ism), attribution and effect scores. Each
-// task has a folder, and none of them includes another.
+// lib/genomics holds what the tasks over genomes share: substitutions (ism), attribution and effect scores.
+// Each task has a folder, and none of them includes another.
 //
 // How much each base of a region adds to a logit of fine-tuned models, by the gradients at the vectors of its
 // tokens (the word's, without type and position). The gradient is taken at the tokens themselves (gradient x

@@ -77,9 +77,9 @@ struct EmbedOptions {
   ChunkedWork work;
 };
 
-// OUT.npy, OUT.safetensors or OUT.h5 (float32 [rows, width]) and OUT.rows.tsv (#row id chrom start end strand
-// piece); the file of a shard (chunked_numbers.h) may have any name. The number of windows. Error{bad_input}: no
-// window; as Embedder::run.
+// OUT.npy, OUT.safetensors or OUT.h5 (float32 [rows, width]) and OUT.rows.tsv (#row id chrom start end
+// strand piece); the file of a shard (chunked_numbers.h) may have any name. The number of windows.
+// Error{bad_input}: no window; as Embedder::run.
 std::uint64_t run_embed(const EmbedOptions& options, WindowReader& windows, Embedder& embedder);
 
 inline constexpr const char* embed_kind = "embed";

@@ -89,9 +89,9 @@ struct SequenceInput {
 
 class SequenceRunner {
  public:
-  // Memory for the largest batch is taken here, or by open(). Error{bad_input} when the tokenizer does not agree with the
-  // model, or when masked tokens, logits or their gradients are asked for of a model without a head for them.
-  // Error{usage}: `length` (options.longest) beyond the positions of the model.
+  // Memory for the largest batch is taken here, or by open(). Error{bad_input} when the tokenizer does not
+  // agree with the model, or when masked tokens, logits or their gradients are asked for of a model without
+  // a head for them. Error{usage}: `length` (options.longest) beyond the positions of the model.
   SequenceRunner(const ModelFolder& folder, const SequenceRunnerOptions& options, kernels::Backend& backend);
   ~SequenceRunner();
   SequenceRunner(const SequenceRunner&) = delete;

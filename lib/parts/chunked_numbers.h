@@ -1,7 +1,7 @@
 // Outputs of numbers that are made in parts (parts.h), for files that cannot be put together from pieces:
 // tracks, HDF5, calls that look at their neighbours. The output of a shard holds the bytes of its chunks
-// (chunk_bytes.h) and all that a merge needs to write what one run would have written: no model is read for it.
-// Of a whole run the caller writes the files. OUT.run.json lies beside either (side_file.h).
+// (chunk_bytes.h) and all that a merge needs to write what one run would have written: no model is read for
+// it. Of a whole run the caller writes the files. OUT.run.json lies beside either (side_file.h).
 //
 //   ChunkedNumbers run("out.h5", header, "in.bed", work);  // header: kind, identity, output
 //   if (run.is_whole()) return;

@@ -1,5 +1,5 @@
-// Facts as JSON and back, for what lies beside outputs and in shards. A type names its fields once, in its own
-// namespace, for both directions, as for chunk_bytes.h:
+// Facts as JSON and back, for what lies beside outputs and in shards. A type names its fields once, in its
+// own namespace, for both directions, as for chunk_bytes.h:
 //
 //   template <typename Fields>
 //   void pass_fields(Fields& fields, Facts& facts) { fields("step", facts.step), fields("left", facts.left); }

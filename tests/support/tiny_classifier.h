@@ -54,8 +54,8 @@ inline void write_tiny_classifier(const std::filesystem::path& folder, const Tin
     write_text(folder / name, text);
 }
 
-// From now on no weight of the folder can be read: each is no number. What lies beside an output tells of them
-// as if it were made with these.
+// From now on no weight of the folder can be read: each is no number. What lies beside an output tells of
+// them as if it were made with these.
 inline void spoil_weights(const std::filesystem::path& folder, const std::filesystem::path& told) {
   const auto digests = [&] {
     const ModelFolder model(folder.string());

@@ -21,7 +21,8 @@
 namespace bigbird {
 
 // Which side of the split each bin is on: by contigs and regions, and with a gap between the sides, because
-// the windows around neighbouring bins share most of their bases. As typed. Lists hold contigs and 1-based closed regions ("chr8,chr9", "chr7:30,508,751-35,296,850").
+// the windows around neighbouring bins share most of their bases. As typed. Lists hold contigs and 1-based
+// closed regions ("chr8,chr9", "chr7:30,508,751-35,296,850").
 struct ChromatinSplitOptions {
   std::string preset;  // empty, "deepsea" or "deepsea-published"
   std::string test, valid;

@@ -1,6 +1,7 @@
 // Peaks of many tracks, from narrowPeak or BED files, as sorted and merged intervals of a genome.
-// Coordinates are 0-based half-open. And labels of bins on a grid: how much of a bin peaks must cover, and which
-// bins are worth keeping. Integers throughout: a bin at the threshold falls on the same side on every machine.
+// Coordinates are 0-based half-open. And labels of bins on a grid: how much of a bin peaks must cover, and
+// which bins are worth keeping. Integers throughout: a bin at the threshold falls on the same side on every
+// machine.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +24,9 @@ struct PeakTrack {
   std::string track;  // only the peaks whose column 4 is this; empty: all of the file
 };
 
-// Table "#name group file" with an optional column "track" ("." for all of the file). A file is
-// relative to the list, or to the working folder (find_beside). Errors name file and line: an empty name or
-// file; a file (and track) listed twice; no row; more than 65,535.
+// Table "#name group file" with an optional column "track" ("." for all of the file). A file is relative to
+// the list, or to the working folder (find_beside). Errors name file and line: an empty name or file; a file
+// (and track) listed twice; no row; more than 65,535.
 std::vector<PeakTrack> read_peak_list(const std::string& path);
 
 // 12 bytes, because a bundle of 919 tracks has tens of millions.

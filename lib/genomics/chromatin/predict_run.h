@@ -1,7 +1,7 @@
 // `bigbird chromatin predict`: predictions for all targets of an input into files, chunk by chunk, so that
-// shards share the input and a run that was stopped goes on; and the files of all shards as those of one run.
-// Files: a table, a matrix with an index of its rows, or a track per profile. Each appears whole or not at
-// all.
+// shards share the input and a run that was stopped goes on; and the files of all shards as those of one
+// run. Files: a table, a matrix with an index of its rows, or a track per profile. Each appears whole or not
+// at all.
 #pragma once
 
 #include <array>

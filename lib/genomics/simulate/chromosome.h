@@ -1,8 +1,8 @@
 // lib/genomics/simulate holds chromosomes that are made up: composition, isochores, repeats, planted
 // promoters and variants, with the truth beside them. One seed gives the same bases on every machine.
 //
-// One simulated chromosome: its bases and what was planted in them.
-// Coordinates are 0-based half-open on the chromosome.
+// One simulated chromosome: its bases and what was planted in them. Coordinates are 0-based half-open on the
+// chromosome.
 #pragma once
 
 #include <array>

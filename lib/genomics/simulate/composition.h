@@ -1,6 +1,5 @@
-// The plain sequence of simulated genomes: order-5 Markov chains, one for each class of local composition; and
-// the repeats over it.
-// Integer arithmetic only, so that every machine draws the same bases.
+// The plain sequence of simulated genomes: order-5 Markov chains, one for each class of local composition;
+// and the repeats over it. Integer arithmetic only, so that every machine draws the same bases.
 #pragma once
 
 #include <array>

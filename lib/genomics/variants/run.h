@@ -1,7 +1,7 @@
-// `bigbird variants`: a variant file in, scores out in the order of the file, every record under a score or a
-// reason; and the outputs of all shards of one run put together to the bytes that the run without shards
-// gives. Memory holds one chunk of records, and on a device that works beside the program those that it still
-// runs.
+// `bigbird variants`: a variant file in, scores out in the order of the file, every record under a score or
+// a reason; and the outputs of all shards of one run put together to the bytes that the run without shards
+// gives. Memory holds one chunk of records, and on a device that works beside the program those that it
+// still runs.
 #pragma once
 
 #include <cstdint>

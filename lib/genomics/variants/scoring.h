@@ -1,5 +1,5 @@
-// What `variants` and `variants background` share: the genome, the windows on it, the input, and the
-// counts of what was scored.
+// What `variants` and `variants background` share: the genome, the windows on it, the input, and the counts
+// of what was scored.
 #pragma once
 
 #include <cstdint>
