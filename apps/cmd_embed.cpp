@@ -95,7 +95,8 @@ int cmd_embed(int argc, char** argv) {
   options.work = work.work(verb);
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), std::nullopt, fasta, {}};
-    for (const std::string& file : WeightFiles(model).files()) {
+    const WeightFiles weights(model);
+    for (const std::string& file : weights.files()) {
       provenance.inputs.push_back(model_input(file, sha256_file(file)));
     }
     options.comments = provenance_lines(provenance);

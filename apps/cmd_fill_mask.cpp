@@ -186,7 +186,8 @@ int cmd_fill_mask(int argc, char** argv) {
   std::vector<std::string> comments;
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
-    for (const std::string& file : WeightFiles(options.model).files()) {
+    const WeightFiles weights(options.model);
+    for (const std::string& file : weights.files()) {
       provenance.inputs.push_back(model_input(file, sha256_file(file)));
     }
     comments = provenance_lines(provenance);
