@@ -1,10 +1,10 @@
 // lib/genomics holds what the tasks over genomes share: substitutions (ism), attribution and effect scores.
 // Each task has a folder, and none of them includes another.
 //
-// How much each base of a region adds to a logit of fine-tuned models, by the gradients at the vectors of its
-// tokens (the word's, without type and position). The gradient is taken at the tokens themselves (gradient x
-// input) or is the mean over the path from a baseline to them (integrated gradients); it
-// is multiplied with the vector less the baseline's and summed over the width, and a token's value is spread
+// How much each base of a region adds to a logit of fine-tuned models, by the gradients at the vectors of
+// its tokens (the word's, without type and position). The gradient is taken at the tokens themselves
+// (gradient x input) or is the mean over the path from a baseline to them (integrated gradients); it is
+// multiplied with the vector less the baseline's and summed over the width, and a token's value is spread
 // evenly over its bases. Of several models the values are averaged.
 //
 // Gradient x input is a local, linear account of one sequence: its values do not add up to the logit or to

@@ -12,8 +12,8 @@
 //   MergedShards shards(paths);  // complete, of one run, none of them cut
 //   shards.for_each([&](std::string_view bytes, const std::string& path) { write(bytes); });
 //
-// The file of a shard: a line that names it; the header as JSON; the chunks; the end as JSON. Each part stands behind
-// its length and before a checksum (FNV-1a).
+// The file of a shard: a line that names it; the header as JSON; the chunks; the end as JSON. Each part
+// stands behind its length and before a checksum (FNV-1a).
 #pragma once
 
 #include <cstdint>

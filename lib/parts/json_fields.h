@@ -2,7 +2,7 @@
 // own namespace, for both directions, as for chunk_bytes.h:
 //
 //   template <typename Fields>
-//   void pass_fields(Fields& fields, Facts& facts) { fields("step", facts.step), fields("left", facts.left); }
+//   void pass_fields(Fields& fields, Facts& facts) { fields("step", facts.step); }
 //
 // Knows no JSON library: headers may not, and whoever includes this has it.
 #pragma once
