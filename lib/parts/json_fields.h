@@ -52,7 +52,7 @@ void from_json(const Json& json, Contig& contig) {
 template <typename Json, typename Facts>
 std::string text_of_facts(Facts facts) {
   Json json;
-  auto write = [&](const char* name, const auto& value) { json[name] = value; };
+  const auto write = [&](const char* name, const auto& value) { json[name] = value; };
   pass_fields(write, facts);
   return json_text(json);
 }
@@ -63,7 +63,7 @@ Facts facts_of_text(const std::string& text, const std::string& path) {
   Facts facts;
   try {
     const Json json = Json::parse(text);
-    auto read = [&](const char* name, auto& value) { json.at(name).get_to(value); };
+    const auto read = [&](const char* name, auto& value) { json.at(name).get_to(value); };
     pass_fields(read, facts);
   } catch (const typename Json::exception& error) {
     throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, json_problem(error)),
