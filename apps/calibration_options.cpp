@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "lib/calibration/calibration_report.h"
+#include "lib/calibration/calibration_run.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"

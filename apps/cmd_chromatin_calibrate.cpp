@@ -13,7 +13,7 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/genomics/chromatin/calibrate.h"
+#include "lib/genomics/chromatin/evaluate.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
 

@@ -16,8 +16,6 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/chromatin/evaluate.h"
-#include "lib/genomics/chromatin/evaluate_model.h"
-#include "lib/genomics/chromatin/evaluate_report.h"
 #include "lib/inference/sequence_scorer.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"

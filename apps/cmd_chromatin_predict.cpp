@@ -17,7 +17,6 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/chromatin/predict.h"
-#include "lib/genomics/chromatin/predict_output.h"
 #include "lib/genomics/chromatin/predict_run.h"
 #include "lib/io/files/provenance.h"
 
@@ -142,7 +141,11 @@ int cmd_chromatin_predict(int argc, char** argv) {
 
   require_model_folders(typed.models);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
-  SequenceScorer scorer({typed.models, typed.scoring.strands(), typed.scoring.batch()}, *backend);
+  SequenceScorer scorer({.models = typed.models,
+                         .strands = typed.scoring.strands(),
+                         .batch = typed.scoring.batch(),
+                         .waits = true},
+                        *backend);
   scorer.model().require_task("chromatin");
   const CalibratedScores calibrated(typed.scoring.calibrated(), scorer);
   options.columns = select_profiles(scorer.profiles(), typed.scoring.profiles());

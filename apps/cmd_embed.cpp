@@ -12,9 +12,9 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/inference/embed.h"
-#include "lib/inference/embed_run.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
+#include "lib/io/weights/weight_files.h"
 #include "lib/model/folder/model_folder.h"
 
 namespace bigbird::apps {
@@ -95,7 +95,8 @@ int cmd_embed(int argc, char** argv) {
   options.work = work.work(verb);
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), std::nullopt, fasta, {}};
-    for (const std::string& file : embedder.weight_files()) {
+    const WeightFiles weights(model);
+    for (const std::string& file : weights.files()) {
       provenance.inputs.push_back(model_input(file, sha256_file(file)));
     }
     options.comments = provenance_lines(provenance);

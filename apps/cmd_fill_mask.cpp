@@ -20,6 +20,7 @@
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
 #include "lib/io/tables/tsv.h"
+#include "lib/io/weights/weight_files.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/typed_text.h"
@@ -185,7 +186,8 @@ int cmd_fill_mask(int argc, char** argv) {
   std::vector<std::string> comments;
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
-    for (const std::string& file : filler.weight_files()) {
+    const WeightFiles weights(options.model);
+    for (const std::string& file : weights.files()) {
       provenance.inputs.push_back(model_input(file, sha256_file(file)));
     }
     comments = provenance_lines(provenance);

@@ -13,7 +13,6 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
-#include "lib/genomics/promoter/evaluate.h"
 #include "lib/genomics/promoter/labelled_sequences.h"
 #include "lib/genomics/promoter/predict.h"
 #include "lib/io/files/file.h"

@@ -56,7 +56,6 @@ WrittenBy write_summaries(const Verb& verb, const SummaryEvaluateCommand& typed)
   options.model = typed.model;
   Summarizer summarizer(options, *backend);
   typed.search.apply(verb, summarizer.search());
-  summarizer.prepare();
   const SummaryTally tally = predict_summaries(prediction, summarizer);
   say_tally(evaluation.data, tally, summarizer.length());
   return {summarizer.folder().weights_digest(), seed_of(summarizer.search())};

@@ -66,7 +66,6 @@ int cmd_text_summarize_predict(int argc, char** argv) {
   prediction.precision = backend->precision();
   Summarizer summarizer(options, *backend);
   search.apply(verb, summarizer.search());
-  summarizer.prepare();
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), seed_of(summarizer.search()), "", {}};
     provenance.inputs = {{"model", model, summarizer.folder().weights_digest()}};

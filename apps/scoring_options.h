@@ -38,7 +38,7 @@ class ScoringOptions {
   bool strands_typed() const { return typed_ != nullptr && typed_->count() + hidden_typed_->count() > 0; }
   // Error{usage} likewise.
   CalibrationMethod calibrated() const { return parse_calibration_method(calibrated_); }
-  // As lib/genomics/select_profiles.h takes it; empty when not given.
+  // As select_profiles (lib/inference/model_task.h) takes it; empty when not given.
   const std::string& profiles() const { return profiles_; }
   // Where a scored base stands in its window; -1: at the scored_place (lib/inference/model_task.h).
   std::int64_t offset() const { return offset_; }

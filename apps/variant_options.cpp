@@ -95,8 +95,10 @@ VariantScoringOptions VariantOptions::scoring() const {
 }
 
 std::unique_ptr<SequenceScorer> VariantOptions::make_scorer(kernels::Backend& backend) const {
-  return std::make_unique<SequenceScorer>(ScorerOptions{models_, sequences_.strands(), sequences_.batch()},
-                                          backend);
+  return std::make_unique<SequenceScorer>(
+      ScorerOptions{
+          .models = models_, .strands = sequences_.strands(), .batch = sequences_.batch(), .waits = true},
+      backend);
 }
 
 Provenance VariantOptions::provenance(const Verb& verb, SequenceScorer& scorer) const {

@@ -9,7 +9,7 @@
 #include "lib/data/tokenize.h"
 #include "lib/data/vocabulary.h"
 #include "lib/genomics/simulate/simulate.h"
-#include "lib/genomics/variants/input.h"
+#include "lib/genomics/variants/scoring.h"
 #include "lib/inference/model_task.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/fasta.h"

@@ -14,7 +14,7 @@
 #include "lib/core/ordered_map.h"
 #include "lib/describe/describe_parts.h"
 #include "lib/io/files/file.h"
-#include "lib/parts/shard_file.h"
+#include "lib/parts/chunked_numbers.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {

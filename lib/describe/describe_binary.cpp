@@ -14,7 +14,7 @@
 #include "lib/io/tables/npy_matrix.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/io/weights/safetensors.h"
-#include "lib/parts/shard_file.h"
+#include "lib/parts/chunked_numbers.h"
 #include "lib/training/metrics_log.h"
 
 namespace bigbird {

@@ -17,6 +17,17 @@ std::int64_t whole_blocks(std::int64_t tokens, std::int64_t block) {
   return (tokens + block - 1) / block * block;
 }
 
+void append(Batch& batch, const ModelConfig& config, const ClassifiedSequence& sequence) {
+  batch.append(sequence.ids, sequence.types, config.block_size,
+               static_cast<std::int32_t>(config.pad_token_id), config.input_length);
+  if (sequence.targets.empty()) {
+    batch.sequence_labels.push_back(sequence.label);
+  } else {
+    batch.sequence_targets.insert(batch.sequence_targets.end(), sequence.targets.begin(),
+                                  sequence.targets.end());
+  }
+}
+
 }  // namespace
 
 std::int64_t input_length(const RunOptions& options, const ModelConfig& config, std::int64_t longest) {
@@ -118,6 +129,17 @@ ModelCard finetune_card(const RunOptions& options, const ModelConfig& config, co
   card.rows.emplace_back("computed on", fmt::format("{}, {}", backend.name(), name_of(backend.precision())));
   card.command = options.command;
   return card;
+}
+
+SampleTask classification_task(const RunOptions& options, const ModelConfig& config,
+                               const std::vector<ClassifiedSequence>& train,
+                               const std::vector<ClassifiedSequence>& valid, RemakeSequence remake) {
+  const auto append_draw = [&config, &train, remake = std::move(remake)](const Draw& draw, Batch& batch) {
+    const std::optional<ClassifiedSequence> remade = remake ? remake(draw) : std::nullopt;
+    append(batch, config, remade ? *remade : train[static_cast<std::size_t>(draw.sample)]);
+  };
+  return task_of_samples(options, train.size(), append_draw, valid.size(),
+                         [&](std::size_t i, Batch& batch) { append(batch, config, valid[i]); });
 }
 
 }  // namespace bigbird

@@ -17,15 +17,18 @@
 #include "lib/core/names.h"
 #include "lib/core/progress.h"
 #include "lib/genomics/effect_scores.h"
-#include "lib/genomics/genome_fingerprint.h"
-#include "lib/genomics/select_profiles.h"
 #include "lib/inference/model_identity.h"
+#include "lib/inference/model_task.h"
 #include "lib/inference/windows.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
+#include "lib/io/tables/npy.h"
+#include "lib/io/tables/tsv.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
@@ -45,7 +48,7 @@ struct IsmContext {
       : options(of),
         fasta(of.fasta),
         names(fasta.contigs()),
-        scorer({of.models, of.strands, of.batch}, backend),
+        scorer({.models = of.models, .strands = of.strands, .batch = of.batch, .waits = true}, backend),
         window(with_offset(scorer.model().window_of(of.window_length), of.offset)),
         columns(select_profiles(scorer.profiles(), of.profiles)) {
     if (of.value == IsmValue::log_fold_change && !scorer.gives_probabilities()) {
@@ -285,6 +288,42 @@ RunIdentity identity_of(const IsmOptions& options, const IsmContext& context) {
   return identity;
 }
 
+std::string number(float value) {
+  return std::isnan(value) ? "." : fmt::format("{:.9g}", value);
+}
+
+void write_table(const std::string& path, const IsmResult& result, const std::vector<std::string>& comments) {
+  OutputStream out(path);
+  TsvWriter table(out, ism_columns(result), comments);
+  ism_rows(result, [&](const std::vector<std::string>& fields) { table.row(fields); });
+  out.close();
+}
+
+void write_matrix(const std::string& path, const IsmResult& result,
+                  const std::vector<std::string>& comments) {
+  const std::string stem = path.substr(0, path.size() - std::string_view(".npy").size());
+  OutputSet outputs({{"", path}, {"", stem + ".rows.tsv"}, {"", stem + ".profiles.tsv"}});
+  OutputStream rows(stem + ".rows.tsv");
+  TsvWriter row_table(rows, {"base", "chrom", "pos", "ref"}, comments);
+  for (std::size_t base = 0; base < result.bases.size(); ++base) {
+    row_table.row({std::to_string(base), result.chrom,
+                   std::to_string(result.begin + static_cast<std::int64_t>(base) + 1),
+                   std::string(1, result.bases[base])});
+  }
+  OutputStream profiles(stem + ".profiles.tsv");
+  TsvWriter profile_table(profiles, {"row", "index", "name", "group"}, comments);
+  for (std::size_t i = 0; i < result.selected.size(); ++i) {
+    const Profile& profile = result.profiles[result.selected[i]];
+    profile_table.row({std::to_string(i), std::to_string(result.selected[i]), profile.name, profile.group});
+  }
+  rows.close();
+  profiles.close();
+  write_npy(
+      path, result.values,
+      {static_cast<std::int64_t>(result.selected.size()), static_cast<std::int64_t>(result.bases.size()), 4});
+  outputs.commit();
+}
+
 }  // namespace
 
 IsmWindow parse_ism_window(const std::string& word) {
@@ -360,6 +399,7 @@ IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backen
                          options.regions, options.work);
   IsmRegionsTally tally;
   if (outputs.are_whole()) return tally;
+  context.scorer.open();
   Progress progress("ism", 0, "sequences");
   outputs.run<NamedRegion>(
       [&](NamedRegion& region) { return reader.next(region); },
@@ -388,6 +428,52 @@ IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backen
   warn_of_replaced_letters(options.ism.fasta, context.fasta.iupac_replaced());
   tally.regions = static_cast<std::int64_t>(outputs.records());
   return tally;
+}
+
+std::vector<std::string> ism_columns(const IsmResult& result) {
+  std::vector<std::string> columns = {"chrom", "pos", "ref", "alt"};
+  for (const std::size_t profile : result.selected)
+    columns.push_back(fmt::format("{}:{}", profile, result.profiles[profile].name));
+  return columns;
+}
+
+void ism_rows(const IsmResult& result, const std::function<void(const std::vector<std::string>&)>& row) {
+  std::vector<std::string> fields;
+  for (std::size_t base = 0; base < result.bases.size(); ++base) {
+    const char reference = result.bases[base];
+    const std::string position = std::to_string(result.begin + static_cast<std::int64_t>(base) + 1);
+    if (reference == 'N') {
+      fields = {result.chrom, position, "N", "."};
+      fields.resize(fields.size() + result.selected.size(), ".");
+      row(fields);
+      continue;
+    }
+    for (std::size_t letter = 0; letter < ism_letters.size(); ++letter) {
+      if (ism_letters[letter] == reference) continue;
+      fields = {result.chrom, position, std::string(1, reference), std::string(1, ism_letters[letter])};
+      for (std::size_t i = 0; i < result.selected.size(); ++i)
+        fields.push_back(number(result.at(i, base)[letter]));
+      row(fields);
+    }
+  }
+}
+
+void check_ism_path(const std::string& path) {
+  for (const char* suffix : {".npy", ".tsv", ".tsv.gz"}) {
+    if (has_suffix(path, suffix)) return;
+  }
+  // A device or pipe takes the table.
+  if (path == "-" || path.starts_with("/dev/")) return;
+  throw_usage(message("`output` {}: its suffix names no format", path), "one of: .npy, .tsv, .tsv.gz");
+}
+
+void write_ism(const std::string& path, const IsmResult& result, const std::vector<std::string>& comments) {
+  check_ism_path(path);
+  if (has_suffix(path, ".npy")) {
+    write_matrix(path, result, comments);
+  } else {
+    write_table(path, result, comments);
+  }
 }
 
 }  // namespace bigbird

@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "lib/core/progress.h"
 #include "lib/inference/sequence_runner.h"
 #include "lib/inference/windows.h"
+#include "lib/parts/parts.h"
 
 namespace bigbird {
 
@@ -42,11 +45,12 @@ struct EmbeddingRow {
 
 class Embedder {
  public:
+  // The weights are read by open(), or by the first window.
   Embedder(const ModelFolder& folder, const Pooling& pooling, const BatchSize& batch,
            kernels::Backend& backend);
+  void open() { runner_.open(); }
 
   const Tokenizer& tokenizer() const { return runner_.tokenizer(); }
-  const std::vector<std::string>& weight_files() const { return runner_.weight_files(); }
   std::int64_t width() const { return runner_.config().hidden_size; }
 
   // For every window in order: row() for each of its vectors, then vectors() with all of them, [rows, width].
@@ -61,5 +65,25 @@ class Embedder {
   Pooling pooling_;
   SequenceRunner runner_;
 };
+
+// `bigbird embed`: vectors of all windows of an input into a matrix and the table of its rows, chunk by
+// chunk, so that shards share the input and a run that was stopped goes on.
+struct EmbedOptions {
+  std::string input;  // file of the windows; "-": stdin
+  std::string pool;   // as parse_pooling takes it
+  std::string output;
+  std::vector<std::string> comments;            // provenance of the table, without "##"
+  std::map<std::string, std::string> metadata;  // of the matrix, where its format has room for it
+  ChunkedWork work;
+};
+
+// OUT.npy, OUT.safetensors or OUT.h5 (float32 [rows, width]) and OUT.rows.tsv (#row id chrom start end
+// strand piece); the file of a shard (chunked_numbers.h) may have any name. The number of windows.
+// Error{bad_input}: no window; as Embedder::run.
+std::uint64_t run_embed(const EmbedOptions& options, WindowReader& windows, Embedder& embedder);
+
+inline constexpr const char* embed_kind = "embed";
+// The files of one run from those of all shards.
+std::uint64_t merge_embeddings(const std::vector<std::string>& shards, const std::string& output);
 
 }  // namespace bigbird

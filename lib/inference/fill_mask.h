@@ -30,7 +30,6 @@ class MaskFiller {
 
   const Tokenizer& tokenizer() const { return runner_.tokenizer(); }
   const ModelFolder& folder() const { return runner_.folder(); }
-  const std::vector<std::string>& weight_files() const { return runner_.weight_files(); }
 
   // One call of the model on [CLS] tokens [SEP] with the tokens `masked` (ascending) masked all at once.
   // Error{bad_input} "WHERE: ..." when it is longer than the model takes.

@@ -1,6 +1,7 @@
 // What a fine-tuned genome model was made for: the window it reads and the profiles it predicts. Kept beside
 // its weights as window.json and profiles.tsv, so that every verb that uses the model cuts the same windows
-// and names its columns. And the strands of a window that it is asked to read: one set of words for all.
+// and names its columns. And the strands of a window that it is asked to read: one set of words for all;
+// which of its outputs are wanted, as users list them.
 #pragma once
 
 #include <cstddef>
@@ -74,5 +75,20 @@ enum class Strands { automatic, both, forward, reverse };
 Strands parse_strands(const std::string& word);
 // "auto", "both", "+", "-".
 std::string name_of(Strands strands);
+
+// What is written of a model's outputs.
+struct PredictionColumns {
+  std::vector<Profile> profiles;      // of the model
+  std::vector<std::size_t> selected;  // columns of the output, in this order
+};
+// "0,5,125-130", or names, each standing for every profile of that name; "all" or empty: all. Error{usage}
+// for what is neither, and for "none".
+PredictionColumns select_profiles(const std::vector<Profile>& profiles, const std::string& list);
+
+// Which profiles get numbers of their own in an output: the indices that a list means, ascending, each once.
+// "none", or what select_profiles takes; an empty list: all of at most `all_up_to` profiles, none of more.
+// Error{usage} for what is no list, or no such profile.
+std::vector<std::size_t> written_profiles(const std::string& list, const std::vector<Profile>& profiles,
+                                          std::size_t all_up_to);
 
 }  // namespace bigbird

@@ -11,6 +11,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/model/folder/open_model.h"
+#include "lib/model/network/int8_layers.h"
 #include "lib/model/network/layout.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/training/memory_plan.h"
@@ -80,35 +81,34 @@ std::vector<MemoryRow> plan_runner_memory(const ModelConfig& config, const Seque
 
 SequenceRunner::SequenceRunner(const ModelFolder& folder, const SequenceRunnerOptions& options,
                                kernels::Backend& backend)
-    : folder_(folder), options_(options), precision_(backend.precision()), next_(std::make_shared<Pass>()) {
+    : folder_(folder), options_(options), backend_(backend), next_(std::make_shared<Pass>()) {
   if (options.masked_tokens > 0) folder_.require_masked_token_head();
   if (options.sequence_logits || !options.derive.empty()) folder_.require_classifier();
   if (options.answer_logits && folder_.config().head != HeadType::structured_answers) {
     folder_.require_question_head();
   }
   folder_.tokenizer();  // opened and checked before the weights, which may be many
-  LoadOptions load;
-  load.encoder_only = options.masked_tokens == 0 && !options.sequence_logits && !options.answer_logits &&
-                      options.derive.empty();
-  const auto limits = [&](const ModelConfig& config) { return plan_batches(config, backend); };
-  OpenedModel opened = open_model(folder_, {backend, limits, model_options(options), std::move(load)});
-  model_ = std::move(opened.model);
-  weight_files_ = std::move(opened.loaded.files);
+  if (!options.waits) open();
   pipeline_ = std::make_unique<BatchPipeline>(options.device ? options.device : device_thread_of(backend),
                                               most_on_the_way(options));
 }
 
 SequenceRunner::~SequenceRunner() = default;
 
-const ModelConfig& SequenceRunner::config() const {
-  return model_->config();
+void SequenceRunner::open() {
+  if (model_) return;
+  LoadOptions load;
+  load.encoder_only = options_.masked_tokens == 0 && !options_.sequence_logits && !options_.answer_logits &&
+                      options_.derive.empty();
+  const auto limits = [this](const ModelConfig& config) { return plan_batches(config); };
+  model_ = open_model(folder_, {backend_, limits, model_options(options_), std::move(load)}).model;
 }
 
 bool SequenceRunner::computes_in_int8() const {
-  return model_->computes_in_int8();
+  return options_.derive.empty() && Int8Layers::bytes(backend_, config(), int8_layer_names(config())) > 0;
 }
 
-BatchLimits SequenceRunner::plan_batches(const ModelConfig& config, kernels::Backend& backend) {
+BatchLimits SequenceRunner::plan_batches(const ModelConfig& config) {
   const std::int64_t most = most_tokens(config);
   if (options_.longest > most) {
     throw_usage(message("`length` {}: {} takes at most {} tokens", options_.longest, folder_.path(), most));
@@ -117,14 +117,14 @@ BatchLimits SequenceRunner::plan_batches(const ModelConfig& config, kernels::Bac
   limit_ = limits.tokens;
   most_sequences_ = limits.sequences;
   if (options_.says_memory) {
-    const auto plan = [&config, &backend, options = options_](const BatchSize& batch) mutable {
+    const auto plan = [&config, this, options = options_](const BatchSize& batch) mutable {
       options.batch = batch;
-      return plan_runner_memory(config, options, backend);
+      return plan_runner_memory(config, options, backend_);
     };
-    require_inference_memory(plan, options_.batch, limits.longest, backend);
+    require_inference_memory(plan, options_.batch, limits.longest, backend_);
   }
   std::size_t bytes = 0;
-  for (const MemoryRow& row : plan_runner_memory(config, options_, backend)) bytes += row.bytes;
+  for (const MemoryRow& row : plan_runner_memory(config, options_, backend_)) bytes += row.bytes;
   log_debug(fmt::format("{}: {:.1f} MiB for the model and batches of {} tokens", folder_.path(),
                         static_cast<double>(bytes) / (1 << 20), limit_));
   return limits;
@@ -142,6 +142,7 @@ std::vector<float> SequenceRunner::parameter(const std::string& name) const {
 }
 
 void SequenceRunner::add(const SequenceInput& input, std::function<void(const SequenceResult&)> result) {
+  open();
   const auto length = static_cast<std::int64_t>(input.ids.size());
   const std::int64_t tokens = model_->wants_whole_blocks() ? padded(length, config()) : length;
   const auto rows = static_cast<std::int64_t>(input.masked.size());

@@ -67,6 +67,8 @@ struct SequenceRunnerOptions {
   // (Backend::asynchronous), else none. Runners of one backend that are used together share one.
   std::shared_ptr<DeviceThread> device = nullptr;
   bool says_memory = true;  // the plan is logged; else that is its caller's
+  // The weights are read by open(), or by the first add(): of a run whose output may be there already.
+  bool waits = false;
 };
 
 // The thread of a backend that works beside the program; null for another.
@@ -87,24 +89,24 @@ struct SequenceInput {
 
 class SequenceRunner {
  public:
-  // Memory for the largest batch is taken here. Error{bad_input} when the tokenizer does not agree with the
-  // model, or when masked tokens, logits or their gradients are asked for of a model without a head for them.
-  // Error{usage}: `length` (options.longest) beyond the positions of the model.
+  // Memory for the largest batch is taken here, or by open(). Error{bad_input} when the tokenizer does not
+  // agree with the model, or when masked tokens, logits or their gradients are asked for of a model without
+  // a head for them. Error{usage}: `length` (options.longest) beyond the positions of the model.
   SequenceRunner(const ModelFolder& folder, const SequenceRunnerOptions& options, kernels::Backend& backend);
   ~SequenceRunner();
   SequenceRunner(const SequenceRunner&) = delete;
   SequenceRunner& operator=(const SequenceRunner&) = delete;
 
-  const ModelConfig& config() const;
+  const ModelConfig& config() const { return folder_.config(); }
   const ModelFolder& folder() const { return folder_; }
   const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
-  kernels::Precision precision() const { return precision_; }  // of the backend
-  bool computes_in_int8() const;                               // any layer
+  kernels::Precision precision() const { return backend_.precision(); }
+  bool computes_in_int8() const;  // any layer; known before the weights are read
   // The values of one parameter tensor, by its name in ParameterLayout.
   std::vector<float> parameter(const std::string& name) const;
-  // The files that the weights came from.
-  const std::vector<std::string>& weight_files() const { return weight_files_; }
 
+  // Reads the weights, once.
+  void open();
   // `result` is called once for the sequence, in the order of the calls of add, now or in a later call, on
   // the calling thread. At most options.masked_tokens rows may be masked.
   void add(const SequenceInput& input, std::function<void(const SequenceResult&)> result);
@@ -128,7 +130,7 @@ class SequenceRunner {
     std::vector<std::vector<float>> answer_logits;  // [scores][T], of question answering start and end
     std::vector<std::vector<float>> gradients;      // [options_.derive][tokens of the batch, C]
   };
-  BatchLimits plan_batches(const ModelConfig& config, kernels::Backend& backend);
+  BatchLimits plan_batches(const ModelConfig& config);
   void run();
   void compute(Pass& pass);
   void deliver(const Pass& pass) const;
@@ -138,10 +140,9 @@ class SequenceRunner {
 
   ModelFolder folder_;
   SequenceRunnerOptions options_;
-  kernels::Precision precision_;
-  std::vector<std::string> weight_files_;
-  std::unique_ptr<Model> model_;
-  std::int64_t limit_ = 0;  // tokens of a batch
+  kernels::Backend& backend_;
+  std::unique_ptr<Model> model_;  // null until open()
+  std::int64_t limit_ = 0;        // tokens of a batch
   std::int64_t most_sequences_ = 0;
   std::shared_ptr<Pass> next_;  // is filled: sequences come one by one, and a model takes many at once
   std::unique_ptr<BatchPipeline> pipeline_;  // behind the model, which its batches use

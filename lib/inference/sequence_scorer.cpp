@@ -39,6 +39,7 @@ SequenceScorer::SequenceScorer(const ScorerOptions& options, kernels::Backend& b
   run.sequence_logits = true;
   run.device = options.device ? options.device : device_thread_of(backend);
   run.says_memory = false;
+  run.waits = options.waits;
   if (options.says_memory) {
     std::int64_t longest = 0;
     for (const FinetunedModel& one : models_) longest = std::max(longest, most_tokens(one.folder().config()));
@@ -66,6 +67,10 @@ kernels::Precision SequenceScorer::precision() const {
 bool SequenceScorer::computes_in_int8() const {
   return std::any_of(runners_.begin(), runners_.end(),
                      [](const auto& runner) { return runner->computes_in_int8(); });
+}
+
+void SequenceScorer::open() {
+  for (const auto& runner : runners_) runner->open();
 }
 
 const std::vector<std::string>& SequenceScorer::digests() {

@@ -25,6 +25,7 @@ struct ScorerOptions {
   BatchSize batch;                  // run at once by each model
   bool says_memory = true;          // the plan of all models is logged, and must fit
   std::shared_ptr<DeviceThread> device = nullptr;  // instead of device_thread_of(backend)
+  bool waits = false;                              // as SequenceRunnerOptions
 };
 
 // A sequence as every model will read it.
@@ -83,6 +84,7 @@ class SequenceScorer {
   // That the models are run in.
   kernels::Precision precision() const;
   bool computes_in_int8() const;  // any layer of any model
+  void open();                    // reads the weights, once
   // sha256 of each model's weights, in order; computed at the first call.
   const std::vector<std::string>& digests();
 

@@ -4,7 +4,7 @@
 //   finished_chunks.h  shards; the folder OUT.parts of finished chunks; its lease, so that one process works
 //   chunk_bytes.h      results as bytes, made only where they are kept
 //   chunked_outputs.h  outputs of rows and JSON entries; chunked_numbers.h: those that are no text in pieces
-//   side_file.h        what lies beside an output: is it whole, whose shard is it (shard_file.h: of numbers)
+//   side_file.h        what lies beside an output: is it whole, whose shard is it
 //   merge.h            the outputs of shards as those of one run
 //   sharded_verbs.h    which verbs can do it, and how; slurm_script.h: the script that has Slurm do it
 //

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "lib/core/names.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
+#include "lib/parts/json_fields.h"
 
 namespace bigbird {
 namespace {
@@ -26,42 +26,18 @@ constexpr std::array<std::pair<ChunkForm, const char*>, 4> form_names{
      {ChunkForm::json_predictions, "json_predictions"},
      {ChunkForm::json_answers_and_facts, "json_answers_and_facts"}}};
 
-Json file_json(const FileDigest& digest) {
-  return {{"bytes", digest.bytes}, {"sha256", digest.sha256}};
-}
-
-FileDigest file_of(const Json& json) {
-  return {json.at("bytes").get<std::uint64_t>(), json.at("sha256").get<std::string>()};
-}
-
 Json shard_json(const OutputShard& shard) {
   Json json;
-  json["shard"] = {{"index", shard.shard.index}, {"count", shard.shard.count}, {"lines", shard.lines}};
+  json["shard"] = shard.shard;
+  json["shard"]["lines"] = shard.lines;
   json["kind"] = shard.kind;
   json["form"] = find_name(form_names, shard.form);
   json["head"] = shard.has_head;
   json["input"] = {{"records", shard.records}, {"sha256", shard.input_digest}, {"chunk", shard.chunk}};
-  if (!shard.input_file.sha256.empty()) json["input"]["file"] = file_json(shard.input_file);
-  json["output"] = file_json(shard.output);
+  if (!shard.input_file.sha256.empty()) json["input"]["file"] = shard.input_file;
+  json["output"] = shard.output;
   json["run"] = shard.identity;
   return json;
-}
-
-// But for the files.
-Json record_json(const ShardHeader& header) {
-  Json json;
-  json["kind"] = header.kind;
-  json["run"] = header.identity;
-  json["shard"] = {header.shard.index, header.shard.count};
-  json["chunk"] = header.chunk;
-  json["input"] = file_json(header.input_file);
-  json["output"] = Json::parse(header.output);
-  return json;
-}
-
-// "../x/out.npy" beside "../x/out.h5" is "out.npy".
-std::string name_beside(const std::string& output, const std::string& file) {
-  return std::filesystem::path(file).lexically_relative(parent_folder(output)).string();
 }
 
 }  // namespace
@@ -84,8 +60,7 @@ OutputShard read_output_shard(const std::string& output) {
   OutputShard shard;
   try {
     const Json json = Json::parse(read_file(path));
-    shard.shard = {json.at("shard").at("index").get<std::uint64_t>(),
-                   json.at("shard").at("count").get<std::uint64_t>()};
+    json.at("shard").get_to(shard.shard);
     json.at("shard").at("lines").get_to(shard.lines);
     json.at("kind").get_to(shard.kind);
     const auto form = find_value(form_names, json.at("form").get<std::string>());
@@ -98,8 +73,8 @@ OutputShard read_output_shard(const std::string& output) {
     input.at("chunk").get_to(shard.chunk);
     json.at("run").get_to(shard.identity);
     // Nothing is known where an earlier version wrote the file.
-    if (input.contains("file")) shard.input_file = file_of(input.at("file"));
-    if (json.contains("output")) shard.output = file_of(json.at("output"));
+    if (input.contains("file")) input.at("file").get_to(shard.input_file);
+    if (json.contains("output")) json.at("output").get_to(shard.output);
   } catch (const Json::exception& error) {
     throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, json_problem(error)),
                     "run this shard again");
@@ -123,34 +98,6 @@ bool is_whole_output(const std::string& output, const OutputShard& run) {
   whole.input_digest = told.input_digest;
   whole.output = told.output;
   return shard_json(told) == shard_json(whole) && file_has_digest(output, told.output);
-}
-
-std::string run_record_path(const std::string& output) {
-  return output + ".run.json";
-}
-
-void write_run_record(const std::string& output, const ShardHeader& header,
-                      const std::vector<std::string>& files, const OutputSet& outputs) {
-  Json json = record_json(header);
-  for (const std::string& file : files)
-    json["files"][name_beside(output, file)] = file_json(digest_of_file(outputs.written_path(file)));
-  write_text_atomic(run_record_path(output), json_text(json, 2) + "\n");
-}
-
-bool is_recorded_whole(const std::string& output, const ShardHeader& header) {
-  if (header.input_file.sha256.empty() || !file_exists(run_record_path(output))) return false;
-  try {
-    Json json = Json::parse(read_file(run_record_path(output)));
-    const Json files = json.at("files");
-    json.erase("files");
-    if (json != record_json(header) || files.empty()) return false;
-    for (const auto& [name, digest] : files.items()) {
-      if (!file_has_digest(parent_folder(output) + "/" + name, file_of(digest))) return false;
-    }
-  } catch (const Json::exception&) {  // not written by a run that ended
-    return false;
-  }
-  return true;
 }
 
 }  // namespace bigbird

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "lib/io/files/file_digest.h"
-#include "lib/io/files/output_set.h"
 #include "lib/parts/finished_chunks.h"
 #include "lib/parts/json_entries.h"
 
@@ -52,11 +51,5 @@ bool is_whole_output(const std::string& output, const OutputShard& run);
 struct ShardHeader : PartFacts {
   std::string output;
 };
-// "OUT.run.json".
-std::string run_record_path(const std::string& output);
-// `files`: the outputs, which `outputs` may have still.
-void write_run_record(const std::string& output, const ShardHeader& header,
-                      const std::vector<std::string>& files, const OutputSet& outputs);
-bool is_recorded_whole(const std::string& output, const ShardHeader& header);
 
 }  // namespace bigbird

@@ -9,9 +9,9 @@
 
 #include "lib/core/error.h"
 #include "lib/data/token_shards.h"
-#include "lib/genomics/chromatin/calibrate.h"
 #include "lib/genomics/chromatin/dataset.h"
-#include "lib/genomics/promoter/calibrate.h"
+#include "lib/genomics/chromatin/evaluate.h"
+#include "lib/genomics/promoter/predict.h"
 #include "lib/inference/sequence_scorer.h"
 #include "lib/inference/windows.h"
 #include "lib/io/files/file.h"

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "lib/core/error.h"
-#include "lib/genomics/promoter/evaluate.h"
+#include "lib/genomics/promoter/predict.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/metrics/calibration_measure.h"
 #include "lib/metrics/class_metrics.h"

@@ -196,6 +196,32 @@ TEST_F(NumberShards, SubstitutionsOfEveryRegionOfABed) {
   EXPECT_FALSE(exists("x.tsv") || exists("x.npy") || exists("x.svg"));
 }
 
+TEST_F(NumberShards, AWholeOutputIsFoundBeforeWeightsAreRead) {
+  write("three.bed", "chr1\t1000\t1004\nchr2\t300\t303\n");
+  struct Case {
+    const char* model;
+    Words command;
+    std::string output, beside;
+  };
+  const Words ism = {"ism", "-m", path("chromatin"), "-f", path("genome.fa"), "-R", path("three.bed")};
+  const std::vector<Case> cases = {{"chromatin", predict({}), "spoilt.tsv", ".run.json"},
+                                   {"promoter", scan({}), "spoilt.bedgraph", ".run.json"},
+                                   {"chromatin", embed({}), "spoilt.npy", ".run.json"},
+                                   {"chromatin", ism, "spoilt.ism.tsv", ".shard.json"}};
+  for (const Case& one : cases) {
+    std::filesystem::remove_all(path("spoilt"));
+    std::filesystem::copy(path(one.model), path("spoilt"));
+    Words command = one.command + Words{"-o", path(one.output)};
+    std::replace(command.begin(), command.end(), path(one.model), path("spoilt"));
+    must(command + Words{"--resume"});
+    const std::string whole = file(one.output);
+    spoil_weights(path("spoilt"), path(one.output + one.beside));
+    EXPECT_TRUE(holds(must(command + Words{"--resume"}).err, "is whole already")) << one.output;
+    EXPECT_TRUE(file(one.output) == whole) << one.output;
+    refused(command + Words{"--force"}, 1, "nan at [");
+  }
+}
+
 TEST_F(NumberShards, MergeRefusesWhatIsNotOneRun) {
   for (const char* shard : {"1/2", "2/2"}) {
     must(predict({"-o", path(std::string("half") + shard[0]), "--shard", shard}));

@@ -6,6 +6,7 @@
 
 #include "tests/cli/running_program.h"
 #include "tests/cli/text_fixture.h"
+#include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_question_model.h"
 
 namespace bigbird::testing {
@@ -247,6 +248,20 @@ TEST_F(TextShards, OfTwoRunsOfOneOutputTheSecondWaits) {
   EXPECT_TRUE(file("many.tsv") == expected);
   EXPECT_FALSE(exists("many.tsv.parts"));
   EXPECT_FALSE(exists("many.tsv.parts.lease"));
+}
+
+TEST_F(TextShards, AWholeOutputIsFoundBeforeWeightsAreRead) {
+  const Words question = {"text", "qa", "predict", "-m", path("answers"), path("questions.json")};
+  for (const auto& [model, typed] : {std::pair("classes", classify({})), std::pair("answers", question)}) {
+    std::filesystem::remove_all(path("spoilt"));
+    std::filesystem::copy(path(model), path("spoilt"));
+    Words command = typed + Words{"-o", path("spoilt.out")};
+    std::replace(command.begin(), command.end(), path(model), path("spoilt"));
+    must(command + Words{"--resume", "auto"});
+    spoil_weights(path("spoilt"), path("spoilt.out.shard.json"));
+    EXPECT_TRUE(holds(must(command + Words{"--resume"}).err, "is whole already")) << model;
+    refused(command + Words{"--force"}, 1, "nan at [");
+  }
 }
 
 TEST_F(TextShards, AKilledRunOfQuestionsToo) {

@@ -229,6 +229,17 @@ TEST_F(VariantsWork, ResumeAutoGoesOnIfItFitsElseBeginsAnew) {
   refused(command({path("in.vcf"), "--resume=maybe", "-o", path("auto.vcf")}), 2, "--resume auto");
 }
 
+TEST_F(VariantsWork, AWholeOutputIsFoundBeforeWeightsAreRead) {
+  std::filesystem::copy(path("model"), path("spoilt"));
+  std::vector<std::string> words = command({path("in.vcf"), "-o", path("spoilt.vcf"), "--resume"});
+  std::replace(words.begin(), words.end(), path("model"), path("spoilt"));
+  must(words);
+  spoil_weights(path("spoilt"), path("spoilt.vcf.summary.json"));
+  EXPECT_NE(must(words).err.find("spoilt.vcf: is whole already"), std::string::npos);
+  words.back() = "--force";
+  refused(words, 1, "nan at [");
+}
+
 TEST_F(VariantsWork, EValuesCountTheBackground) {
   const auto background = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words = command({path("in.vcf"), "-o", path("background.safetensors")});

@@ -40,7 +40,7 @@ TEST(Policy, ArrowsBetweenRoomsPointOneWay) {
   expect_bad("lib/io/files/x.cpp", "#include \"lib/io/genome/fasta.h\"");
   expect_bad("lib/model/network/x.cpp", "#include \"lib/model/folder/checkpoint.h\"");
   expect_bad("lib/inference/x.cpp", "#include \"lib/genomics/variants/run.h\"");
-  expect_bad("lib/genomics/variants/x.cpp", "#include \"lib/genomics/chromatin/bins.h\"");
+  expect_bad("lib/genomics/variants/x.cpp", "#include \"lib/genomics/chromatin/peaks.h\"");
   expect_good("lib/io/genome/x.cpp", "#include \"lib/io/files/file.h\"");
   expect_bad("lib/io/x.h", "#include \"lib/data/documents.h\"");
   expect_bad("lib/core/x.cpp", "#include \"lib/io/files/file.h\"");

@@ -3,11 +3,14 @@
 // including test links bigbird_lib.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "lib/inference/model_identity.h"
 #include "lib/inference/model_task.h"
 #include "lib/model/folder/checkpoint.h"
 #include "tests/support/support.h"
@@ -49,6 +52,28 @@ inline void write_tiny_classifier(const std::filesystem::path& folder, const Tin
                     "tiny\n");
   for (const auto& [name, text] : model_task_files(shape.window, shape.profiles))
     write_text(folder / name, text);
+}
+
+// From now on no weight of the folder can be read: each is no number. What lies beside an output tells of
+// them as if it were made with these.
+inline void spoil_weights(const std::filesystem::path& folder, const std::filesystem::path& told) {
+  const auto digests = [&] {
+    const ModelFolder model(folder.string());
+    return std::vector<std::string>{model.weights_digest(), model_digest(model)};
+  };
+  const std::vector<std::string> before = digests();
+  std::string weights = read_text(folder / "model.safetensors");
+  std::uint64_t header = 0;
+  std::memcpy(&header, weights.data(), sizeof header);
+  std::fill(weights.begin() + static_cast<std::ptrdiff_t>(sizeof header + header), weights.end(), '\xff');
+  write_text(folder / "model.safetensors", weights);
+  const std::vector<std::string> now = digests();
+  std::string text = read_text(told);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    for (std::size_t at = 0; (at = text.find(before[i], at)) != std::string::npos;)
+      text.replace(at, before[i].size(), now[i]);
+  }
+  write_text(told, text);
 }
 
 }  // namespace bigbird::testing

@@ -9,7 +9,7 @@
 //                    end to end; the bins of bins.bed.gz lie in it
 //   manifest.json    window, rules, splits, counts, lengths of the contigs, provenance; "reference" is the
 //                    FASTA to cut windows from: a path from this folder, or from the working folder
-//                    (find_file.h)
+//                    (find_beside)
 //
 // Coordinates are 0-based half-open, on the forward strand.
 #pragma once
@@ -140,5 +140,22 @@ class ChromatinDatasetWriter {
   std::vector<std::array<std::uint64_t, split_count>> positives_;
   std::string line_;
 };
+
+// Files that a manifest or a list names: they are looked for from the folder of that file first and then from
+// the working folder, so that a data set is used from anywhere, and one whose paths were written from another
+// folder still is.
+//
+//   const std::string genome =
+//       find_beside(manifest.reference, folder, folder + "/manifest.json", "give the genome");
+
+// The path that opens the file `path` is meant to be: an absolute one as it is, else folder/path where there
+// is such a file, else path. Error{bad_input} that names both places where neither is there: `where` says who
+// names the file ("DIR/manifest.json", "peaks.tsv:3").
+std::string find_beside(const std::string& path, const std::string& folder, const std::string& where,
+                        const std::string& hint);
+
+// How a file of `folder` names `path`, a path from the working folder, so that it is found from `folder`:
+// "../genome.fa". Absolute paths stay as they are. The folder need not be there yet.
+std::string path_from_folder(const std::string& path, const std::string& folder);
 
 }  // namespace bigbird

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -13,7 +16,13 @@
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
+#include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
+#include "lib/core/rng.h"
+#include "lib/genomics/chromatin/predict.h"
+#include "lib/io/files/file.h"
+#include "lib/io/tables/tsv.h"
 
 namespace bigbird {
 namespace {
@@ -132,6 +141,26 @@ Pairs pair_rows(const PredictionMatrix& predictions, const ChromatinLabels& labe
   return pairs;
 }
 
+using Json = nlohmann::basic_json<OrderedMap>;
+
+Json defined(double value) {
+  return std::isnan(value) ? Json() : Json(value);
+}
+
+Json group_json(const GroupScores& group) {
+  Json json;
+  json["profiles"] = group.profiles;
+  json["scored"] = group.scored;
+  json["median_auroc"] = defined(group.median_auroc);
+  json["mean_auroc"] = defined(group.mean_auroc);
+  json["min_auroc"] = defined(group.min_auroc);
+  json["max_auroc"] = defined(group.max_auroc);
+  json["median_auprc"] = defined(group.median_auprc);
+  json["mean_auprc"] = defined(group.mean_auprc);
+  json["median_share_positive"] = defined(group.median_share);
+  return json;
+}
+
 }  // namespace
 
 std::vector<GroupScores> score_groups(const std::vector<Profile>& profiles,
@@ -189,6 +218,180 @@ ChromatinScores score_chromatin(const std::string& name, const PredictionMatrix&
   }
   result.groups = score_groups(labels.profiles(), result.profiles);
   return result;
+}
+
+std::vector<NamedPredictions> predict_for_evaluation(const ChromatinDataset& data, std::optional<Split> split,
+                                                     SequenceScorer& scorer, double max_n) {
+  const std::size_t outputs = scorer.outputs();
+  if (outputs != data.profiles().size()) {
+    throw_bad_input(fmt::format("{}: {} profiles, but the model has {} outputs", data.folder(),
+                                data.profiles().size(), outputs),
+                    "evaluate a model on the data set that it was fine-tuned on, or one with its profiles");
+  }
+  const bool both_strands = scorer.strands() == 2;
+  const bool ensemble = scorer.models() > 1;
+  std::vector<float> single, both, all;
+  const std::unique_ptr<PredictionTargets> targets = dataset_targets(data, split, scorer.window());
+  Progress progress("chromatin evaluate", 0, "windows");
+  predict_chromatin(
+      *targets, scorer, max_n, progress, [&](const PredictedRow&, const SequenceScores* scores) {
+        for (std::size_t k = 0; k < outputs; ++k) {
+          constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+          const double forward = scores == nullptr ? missing : scores->at(0, 0, k);
+          single.push_back(static_cast<float>(forward));
+          if (both_strands) {
+            both.push_back(
+                static_cast<float>(scores == nullptr ? missing : (forward + scores->at(0, 1, k)) / 2));
+          }
+          if (ensemble) all.push_back(static_cast<float>(scores == nullptr ? missing : scores->mean(k)));
+        }
+      });
+  if (single.empty()) throw_bad_input(fmt::format("{}: no bins to score", data.folder()));
+  std::vector<NamedPredictions> predictions;
+  predictions.push_back({"single", {"single", std::move(single), outputs}});
+  if (both_strands) predictions.push_back({"rc", {"rc", std::move(both), outputs}});
+  if (ensemble) predictions.push_back({"ensemble", {"ensemble", std::move(all), outputs}});
+  return predictions;
+}
+
+std::string chromatin_scores_json(const std::vector<ChromatinScores>& evaluations,
+                                  const std::vector<Profile>& profiles, const std::string& provenance_json) {
+  Json json;
+  json["evaluations"] = Json::array();
+  for (const ChromatinScores& scores : evaluations) {
+    Json evaluation;
+    evaluation["name"] = scores.name;
+    evaluation["predictions"] = scores.predictions;
+    evaluation["rows"] = scores.rows;
+    evaluation["missing"] = scores.missing;
+    for (const GroupScores& group : scores.groups) evaluation["groups"][group.group] = group_json(group);
+    evaluation["undefined"] = Json::array();
+    for (std::size_t i = 0; i < profiles.size(); ++i) {
+      const ProfileScores& profile = scores.profiles[i];
+      if (profile.scored()) continue;
+      evaluation["undefined"].push_back({{"index", i},
+                                         {"name", profiles[i].name},
+                                         {"positives", profile.ranks.positives},
+                                         {"negatives", profile.ranks.negatives}});
+    }
+    json["evaluations"].push_back(std::move(evaluation));
+  }
+  if (!provenance_json.empty()) json["provenance"] = Json::parse(provenance_json);
+  return json_text(json, 2) + "\n";
+}
+
+void write_profile_scores(const std::string& path, const std::vector<ChromatinScores>& evaluations,
+                          const std::vector<Profile>& profiles, const std::vector<std::string>& comments) {
+  OutputStream out(path);
+  TsvWriter table(
+      out,
+      {"index", "name", "group", "positives", "auroc", "auprc", "negatives", "share_positive", "predictions"},
+      comments);
+  for (const ChromatinScores& scores : evaluations) {
+    for (std::size_t i = 0; i < profiles.size(); ++i) {
+      const ProfileScores& profile = scores.profiles[i];
+      const RankMetrics& ranks = profile.ranks;
+      const auto number = [&](double value) {
+        return profile.scored() ? fmt::format("{}", value) : std::string(".");
+      };
+      const double share =
+          static_cast<double>(ranks.positives) / static_cast<double>(ranks.positives + ranks.negatives);
+      table.row({fmt::format("{}", i), profiles[i].name, profiles[i].group,
+                 fmt::format("{}", ranks.positives), number(ranks.auroc), number(ranks.auprc),
+                 fmt::format("{}", ranks.negatives), fmt::format("{:.6g}", share),
+                 scores.name.empty() ? "." : scores.name});
+    }
+  }
+  out.close();
+}
+
+std::vector<std::string> describe_chromatin_scores(const ChromatinScores& scores,
+                                                   const std::vector<Profile>& profiles) {
+  std::vector<std::string> lines;
+  const std::string name = scores.name.empty() ? "" : scores.name + ": ";
+  if (scores.missing > 0) {
+    lines.push_back(fmt::format("{}{} of {} bins have no predictions and are left out", name, scores.missing,
+                                scores.missing + scores.rows));
+  }
+  std::string left_out;
+  std::size_t count = 0;
+  constexpr std::size_t named = 20;
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    if (scores.profiles[i].scored()) continue;
+    if (++count > named) continue;
+    left_out += fmt::format("{}{} {} (no {})", count == 1 ? "" : ", ", i, profiles[i].name,
+                            scores.profiles[i].ranks.positives == 0 ? "positive" : "negative");
+  }
+  if (count > named) left_out += fmt::format(" and {} more", count - named);
+  if (count > 0) lines.push_back(fmt::format("{}not scored: {}", name, left_out));
+  for (const GroupScores& group : scores.groups) {
+    if (group.scored == 0) {
+      lines.push_back(fmt::format("{}{}: none of {} profiles is scored", name, group.group, group.profiles));
+      continue;
+    }
+    lines.push_back(fmt::format(
+        "{}{}: {} of {} profiles, median AUROC {:.4f}, mean {:.4f}, median AUPRC {:.4f}", name, group.group,
+        group.scored, group.profiles, group.median_auroc, group.mean_auroc, group.median_auprc));
+  }
+  return lines;
+}
+
+void require_profiles(const SequenceScorer& scorer, const ChromatinDataset& data) {
+  const FinetunedModel& model = scorer.model();
+  model.require_task("chromatin");
+  if (model.config().problem_type != ProblemType::multi_label) {
+    throw_bad_input(model.path() + ": gives no probability for each label by itself",
+                    "take a model of `bigbird chromatin finetune`");
+  }
+  if (data.profiles() != scorer.profiles()) {
+    throw_bad_input(data.folder() + ": other profiles than the model's",
+                    "take the data set that the model was made with");
+  }
+}
+
+std::vector<std::uint32_t> calibration_rows(const ChromatinDataset& data, Split split, std::uint64_t most,
+                                            std::uint64_t seed) {
+  std::vector<std::uint32_t> rows = data.rows(split);
+  if (most == 0 || rows.size() <= most) return rows;
+  const RandomPermutation order(seed, Purpose::calibration_sample, static_cast<std::uint64_t>(split),
+                                rows.size());
+  std::vector<std::uint32_t> chosen;
+  for (std::uint64_t i = 0; i < most; ++i) chosen.push_back(rows[static_cast<std::size_t>(order(i))]);
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+LabelledScores score_labelled_bins(SequenceScorer& scorer, const ChromatinDataset& data,
+                                   const std::vector<std::uint32_t>& rows, double max_n) {
+  if (rows.empty()) throw_bad_input(data.folder() + ": no bins to score", "choose a split that has bins");
+  LabelledScores side;
+  side.outputs = scorer.outputs();
+  side.scores.reserve(rows.size() * side.outputs);
+  const std::unique_ptr<PredictionTargets> targets = dataset_targets(data, rows, scorer.window());
+  Progress progress("chromatin calibrate", rows.size(), "windows");
+  std::size_t next = 0;
+  predict_chromatin(*targets, scorer, max_n, progress,
+                    [&](const PredictedRow&, const SequenceScores* scores) {
+                      const std::uint32_t row = rows[next++];
+                      if (scores == nullptr) {
+                        ++side.left_out;
+                        return;
+                      }
+                      for (std::size_t k = 0; k < side.outputs; ++k) {
+                        side.scores.push_back(scores->mean(k));
+                        side.labels.push_back(data.labels().at(row, k) ? 1 : 0);
+                      }
+                    });
+  if (side.windows() == 0) {
+    throw_bad_input(data.folder() + ": no window could be scored", message("see `max_n`"));
+  }
+  return side;
+}
+
+CalibrationChoices chromatin_choices(const ModelConfig& config) {
+  CalibrationChoices choices;
+  choices.correction.shift = -std::log(config.positive_weight);
+  return choices;
 }
 
 }  // namespace bigbird

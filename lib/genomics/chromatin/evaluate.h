@@ -2,14 +2,20 @@
 // AUPRC (average precision), and per group their medians and means, over the profiles that have both a
 // positive and a negative bin. Columns are processed in blocks: whatever the number of threads, a block of
 // about 64 MB is in memory beside the predictions.
+//
+// And a model's scores of bins that it was not trained on, with the calibration that comes of them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "lib/calibration/calibration_run.h"
+#include "lib/genomics/chromatin/dataset.h"
 #include "lib/genomics/chromatin/evaluate_input.h"
+#include "lib/inference/sequence_scorer.h"
 #include "lib/metrics/metrics.h"
 
 namespace bigbird {
@@ -51,5 +57,50 @@ ChromatinScores score_chromatin(const std::string& name, const PredictionMatrix&
 // Groups in the order in which the profiles name them, then "all".
 std::vector<GroupScores> score_groups(const std::vector<Profile>& profiles,
                                       const std::vector<ProfileScores>& scores);
+
+// Predictions that `chromatin evaluate -m` makes for itself: from one pass over the bins, what a single model
+// says on the forward strand, what both strands together say, and what all models say.
+struct NamedPredictions {
+  std::string name;  // single, rc (the reverse complement averaged in), ensemble (the other models too)
+  PredictionMatrix scores;
+};
+
+// "single", then "rc" when the scorer reads both strands, then "ensemble" when it has several models: float32
+// matrices in memory. Windows with a larger fraction of N than `max_n` are rows of NaN. Error{bad_input} when
+// the model's window or number of profiles is not the data set's.
+std::vector<NamedPredictions> predict_for_evaluation(const ChromatinDataset& data, std::optional<Split> split,
+                                                     SequenceScorer& scorer, double max_n);
+
+// {"evaluations": [{"name", "predictions", "rows", "missing", "groups": {"TF": {"profiles", "scored",
+// "median_auroc", ...}, ..., "all": {...}}, "undefined": [{"index", "name", "positives", "negatives"}]}],
+// "provenance"}. Numbers without a value are null; `provenance_json` is left out when empty.
+std::string chromatin_scores_json(const std::vector<ChromatinScores>& evaluations,
+                                  const std::vector<Profile>& profiles, const std::string& provenance_json);
+
+// "#index name group positives auroc auprc negatives share_positive predictions", a row per profile and set
+// of predictions; "." where a profile is not scored. Whole or not at all; "-" is stdout.
+void write_profile_scores(const std::string& path, const std::vector<ChromatinScores>& evaluations,
+                          const std::vector<Profile>& profiles, const std::vector<std::string>& comments);
+
+// What a person wants to know at the end: a line per group, and the profiles that are not scored by name.
+std::vector<std::string> describe_chromatin_scores(const ChromatinScores& scores,
+                                                   const std::vector<Profile>& profiles);
+
+// `bigbird chromatin calibrate`.
+// Error{bad_input} naming the model: no probabilities for each label by itself, other profiles than the data.
+void require_profiles(const SequenceScorer& scorer, const ChromatinDataset& data);
+
+// The bins of a split; of more than `most` (0: all) a random choice by the seed. Ascending.
+std::vector<std::uint32_t> calibration_rows(const ChromatinDataset& data, Split split, std::uint64_t most,
+                                            std::uint64_t seed);
+
+// Scores the bins of `rows` as chromatin predict does. Error{bad_input} where there are none, or none could
+// be scored.
+LabelledScores score_labelled_bins(SequenceScorer& scorer, const ChromatinDataset& data,
+                                   const std::vector<std::uint32_t>& rows, double max_n);
+
+// Prior correction by the weight of positives that the model was trained with (config.json). The fractions of
+// the training split are taken to be those of the bins that are predicted.
+CalibrationChoices chromatin_choices(const ModelConfig& config);
 
 }  // namespace bigbird

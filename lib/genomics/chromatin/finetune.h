@@ -2,15 +2,34 @@
 // sigmoid per profile, binary cross entropy with positives weighted.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "kernels/backend.h"
-#include "lib/genomics/chromatin/finetune_windows.h"
+#include "lib/finetuning/finetuning.h"
+#include "lib/genomics/chromatin/dataset.h"
+#include "lib/io/genome/fasta.h"
 #include "lib/training/run_options.h"
 #include "lib/training/trainer.h"
 
 namespace bigbird {
+
+class Tokenizer;
+
+// Which strand of a training window is read. The labels speak of both.
+enum class StrandSampling {
+  both,     // the window and its reverse complement are two samples, as in DeepSEA's files
+  coin,     // one sample; a seeded coin per draw decides
+  forward,  // as the genome is written
+};
+std::string name_of(StrandSampling strands);
+StrandSampling parse_strand_sampling(const std::string& name);  // Error{usage} listing the names
 
 struct ChromatinFinetuneOptions : RunOptions {
   ChromatinFinetuneOptions() : RunOptions(finetuning_defaults()) {}
@@ -29,5 +48,70 @@ struct ChromatinFinetuneOptions : RunOptions {
 // an output folder that holds a run; {usage} options out of range or other than those of the run that is
 // resumed; {environment} too little memory; {interrupted} after a signal, with everything saved.
 TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& options, kernels::Backend& backend);
+
+struct ChromatinSample {
+  std::uint32_t row = 0;  // of the data set's bins
+  bool reverse = false;
+};
+
+// The windows of a data set as token ids and targets, made when they are needed: nothing of the genome is
+// held in memory. Cuts and encodes; safe to call from many threads at once.
+class ChromatinWindows {
+ public:
+  // Both are referred to and must outlive the object.
+  ChromatinWindows(const ChromatinDataset& data, const Tokenizer& tokenizer)
+      : data_(data), tokenizer_(tokenizer) {}
+
+  struct Encoded {
+    // With [CLS] and [SEP], cut at their right end to `most` tokens.
+    std::vector<std::vector<std::int32_t>> ids;
+    std::size_t cut = 0;  // how many of them were cut
+  };
+  Encoded encode(std::span<const ChromatinSample> samples, std::int64_t most) const;
+  // Tokens of the longest of `count` training windows (a random choice by seed), [CLS] and [SEP] included.
+  std::int64_t longest_of_sample(std::span<const std::uint32_t> rows, bool reverse_too, std::size_t count,
+                                 std::int64_t most, std::uint64_t seed) const;
+
+ private:
+  Fasta take_fasta() const;
+  void give_back(Fasta fasta) const;
+
+  const ChromatinDataset& data_;
+  const Tokenizer& tokenizer_;
+  mutable std::mutex mutex_;
+  mutable std::vector<Fasta> idle_;
+};
+
+struct ChromatinTaskOptions {
+  StrandSampling strands = StrandSampling::both;
+  std::vector<std::uint32_t> train;  // rows of the data set
+  std::vector<std::uint32_t> valid;  // ascending; read on the forward strand
+};
+
+// Multi-label batches: every label of a bin is a target.
+class ChromatinTask : public SampleTask {
+ public:
+  // All but `task` are referred to and must outlive the object.
+  ChromatinTask(const RunOptions& options, const ModelConfig& config, const ChromatinDataset& data,
+                const ChromatinWindows& windows, ChromatinTaskOptions task);
+  std::uint64_t samples() const;  // of an epoch
+  // Training windows that were cut so far, and all of them.
+  std::uint64_t cut() const { return cut_; }
+  std::uint64_t seen() const { return seen_; }
+
+ private:
+  ChromatinSample sample(const Draw& draw) const;
+  Batch training_batch(std::uint64_t first, std::uint64_t count) const;
+  Batch valid_batch(std::uint64_t first, std::uint64_t count) const;
+  Batch batch_of(std::span<const ChromatinSample> samples, std::size_t& cut) const;
+
+  const RunOptions& options_;
+  const ModelConfig& config_;
+  const ChromatinDataset& data_;
+  const ChromatinWindows& windows_;
+  ChromatinTaskOptions task_;
+  mutable std::atomic<std::uint64_t> cut_{0};
+  mutable std::atomic<std::uint64_t> seen_{0};
+};
 
 }  // namespace bigbird

@@ -1,5 +1,5 @@
-// Writers of predictions; see predict_output.h.
-#include "lib/genomics/chromatin/predict_output.h"
+// Writers of predictions; see predict_run.h.
+#include "lib/genomics/chromatin/predict_run.h"
 
 #include <fmt/format.h>
 

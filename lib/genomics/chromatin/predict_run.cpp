@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "lib/core/error.h"
-#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
 #include "lib/inference/model_identity.h"
@@ -21,6 +20,7 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/parts/chunked_numbers.h"
+#include "lib/parts/json_fields.h"
 
 namespace bigbird {
 
@@ -28,6 +28,24 @@ template <typename Bytes>
 void pass(Bytes& bytes, PredictedRow& row) {
   bytes(row.chrom, row.name, row.begin, row.end, row.window_begin, row.window_end, row.shift, row.n_share,
         row.cut, row.status, row.contig);
+}
+
+template <typename Json>
+void to_json(Json& json, const Profile& profile) {
+  json = Json::array({profile.name, profile.group});
+}
+template <typename Json>
+void from_json(const Json& json, Profile& profile) {
+  json.at(0).get_to(profile.name);
+  json.at(1).get_to(profile.group);
+}
+template <typename Json>
+void to_json(Json& json, const PredictionFormat& format) {
+  json = name_of(format);
+}
+template <typename Json>
+void from_json(const Json& json, PredictionFormat& format) {
+  format = parse_prediction_format(json.template get<std::string>());
 }
 
 namespace {
@@ -80,39 +98,21 @@ struct OutputFacts {
   std::vector<std::string> comments;
 };
 
-std::string facts_json(const OutputFacts& facts) {
-  Json json;
-  json["format"] = name_of(facts.format);
-  json["profiles"] = Json::array();
-  for (const Profile& profile : facts.columns.profiles)
-    json["profiles"].push_back({profile.name, profile.group});
-  json["selected"] = facts.columns.selected;
-  json["contigs"] = Json::array();
-  for (const Contig& contig : facts.contigs) json["contigs"].push_back({contig.name, contig.length});
-  json["variants"] = facts.variants;
-  json["comments"] = facts.comments;
-  return json_text(json);
+template <typename Fields>
+void pass_fields(Fields& fields, OutputFacts& facts) {
+  fields("format", facts.format);
+  fields("profiles", facts.columns.profiles);
+  fields("selected", facts.columns.selected);
+  fields("contigs", facts.contigs);
+  fields("variants", facts.variants);
+  fields("comments", facts.comments);
 }
 
 OutputFacts facts_of(const std::string& text, const std::string& path) {
-  OutputFacts facts;
-  try {
-    const Json json = Json::parse(text);
-    facts.format = parse_prediction_format(json.at("format").get<std::string>());
-    for (const Json& profile : json.at("profiles"))
-      facts.columns.profiles.push_back({profile.at(0).get<std::string>(), profile.at(1).get<std::string>()});
-    facts.columns.selected = json.at("selected").get<std::vector<std::size_t>>();
-    for (const Json& contig : json.at("contigs"))
-      facts.contigs.push_back({contig.at(0).get<std::string>(), contig.at(1).get<std::int64_t>()});
-    facts.variants = json.at("variants").get<std::vector<std::string>>();
-    facts.comments = json.at("comments").get<std::vector<std::string>>();
-    for (const std::size_t profile : facts.columns.selected) {
-      if (profile >= facts.columns.profiles.size())
-        throw_bad_input(fmt::format("{}: there is no profile {}", path, profile), "run this shard again");
-    }
-  } catch (const Json::exception& error) {
-    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, json_problem(error)),
-                    "run this shard again");
+  const auto facts = facts_of_text<OutputFacts, Json>(text, path);
+  for (const std::size_t profile : facts.columns.selected) {
+    if (profile >= facts.columns.profiles.size())
+      throw_bad_input(fmt::format("{}: there is no profile {}", path, profile), "run this shard again");
   }
   return facts;
 }
@@ -205,7 +205,7 @@ ShardHeader header_of(const ChromatinPredictOptions& options, const OutputFacts&
   header.identity["profiles"] = sha256_bytes(fmt::format("{}", fmt::join(options.columns.selected, ",")));
   header.identity["variants"] = options.variants ? "true" : "false";
   header.identity["format"] = name_of(options.format);
-  header.output = facts_json(facts);
+  header.output = text_of_facts<Json>(facts);
   return header;
 }
 
@@ -223,6 +223,7 @@ PredictionCounts run_chromatin_predict(const ChromatinPredictOptions& options, P
   ChunkedNumbers run(options.output, header_of(options, facts, scorer, calibrated), options.input,
                      options.work);
   if (run.is_whole()) return counts;
+  scorer.open();
   std::optional<PredictionFiles> files;
   if (!run.is_shard()) files.emplace(options.output, facts);
   Progress progress("chromatin predict", 0, "windows");

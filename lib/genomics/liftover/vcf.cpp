@@ -1,5 +1,5 @@
-// VCF lines lifted; see vcf.h. Kinds of ALT as VCF 4.3 defines them.
-#include "lib/genomics/liftover/vcf.h"
+// VCF lines lifted; see liftover.h. Kinds of ALT as VCF 4.3 defines them.
+#include "lib/genomics/liftover/liftover.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "lib/core/error.h"
-#include "lib/genomics/liftover/liftover.h"
 #include "lib/io/genome/base_letters.h"
 #include "lib/io/tables/tsv.h"
 

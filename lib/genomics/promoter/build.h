@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "lib/core/reason_counts.h"
+#include "lib/genomics/promoter/examples.h"
 #include "lib/genomics/promoter/leaks.h"
 #include "lib/genomics/promoter/negatives.h"
-#include "lib/genomics/promoter/negatives_genomic.h"
-#include "lib/genomics/promoter/split.h"
 #include "lib/io/files/provenance.h"
 
 namespace bigbird {
@@ -32,7 +31,7 @@ struct PromoterBuildOptions {
   double max_n = 0.05;        // windows with a larger fraction of N are dropped
   std::vector<NegativeKind> negatives = {NegativeKind::random};  // one of each for every promoter
   std::int64_t min_distance = 5000;  // bp from a genomic negative to any TSS of the file
-  double gc_tolerance = 0.02;        // of genomic negatives; see negatives_genomic.h
+  double gc_tolerance = 0.02;        // of genomic negatives; see negatives.h
   SplitPlan split;
   bool join = true;          // promoters with overlapping windows or equal sequences stay on one side
   bool allow_leaks = false;  // a data set that leaks is written all the same

@@ -11,7 +11,6 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/finetuning/classification_task.h"
 #include "lib/finetuning/finetuning.h"
 #include "lib/genomics/promoter/leaks.h"
 #include "lib/genomics/promoter/negatives.h"

@@ -3,13 +3,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
+#include <map>
 #include <numeric>
+#include <set>
 #include <stdexcept>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/names.h"
+#include "lib/core/rng.h"
 
 namespace bigbird {
 namespace {
@@ -59,6 +67,169 @@ bool reaches_root(const std::array<std::size_t, 5>& last_exit, const std::array<
     }
   }
   return true;
+}
+
+constexpr int most_draws = 2000;
+
+struct Range {  // [begin, end) of window begins
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+// G and C, and N, of any stretch of a contig: counts up to every 256th base, and the rest by looking.
+class Composition {
+ public:
+  explicit Composition(std::string bases) : bases_(std::move(bases)) {
+    sums_.reserve(bases_.size() / step + 1);
+    Counts counts;
+    for (std::size_t i = 0; i < bases_.size(); ++i) {
+      if (i % step == 0) sums_.push_back(counts);
+      counts.add(bases_[i]);
+    }
+    if (bases_.size() % step == 0) sums_.push_back(counts);
+  }
+
+  const std::string& bases() const { return bases_; }
+
+  // Of the known bases; 0 when there are none.
+  double gc_share(std::int64_t begin, std::int64_t end) const {
+    const Counts to = counts_before(static_cast<std::size_t>(end));
+    const Counts from = counts_before(static_cast<std::size_t>(begin));
+    const std::int64_t known = (end - begin) - (to.n - from.n);
+    return known == 0 ? 0.0 : static_cast<double>(to.gc - from.gc) / static_cast<double>(known);
+  }
+
+ private:
+  static constexpr std::size_t step = 256;
+
+  struct Counts {
+    std::int64_t gc = 0;
+    std::int64_t n = 0;
+    void add(char base) {
+      gc += base == 'G' || base == 'C' ? 1 : 0;
+      n += base == 'N' ? 1 : 0;
+    }
+  };
+
+  Counts counts_before(std::size_t end) const {
+    Counts counts = sums_[end / step];
+    for (std::size_t i = end / step * step; i < end; ++i) counts.add(bases_[i]);
+    return counts;
+  }
+
+  std::string bases_;
+  std::vector<Counts> sums_;
+};
+
+// The begins of windows that may be drawn on one contig, as ranges, ascending.
+std::vector<Range> eligible_begins(const std::string& bases, std::vector<Range> forbidden,
+                                   const GenomicNegativeOptions& options) {
+  const std::int64_t length = options.length;
+  const std::int64_t last = static_cast<std::int64_t>(bases.size()) - length;
+  std::sort(forbidden.begin(), forbidden.end(),
+            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  forbidden.push_back({last + 1, last + 1});
+  const auto most_n = static_cast<std::int64_t>(std::floor(options.max_n * static_cast<double>(length)));
+  std::vector<Range> ranges;
+  std::int64_t at = 0;
+  for (const Range& gap : forbidden) {
+    const std::int64_t end = std::min(gap.begin, last + 1);
+    if (at < end) {
+      const auto base = [&](std::int64_t i) { return bases[static_cast<std::size_t>(i)]; };
+      std::int64_t n = 0;
+      for (std::int64_t i = at; i < at + length; ++i) n += base(i) == 'N' ? 1 : 0;
+      for (std::int64_t begin = at; begin < end; ++begin) {
+        if (n <= most_n) {
+          if (!ranges.empty() && ranges.back().end == begin) {
+            ++ranges.back().end;
+          } else {
+            ranges.push_back({begin, begin + 1});
+          }
+        }
+        if (begin + 1 < end) n += (base(begin + length) == 'N' ? 1 : 0) - (base(begin) == 'N' ? 1 : 0);
+      }
+    }
+    at = std::max(at, gap.end);
+  }
+  return ranges;
+}
+
+// Uniform draws among the begins of some ranges.
+class BeginDraws {
+ public:
+  explicit BeginDraws(std::vector<Range> ranges) : ranges_(std::move(ranges)) {
+    for (const Range& range : ranges_) {
+      first_.push_back(total_);
+      total_ += static_cast<std::uint64_t>(range.end - range.begin);
+    }
+  }
+  bool empty() const { return total_ == 0; }
+  std::int64_t draw(CounterRng& rng) const {
+    const std::uint64_t drawn = rng.below(total_);
+    const auto after = std::upper_bound(first_.begin(), first_.end(), drawn);
+    const auto index = static_cast<std::size_t>(after - first_.begin()) - 1;
+    return ranges_[index].begin + static_cast<std::int64_t>(drawn - first_[index]);
+  }
+
+ private:
+  std::vector<Range> ranges_;
+  std::vector<std::uint64_t> first_;  // how many begins lie in the ranges before
+  std::uint64_t total_ = 0;
+};
+
+// Begins of the negatives chosen so far on one contig; all have the same length.
+class Taken {
+ public:
+  explicit Taken(std::int64_t length) : length_(length) {}
+  bool free(std::int64_t begin) const {
+    const auto next = begins_.upper_bound(begin - length_);
+    return next == begins_.end() || *next >= begin + length_;
+  }
+  void add(std::int64_t begin) { begins_.insert(begin); }
+
+ private:
+  std::int64_t length_;
+  std::set<std::int64_t> begins_;
+};
+
+struct WindowDraw {
+  std::int64_t begin;
+  double difference;  // of the fractions of G and C
+  bool free;
+};
+
+GenomicNegative choose(const Composition& composition, const BeginDraws& begins, const Taken& taken,
+                       const GenomicRequest& promoter, const GenomicNegativeOptions& options) {
+  const double wanted = composition.gc_share(promoter.begin, promoter.end);
+  const auto result = [&](const WindowDraw& draw, std::size_t step) {
+    const std::int64_t end = draw.begin + options.length;
+    return GenomicNegative{draw.begin, end, composition.gc_share(draw.begin, end), wanted, step, !draw.free};
+  };
+  CounterRng rng(options.seed, Purpose::promoter_negatives, promoter.key);
+  std::vector<WindowDraw> draws;
+  for (int i = 0; i < most_draws; ++i) {
+    const std::int64_t begin = begins.draw(rng);
+    const double share = composition.gc_share(begin, begin + options.length);
+    draws.push_back({begin, std::abs(share - wanted), taken.free(begin)});
+    if (draws.back().free && draws.back().difference <= options.gc_tolerance * gc_steps[0]) {
+      return result(draws.back(), 0);
+    }
+  }
+  for (const bool free : {true, false}) {
+    for (std::size_t step = 0; step < gc_steps.size(); ++step) {
+      for (const WindowDraw& draw : draws) {
+        if (draw.free == free && draw.difference <= options.gc_tolerance * gc_steps[step]) {
+          return result(draw, step);
+        }
+      }
+    }
+  }
+  return result(*std::min_element(draws.begin(), draws.end(),
+                                  [](const WindowDraw& a, const WindowDraw& b) {
+                                    return std::tuple(a.difference, !a.free) <
+                                           std::tuple(b.difference, !b.free);
+                                  }),
+                gc_steps.size());
 }
 
 }  // namespace
@@ -203,6 +374,40 @@ FreshNegatives::FreshNegatives(NegativeKind kind, std::uint64_t seed, std::vecto
 std::string FreshNegatives::negative(std::uint64_t epoch, std::uint64_t index) const {
   CounterRng rng(seed_, Purpose::fresh_negatives, epoch * promoters_.size() + index);
   return make_negative(kind_, promoter(index), rng);
+}
+
+std::vector<std::optional<GenomicNegative>> draw_genomic_negatives(
+    Fasta& fasta, std::span<const GenomicRequest> promoters,
+    const std::vector<std::vector<std::int64_t>>& tss, const GenomicNegativeOptions& options) {
+  std::vector<std::optional<GenomicNegative>> negatives(promoters.size());
+  std::map<std::size_t, std::vector<std::size_t>> by_contig;
+  for (std::size_t i = 0; i < promoters.size(); ++i) by_contig[promoters[i].contig].push_back(i);
+  const std::int64_t distance = std::max<std::int64_t>(options.min_distance, 1);
+  for (auto& [contig, list] : by_contig) {
+    throw_if_cancelled();
+    const std::int64_t contig_length = fasta.contigs()[contig].length;
+    if (contig_length < options.length) continue;
+    std::sort(list.begin(), list.end(), [&](std::size_t a, std::size_t b) {
+      return std::tie(promoters[a].begin, promoters[a].key) < std::tie(promoters[b].begin, promoters[b].key);
+    });
+    std::vector<Range> forbidden;
+    for (const std::int64_t site : tss[contig]) {
+      forbidden.push_back({site - distance - options.length + 2, site + distance});
+    }
+    for (const std::size_t i : list) {
+      forbidden.push_back({promoters[i].begin - options.length + 1, promoters[i].end});
+    }
+    const Composition composition(fasta.fetch(contig, 0, contig_length));
+    const BeginDraws begins(eligible_begins(composition.bases(), std::move(forbidden), options));
+    if (begins.empty()) continue;
+    Taken taken(options.length);
+    for (const std::size_t i : list) {
+      throw_if_cancelled();
+      negatives[i] = choose(composition, begins, taken, promoters[i], options);
+      taken.add(negatives[i]->begin);
+    }
+  }
+  return negatives;
 }
 
 }  // namespace bigbird

@@ -3,20 +3,42 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/message_text.h"
+#include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
+#include "lib/io/tables/tsv.h"
+#include "lib/metrics/class_metrics.h"
+#include "lib/metrics/metrics.h"
 
 namespace bigbird {
 namespace {
+
+constexpr std::string_view negatives_key = "negatives=";
+
+int class_below(std::string_view text, const std::string& where, std::size_t classes) {
+  const std::int64_t label = parse_integer(class_of_label(text), where, "label");
+  if (label >= 0 && static_cast<std::size_t>(label) < classes) return static_cast<int>(label);
+  if (classes == 2) {
+    throw_bad_input(fmt::format("{}: label '{}' is neither 0 nor 1", where, text),
+                    "labels are 1 for promoters, else 0");
+  }
+  throw_bad_input(fmt::format("{}: label '{}' is none of the {} classes", where, text, classes));
+}
 
 constexpr std::size_t windows_per_chunk = 64;  // encoded at the same time by all threads
 
@@ -27,6 +49,66 @@ struct EncodedPromoter {
 };
 
 }  // namespace
+
+LabelledPredictions read_labelled_predictions(const std::string& path) {
+  TsvReader table(path);
+  LabelledPredictions predictions;
+  std::vector<std::size_t> columns;
+  if (table.has_column("score")) {
+    columns.push_back(table.column("score"));
+  } else {
+    for (std::string name = "p0"; table.has_column(name); name = fmt::format("p{}", columns.size())) {
+      columns.push_back(table.column(name));
+    }
+    predictions.classes = columns.size();
+  }
+  if (!table.has_column("label") || columns.empty() || predictions.classes < 2) {
+    throw_bad_input(path + ": needs columns 'label' and 'score', or 'label', 'p0', 'p1' ...",
+                    "bigbird promoter predict keeps the labels of a data set");
+  }
+  for (const std::string& comment : table.comments()) {
+    if (comment.starts_with(negatives_key)) predictions.negatives = comment.substr(negatives_key.size());
+  }
+  const std::size_t label = table.column("label");
+  std::vector<std::string_view> fields;
+  while (table.next(fields)) {
+    const int known = class_below(fields[label], table.where(), predictions.classes);
+    if (fields[columns.front()] == ".") {
+      ++predictions.left_out;
+      continue;
+    }
+    predictions.labels.push_back(known);
+    for (const std::size_t column : columns) {
+      predictions.scores.push_back(parse_number(fields[column], table.where(), "score"));
+    }
+  }
+  if (predictions.labels.empty()) throw_bad_input(path + ": no predictions in it", "give at least one row");
+  return predictions;
+}
+
+std::string evaluation_json(const LabelledPredictions& predictions, double threshold,
+                            const std::string& provenance_json) {
+  std::string text;
+  if (predictions.classes == 2) {
+    text = metrics_json(binary_metrics(predictions.labels, predictions.scores, threshold), "");
+  } else {
+    std::vector<int> predicted;
+    const auto classes = static_cast<std::ptrdiff_t>(predictions.classes);
+    for (auto row = predictions.scores.begin(); row != predictions.scores.end(); row += classes) {
+      predicted.push_back(static_cast<int>(std::max_element(row, row + classes) - row));
+    }
+    text = class_metrics_json(class_metrics(predictions.labels, predicted, predictions.classes), "");
+  }
+  auto json = nlohmann::basic_json<OrderedMap>::parse(text);
+  if (predictions.left_out > 0) json["left_out"] = predictions.left_out;
+  if (!predictions.negatives.empty()) json["negatives"] = predictions.negatives;
+  if (!provenance_json.empty()) json["provenance"] = nlohmann::basic_json<OrderedMap>::parse(provenance_json);
+  return json_text(json, 2) + "\n";
+}
+
+std::string negatives_comment(const std::string& kind) {
+  return std::string(negatives_key) + kind;
+}
 
 void require_classes(const SequenceScorer& scorer) {
   const FinetunedModel& model = scorer.model();
@@ -131,6 +213,57 @@ LabelledPredictions predict_labelled(SequenceScorer& scorer, const LabelledSourc
         predictions.scores.insert(predictions.scores.end(), probabilities.begin(), probabilities.end());
       });
   return predictions;
+}
+
+void require_two_classes(const SequenceScorer& scorer) {
+  require_classes(scorer);
+  if (classes_of(scorer) == 2) return;
+  throw_bad_input(fmt::format("{}: has {} classes, calibrated are models of two", scorer.model().path(),
+                              classes_of(scorer)),
+                  "a promoter model has class 1 for promoters and class 0 for all else");
+}
+
+LabelledScores score_labelled_windows(SequenceScorer& scorer, const LabelledSource& source, double max_n) {
+  LabelledScores side;
+  const std::unique_ptr<WindowReader> windows = read_labelled_windows(source);
+  predict_promoters(
+      scorer, *windows, max_n, [&](const Window& window, std::span<const double> probabilities) {
+        if (window.label > 1) {
+          throw_bad_input(fmt::format("{}: example {} has label {}", source.path, window.id, window.label),
+                          "labels are 1 for promoters, else 0");
+        }
+        if (probabilities.empty()) {
+          ++side.left_out;
+          return;
+        }
+        side.scores.push_back(probabilities.front());
+        side.labels.push_back(static_cast<std::uint8_t>(window.label));
+      });
+  if (side.windows() == 0) throw_bad_input(source.path + ": no windows", "give windows of both classes");
+  const auto positives = static_cast<std::size_t>(std::count(side.labels.begin(), side.labels.end(), 1));
+  if (positives == 0 || positives == side.windows()) {
+    throw_bad_input(fmt::format("{}: all {} windows are of class {}", source.path, side.windows(),
+                                positives == 0 ? 0 : 1),
+                    "calibration needs windows of both classes; of a FASTA, its negatives too");
+  }
+  return side;
+}
+
+CalibrationChoices promoter_choices(const LabelledScores& side, std::optional<double> prior,
+                                    double train_prior) {
+  const auto check = [](const char* name, double share) {
+    if (share > 0 && share < 1) return;
+    throw_usage(fmt::format("{} {}: must lie between 0 and 1", setting_name(name), share));
+  };
+  check("train_prior", train_prior);
+  if (prior) check("prior", *prior);
+  const double there = static_cast<double>(std::count(side.labels.begin(), side.labels.end(), 1)) /
+                       static_cast<double>(side.windows());
+  const double wanted = prior.value_or(there);
+  CalibrationChoices choices;
+  choices.correction = {logit(wanted) - logit(train_prior), prior ? logit(wanted) - logit(there) : 0};
+  choices.prior = prior;
+  return choices;
 }
 
 }  // namespace bigbird

@@ -18,7 +18,6 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
-#include "lib/genomics/genome_fingerprint.h"
 #include "lib/genomics/promoter/tss.h"
 #include "lib/inference/model_identity.h"
 #include "lib/inference/sequence_scorer.h"
@@ -133,7 +132,9 @@ class Scanner {
         fasta_(options.fasta),
         names_(fasta_.contigs()),
         regions_(regions_of(options, names_)),
-        scorer_({options.models, Strands::forward, options.batch}, backend),
+        scorer_(
+            {.models = options.models, .strands = Strands::forward, .batch = options.batch, .waits = true},
+            backend),
         calibrated_(options.calibrated, scorer_) {
     choose_window();
   }
@@ -144,6 +145,7 @@ class Scanner {
     // The index stands for the genome, whose bases the run knows by their fingerprint.
     ChunkedNumbers run(options_.output, header(facts), options_.fasta + ".fai", options_.work);
     if (run.is_whole()) return {};
+    scorer_.open();
     std::optional<ScanFiles> files;
     if (!run.is_shard()) files.emplace(ScanPaths{options_.output, options_.calls, options_.summary}, facts);
     Progress progress("promoter scan",
@@ -158,15 +160,12 @@ class Scanner {
     steps.write = [&](Pieces&, const ScannedChunk& chunk, const ChunkPlace& place) {
       counted.positions += static_cast<std::int64_t>(place.key.records);
       counted.scored += static_cast<std::int64_t>(chunk.positions.size());
-      counted.windows += chunk.windows;
+      counted.add(chunk);
       if (place.is_new) {
         counted.scored_now += chunk.windows;
       } else {
         progress.advance(place.key.records);
       }
-      counted.beyond_contig += chunk.beyond_contig;
-      counted.n_rich += chunk.n_rich;
-      counted.cut += chunk.cut;
       if (files) files->write(chunk);
     };
     run.parts().run(steps);
@@ -279,7 +278,7 @@ class Scanner {
     for (const KnownTss& site : facts.tss)
       sites += fmt::format("{} {} {}\n", site.contig, site.tss, site.strand);
     header.identity["tss"] = facts.has_tss ? sha256_bytes(sites) : "";
-    header.output = to_json(facts);
+    header.output = scan_facts_text(facts);
     return header;
   }
 

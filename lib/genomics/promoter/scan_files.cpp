@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
@@ -13,10 +16,102 @@
 #include "lib/io/files/output_set.h"
 #include "lib/io/genome/bed.h"
 #include "lib/parts/chunk_bytes.h"
-#include "lib/parts/shard_file.h"
+#include "lib/parts/chunked_numbers.h"
+#include "lib/parts/json_fields.h"
 
 namespace bigbird {
+
+template <typename Json>
+void to_json(Json& json, const KnownTss& site) {
+  json = Json::array({site.contig, site.tss, std::string(1, site.strand)});
+}
+template <typename Json>
+void from_json(const Json& json, KnownTss& site) {
+  json.at(0).get_to(site.contig);
+  json.at(1).get_to(site.tss);
+  site.strand = json.at(2).template get<std::string>() == "-" ? '-' : '+';
+}
+
+template <typename Fields>
+void pass_fields(Fields& fields, ScanFacts& facts) {
+  fields("contigs", facts.contigs);
+  fields("positions", facts.positions);
+  fields("step", facts.step);
+  fields("left", facts.left);
+  fields("right", facts.right);
+  fields("strands", facts.strands);
+  fields("max_n", facts.max_n);
+  fields("per_strand", facts.per_strand);
+  fields("threshold", facts.threshold);
+  fields("merge_distance", facts.merge_distance);
+  fields("has_tss", facts.has_tss);
+  fields("tss", facts.tss);
+  fields("tss_outside", facts.tss_outside);
+  fields("within", facts.within);
+  fields("comments", facts.comments);
+  fields("provenance", facts.provenance);
+}
+
+CallFinder::CallFinder(double threshold, std::int64_t merge_distance, std::int64_t step,
+                       std::function<void(const PromoterCall&)> found)
+    : threshold_(threshold), merge_distance_(merge_distance), step_(step), found_(std::move(found)) {}
+
+void CallFinder::add(const PromoterCall& scored) {
+  const bool neighbour = plateau_ && plateau_->contig == scored.contig && scored.tss == last_ + step_;
+  if (neighbour && scored.score == plateau_->score) {
+    last_ = scored.tss;
+    return;
+  }
+  if (!neighbour || scored.score < plateau_->score) close_plateau();
+  rising_ = !neighbour || scored.score > plateau_->score;
+  plateau_ = scored;
+  last_ = scored.tss;
+}
+
+void CallFinder::close_plateau() {
+  if (!plateau_ || !rising_ || plateau_->score < threshold_) return;
+  if (!crowd_.empty() &&
+      (crowd_.back().contig != plateau_->contig || plateau_->tss - crowd_.back().tss > merge_distance_)) {
+    close_crowd();
+  }
+  crowd_.push_back(*plateau_);
+}
+
+void CallFinder::close_crowd() {
+  std::sort(crowd_.begin(), crowd_.end(), [](const PromoterCall& a, const PromoterCall& b) {
+    return std::tie(b.score, a.tss) < std::tie(a.score, b.tss);
+  });
+  std::map<std::int64_t, PromoterCall> kept;  // by place
+  for (const PromoterCall& call : crowd_) {
+    const auto next = kept.lower_bound(call.tss - merge_distance_);
+    if (next == kept.end() || next->first > call.tss + merge_distance_) kept.emplace(call.tss, call);
+  }
+  crowd_.clear();
+  for (const auto& [place, call] : kept) found_(call);
+}
+
+void CallFinder::finish() {
+  close_plateau();
+  plateau_.reset();
+  close_crowd();
+}
+
 namespace {
+
+double share(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? std::numeric_limits<double>::quiet_NaN()
+                    : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// Places on one contig (and strand), ascending.
+using Places = std::map<std::pair<std::size_t, char>, std::vector<std::int64_t>>;
+
+bool any_near(const Places& places, std::size_t contig, char strand, std::int64_t at, std::int64_t within) {
+  const auto list = places.find({contig, strand});
+  if (list == places.end()) return false;
+  const auto next = std::lower_bound(list->second.begin(), list->second.end(), at - within);
+  return next != list->second.end() && *next <= at + within;
+}
 
 using Json = nlohmann::basic_json<OrderedMap>;
 
@@ -32,58 +127,63 @@ Json evaluation_json(const CallEvaluation& evaluation) {
 
 }  // namespace
 
-std::string to_json(const ScanFacts& facts) {
-  Json json;
-  json["contigs"] = Json::array();
-  for (const Contig& contig : facts.contigs) json["contigs"].push_back({contig.name, contig.length});
-  json["positions"] = facts.positions;
-  json["step"] = facts.step;
-  json["left"] = facts.left;
-  json["right"] = facts.right;
-  json["strands"] = facts.strands;
-  json["max_n"] = facts.max_n;
-  json["per_strand"] = facts.per_strand;
-  json["threshold"] = facts.threshold;
-  json["merge_distance"] = facts.merge_distance;
-  json["has_tss"] = facts.has_tss;
-  json["tss"] = Json::array();
-  for (const KnownTss& site : facts.tss)
-    json["tss"].push_back({site.contig, site.tss, std::string(1, site.strand)});
-  json["tss_outside"] = facts.tss_outside;
-  json["within"] = facts.within;
-  json["comments"] = facts.comments;
-  json["provenance"] = facts.provenance;
-  return json_text(json);
+double CallEvaluation::recall() const {
+  return share(found, tss);
 }
 
-ScanFacts scan_facts(const std::string& text, const std::string& path) {
-  ScanFacts facts;
-  try {
-    const Json json = Json::parse(text);
-    for (const Json& contig : json.at("contigs"))
-      facts.contigs.push_back({contig.at(0).get<std::string>(), contig.at(1).get<std::int64_t>()});
-    json.at("positions").get_to(facts.positions);
-    json.at("step").get_to(facts.step);
-    json.at("left").get_to(facts.left);
-    json.at("right").get_to(facts.right);
-    json.at("strands").get_to(facts.strands);
-    json.at("max_n").get_to(facts.max_n);
-    json.at("per_strand").get_to(facts.per_strand);
-    json.at("threshold").get_to(facts.threshold);
-    json.at("merge_distance").get_to(facts.merge_distance);
-    json.at("has_tss").get_to(facts.has_tss);
-    for (const Json& site : json.at("tss"))
-      facts.tss.push_back({site.at(0).get<std::size_t>(), site.at(1).get<std::int64_t>(),
-                           site.at(2).get<std::string>() == "-" ? '-' : '+'});
-    json.at("tss_outside").get_to(facts.tss_outside);
-    json.at("within").get_to(facts.within);
-    json.at("comments").get_to(facts.comments);
-    json.at("provenance").get_to(facts.provenance);
-  } catch (const Json::exception& error) {
-    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, json_problem(error)),
-                    "run this shard again");
+double CallEvaluation::precision() const {
+  return share(confirmed, calls);
+}
+
+CallEvaluation evaluate_calls(std::span<const PromoterCall> calls, std::span<const KnownTss> tss,
+                              std::int64_t within, bool same_strand) {
+  const auto key = [&](char strand) { return same_strand ? strand : '.'; };
+  std::vector<KnownTss> sites(tss.begin(), tss.end());
+  std::sort(sites.begin(), sites.end());
+  sites.erase(std::unique(sites.begin(), sites.end()), sites.end());
+  Places called, known;
+  for (const PromoterCall& call : calls) called[{call.contig, key(call.strand)}].push_back(call.tss);
+  for (const KnownTss& site : sites) known[{site.contig, key(site.strand)}].push_back(site.tss);
+  for (Places* places : {&called, &known}) {
+    for (auto& [contig, list] : *places) std::sort(list.begin(), list.end());
   }
-  return facts;
+  CallEvaluation result;
+  result.tss = static_cast<std::int64_t>(sites.size());
+  result.calls = static_cast<std::int64_t>(calls.size());
+  for (const KnownTss& site : sites) {
+    result.found += any_near(called, site.contig, key(site.strand), site.tss, within) ? 1 : 0;
+  }
+  for (const PromoterCall& call : calls) {
+    result.confirmed += any_near(known, call.contig, key(call.strand), call.tss, within) ? 1 : 0;
+  }
+  return result;
+}
+
+std::vector<CallsAtThreshold> evaluate_thresholds(std::span<const PromoterCall> calls,
+                                                  std::span<const KnownTss> tss, double threshold,
+                                                  std::int64_t within, bool same_strand) {
+  std::vector<double> thresholds = {threshold};
+  for (int twentieth = 1; twentieth < 20; ++twentieth) thresholds.push_back(twentieth / 20.0);
+  for (const double near_one : {0.98, 0.99, 0.995, 0.999}) thresholds.push_back(near_one);
+  std::vector<CallsAtThreshold> result;
+  std::vector<PromoterCall> reached(calls.begin(), calls.end());
+  for (const double bound : thresholds) {
+    if (bound < threshold || (bound == threshold && !result.empty())) continue;
+    std::erase_if(reached, [&](const PromoterCall& call) { return call.score < bound; });
+    result.push_back({bound, evaluate_calls(reached, tss, within, same_strand)});
+  }
+  return result;
+}
+
+void ScannedWindows::add(const ScannedWindows& other) {
+  windows += other.windows;
+  beyond_contig += other.beyond_contig;
+  n_rich += other.n_rich;
+  cut += other.cut;
+}
+
+std::string scan_facts_text(const ScanFacts& facts) {
+  return text_of_facts<Json>(facts);
 }
 
 ScanFiles::ScanFiles(const ScanPaths& paths, const ScanFacts& facts)
@@ -106,10 +206,7 @@ ScanFiles::ScanFiles(const ScanPaths& paths, const ScanFacts& facts)
 }
 
 void ScanFiles::write(const ScannedChunk& chunk) {
-  summary_.windows += chunk.windows;
-  summary_.beyond_contig += chunk.beyond_contig;
-  summary_.n_rich += chunk.n_rich;
-  summary_.cut += chunk.cut;
+  summary_.add(chunk);
   for (const ScannedPosition& scored : chunk.positions) write(scored);
 }
 
@@ -233,7 +330,7 @@ std::string strand_track_path(const std::string& path, const std::string& strand
 
 PromoterScanSummary merge_promoter_scan(const std::vector<std::string>& shards, const ScanPaths& paths) {
   const MergedShards merged(shards);
-  ScanFiles files(paths, scan_facts(merged.header().output, shards.front()));
+  ScanFiles files(paths, facts_of_text<ScanFacts, Json>(merged.header().output, shards.front()));
   merged.for_each([&](std::string_view bytes, const std::string& path) {
     files.write(from_chunk_bytes<ScannedChunk>(bytes, path));
   });

@@ -1,5 +1,5 @@
-// The plain sequence of simulated genomes: order-5 Markov chains, one for each class of local composition.
-// Integer arithmetic only, so that every machine draws the same bases.
+// The plain sequence of simulated genomes: order-5 Markov chains, one for each class of local composition;
+// and the repeats over it. Integer arithmetic only, so that every machine draws the same bases.
 #pragma once
 
 #include <array>
@@ -50,5 +50,35 @@ std::string diverge(std::string_view sequence, int per_mille, CounterRng& rng);
 
 // Independent bases with the given GC fraction.
 std::string draw_bases(std::size_t length, int gc_percent, CounterRng& rng);
+
+// What a family's copies look like. SINE: full length, with a poly-A tail. LINE: most copies lack their 5'
+// part, with a poly-A tail. LTR and DNA: full length or a piece.
+enum class RepeatKind { sine, line, ltr, dna };
+
+struct RepeatFamily {
+  std::string name;
+  RepeatKind kind = RepeatKind::sine;
+  std::string consensus;
+  int youngest_per_mille = 10;  // range of a copy's divergence from the consensus
+  int oldest_per_mille = 200;
+};
+
+// Interspersed and tandem repeats: about half of the sequence, as in human.
+class RepeatLibrary {
+ public:
+  // Families with consensus sequences drawn from the seed: four SINE subfamilies of one ancestor (Alu-like),
+  // three LINE, three LTR, two DNA transposons.
+  explicit RepeatLibrary(std::uint64_t seed);
+
+  // Overwrites about 45 % of `bases` with copies on both strands: SINE prefer GC-rich classes, LINE AT-rich
+  // ones; then lays micro- and minisatellites over it. Returns the number of bases overwritten by
+  // interspersed repeats.
+  std::int64_t scatter(std::span<char> bases, std::size_t composition_class, CounterRng& rng) const;
+
+ private:
+  const RepeatFamily& draw_family(std::size_t composition_class, CounterRng& rng) const;
+
+  std::vector<RepeatFamily> families_;
+};
 
 }  // namespace bigbird

@@ -8,8 +8,8 @@
 #include "lib/core/error.h"
 #include "lib/core/process_memory.h"
 #include "lib/core/progress.h"
-#include "lib/genomics/genome_fingerprint.h"
-#include "lib/genomics/variants/input.h"
+#include "lib/genomics/variants/scoring.h"
+#include "lib/inference/model_identity.h"
 #include "lib/io/genome/tabix.h"
 
 namespace bigbird {
@@ -192,6 +192,7 @@ VariantCost variant_cost(const VariantCostOptions& options, SequenceScorer& scor
                 "give the name of a file");
   }
   const auto begin = std::chrono::steady_clock::now();
+  scorer.open();
   CostEstimate estimate(options, scorer);
   genome_fingerprint(options.scoring.fasta);  // as a run that says what it is known by
   const double startup = seconds_since(begin);

@@ -32,7 +32,7 @@ struct VariantCost {
     double seconds = 0;
   };
   std::vector<Timed> sample;
-  double startup_seconds = 0;   // genome opened, digests of genome and models taken
+  double startup_seconds = 0;   // weights read, genome opened, digests of genome and models taken
   double warm_up_seconds = 0;   // of the first record that was run, which counts nowhere else
   std::size_t peak_memory = 0;  // bytes of this process, with the sample run
 

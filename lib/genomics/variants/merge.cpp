@@ -1,5 +1,5 @@
-// Merging shards of scored variants; see merge.h.
-#include "lib/genomics/variants/merge.h"
+// Merging shards of scored variants; see run.h.
+#include "lib/genomics/variants/run.h"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,7 @@
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
-#include "lib/genomics/variants/outputs.h"
-#include "lib/genomics/variants/score_hdf5.h"
+#include "lib/genomics/variants/score_writers.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/genome/vcf.h"

@@ -1,5 +1,6 @@
-// `bigbird variants`: a variant file in, scores out in the order of the file, every record under a score or a
-// reason. Memory holds one chunk of records, and on a device that works beside the program those that it
+// `bigbird variants`: a variant file in, scores out in the order of the file, every record under a score or
+// a reason; and the outputs of all shards of one run put together to the bytes that the run without shards
+// gives. Memory holds one chunk of records, and on a device that works beside the program those that it
 // still runs.
 #pragma once
 
@@ -23,7 +24,7 @@ struct VariantRunOptions {
   std::string profiles;                       // as written_profiles takes them; empty: all of at most 8
   std::string output;                         // "-": stdout
   VariantFormat format = VariantFormat::vcf;
-  std::string report;  // as of report_prefix (outputs.h)
+  std::string report;  // as of report_prefix (score_writers.h)
   Shard shard;         // of the chunks of records
   Restart restart = Restart::refuse;
   std::vector<std::string> provenance;  // lines without "##"
@@ -39,6 +40,19 @@ struct VariantsDone {
 // as large as the numbers that are written. Error{bad_input} when no allele of a whole file was scored (the
 // counts are written nevertheless).
 VariantsDone run_variants(const VariantRunOptions& options, SequenceScorer& scorer);
+
+struct VariantMergeOptions {
+  // What the shards wrote, in any order; the summaries and tables of skipped alleles lie beside them.
+  std::vector<std::string> shards;
+  std::string output;  // of the shards' own format; "-": stdout, for VCF and tables
+  std::string report;  // as of run_variants
+};
+// Whether a summary of such an output lies beside it.
+bool has_variant_summary(const std::string& output);
+// Error{bad_input} naming the file: no summary, shards of different runs (model, input, genome, options,
+// chunks, format), a shard missing or given twice, a file with another number of records than its summary
+// says, nothing scored in all of them.
+VariantSummary merge_variants(const VariantMergeOptions& options);
 
 struct VariantBackgroundOptions {
   VariantScoringOptions scoring;

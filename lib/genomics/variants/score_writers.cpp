@@ -4,17 +4,85 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/names.h"
-#include "lib/genomics/variants/score_hdf5.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/file_digest.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/tables/float_rows.h"
 #include "lib/io/tables/tsv.h"
 
 namespace bigbird {
 namespace {
+
+constexpr const char* index_name = "profile_index";
+constexpr const char* names_name = "profile_name";
+constexpr const char* provenance_name = "provenance";
+
+ScoreHdf5Contents contents_of(const Hdf5Reader& file) {
+  ScoreHdf5Contents contents;
+  const std::vector<std::string> stored = file.names();
+  constexpr std::size_t with_background = 5;
+  for (const std::string& name : matrix_names(with_background)) {
+    if (std::find(stored.begin(), stored.end(), name) != stored.end()) contents.matrices.push_back(name);
+  }
+  contents.profile_index = file.read_int64(index_name);
+  contents.profile_name = file.read_strings(names_name);
+  contents.provenance = file.attribute(provenance_name);
+  return contents;
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+  throw_bad_input(path + ": " + what, "run this shard again");
+}
+
+// A shard that is read from its first row to its last.
+class ShardRows {
+ public:
+  ShardRows(const std::string& path, const ScoreHdf5Contents& contents) : path_(path), contents_(contents) {}
+
+  // Adds the next rows to all matrices of `out`, row by row.
+  void copy(std::uint64_t rows, ScoreHdf5& out) {
+    const auto begin = static_cast<std::int64_t>(taken_);
+    taken_ += rows;
+    const auto end = static_cast<std::int64_t>(taken_);
+    const Hdf5Reader file(path_);
+    values_.resize(contents_.matrices.size());
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const std::vector<std::int64_t> shape = shape_of(file, i);
+      if (end > shape[0]) refuse(path_, "fewer rows than its summary says");
+      file.read_rows(contents_.matrices[i], begin, end, values_[i]);
+    }
+    const std::size_t columns = contents_.profile_index.size();
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t i = 0; i < values_.size(); ++i)
+        out.append(i, std::span(values_[i]).subspan(row * columns, columns));
+    }
+  }
+  void finish() const {
+    const Hdf5Reader file(path_);
+    for (std::size_t i = 0; i < contents_.matrices.size(); ++i) {
+      if (shape_of(file, i)[0] != static_cast<std::int64_t>(taken_))
+        refuse(path_, "more rows than its summary says");
+    }
+  }
+
+ private:
+  std::vector<std::int64_t> shape_of(const Hdf5Reader& file, std::size_t matrix) const {
+    std::vector<std::int64_t> shape = file.shape(contents_.matrices[matrix]);
+    if (shape.size() != 2 || shape[1] != static_cast<std::int64_t>(contents_.profile_index.size()))
+      refuse(path_, contents_.matrices[matrix] + " is no matrix with a column for each profile");
+    return shape;
+  }
+
+  std::string path_;
+  const ScoreHdf5Contents& contents_;
+  std::uint64_t taken_ = 0;
+  std::vector<std::vector<float>> values_;
+};
 
 constexpr std::array<std::pair<const char*, VariantFormat>, 7> suffixes = {
     {{".vcf.gz", VariantFormat::vcf_gz},
@@ -188,6 +256,47 @@ class ScoreMatrixWriter : public VariantWriter {
 
 }  // namespace
 
+ScoreHdf5::ScoreHdf5(const std::string& path, const ScoreHdf5Contents& contents) : file_(path) {
+  const auto width = static_cast<std::int64_t>(contents.profile_index.size());
+  for (const std::string& name : contents.matrices) handles_.push_back(file_.add_matrix(name, width));
+  file_.write_int64(index_name, contents.profile_index);
+  file_.write_strings(names_name, contents.profile_name);
+  if (!contents.provenance.empty()) file_.attribute(provenance_name, contents.provenance);
+}
+
+void ScoreHdf5::append(std::size_t matrix, std::span<const float> row) {
+  file_.append(handles_[matrix], row);
+}
+
+void ScoreHdf5::commit() {
+  file_.commit();
+}
+
+bool has_evalues(const std::string& path) {
+  const std::vector<std::string> names = Hdf5Reader(path).names();
+  return std::find(names.begin(), names.end(), "evalue") != names.end();
+}
+
+void merge_score_hdf5(const std::vector<ChunkedTable>& shards, const std::string& output) {
+  const ScoreHdf5Contents contents = contents_of(Hdf5Reader(shards.front().path));
+  std::vector<std::unique_ptr<ShardRows>> files;
+  std::vector<std::size_t> chunks_of;
+  std::vector<std::string> names;
+  for (const ChunkedTable& shard : shards) {
+    if (contents_of(Hdf5Reader(shard.path)) != contents)
+      refuse(shard.path, "other matrices, profiles or provenance than " + shards.front().path);
+    files.push_back(std::make_unique<ShardRows>(shard.path, contents));
+    chunks_of.push_back(shard.rows.size());
+    names.push_back(shard.path);
+  }
+  ScoreHdf5 out(output, contents);
+  for_each_chunk_in_turn(chunks_of, names, [&](std::size_t shard, std::size_t within) {
+    files[shard]->copy(shards[shard].rows[within], out);
+  });
+  for (const auto& file : files) file->finish();
+  out.commit();
+}
+
 VariantFormat variant_format(const std::string& word, const std::string& output) {
   VariantFormat format = VariantFormat::vcf;
   if (word.empty()) {
@@ -258,6 +367,84 @@ std::unique_ptr<VariantWriter> make_variant_writer(const VariantWriterOptions& o
       break;
   }
   return std::make_unique<ScoredVcfWriter>(options, reader, contigs, columns);
+}
+
+std::string report_prefix(const std::string& report, VariantFormat format, const std::string& output) {
+  if (!report.empty()) return report;
+  return output == "-" ? "" : variant_prefix(format, output);
+}
+
+// A row for each allele that was not scored.
+class VariantOutputs::SkippedTable {
+ public:
+  SkippedTable(const std::string& path, const std::vector<std::string>& comments)
+      : out_(path), table_(out_, {"chrom", "pos", "id", "ref", "alt", "reason"}, comments) {}
+
+  void write(const VcfRecord& record, const std::vector<AlleleResult>& alleles) {
+    for (std::size_t allele = 0; allele < alleles.size(); ++allele) {
+      if (alleles[allele].reason == SkipReason::none) continue;
+      std::vector<std::string> fields = allele_fields(record, allele);
+      fields.emplace_back(skip_reason_name(alleles[allele].reason));
+      table_.row(fields);
+      ++rows_;
+    }
+  }
+  std::uint64_t rows() const { return rows_; }
+  void close() { out_.close(); }
+
+ private:
+  OutputStream out_;
+  TsvWriter table_;
+  std::uint64_t rows_ = 0;
+};
+
+VariantOutputs::VariantOutputs(const VariantWriterOptions& options, const std::string& report,
+                               const VcfReader& reader, const std::vector<Contig>& contigs,
+                               const VariantColumns& columns)
+    : report_(report),
+      prefix_(variant_prefix(options.format, options.output)),
+      files_(score_files(options.format, options.output, options.values_per_profile)),
+      scores_(make_variant_writer(options, reader, contigs, columns)) {
+  std::vector<OutputName> names;
+  for (const std::string& file : files_) names.push_back({message("`output`"), file});
+  if (!report_.empty()) {
+    for (const char* suffix : {".skipped.tsv", ".summary.json"})
+      names.push_back({message("`report`"), report_ + suffix});
+    require_different(names);
+    skipped_ = std::make_unique<SkippedTable>(report_ + ".skipped.tsv", options.comments);
+  }
+}
+
+void add_digests(const OutputSet& outputs, const std::vector<std::string>& files, const std::string& prefix,
+                 VariantSummary& summary) {
+  for (const std::string& file : files) {
+    const FileDigest digest = digest_of_file(outputs.written_path(file));
+    if (!digest.sha256.empty()) summary.scores.push_back({file.substr(prefix.size()), digest});
+  }
+}
+
+VariantOutputs::~VariantOutputs() = default;
+
+void VariantOutputs::write(const VcfRecord& record, const std::vector<AlleleResult>& alleles) {
+  scores_->write(record, alleles);
+  if (skipped_) skipped_->write(record, alleles);
+}
+
+std::vector<std::string> VariantOutputs::files() const {
+  std::vector<std::string> files = files_;
+  if (skipped_) files.insert(files.end(), {report_ + ".skipped.tsv", report_ + ".summary.json"});
+  return files;
+}
+
+void VariantOutputs::close(VariantSummary summary, Scores scores, OutputSet& outputs) {
+  if (scores == Scores::keep) scores_->close();
+  if (!skipped_) return;
+  if (scores == Scores::keep && prefix_ != "-") add_digests(outputs, files_, prefix_, summary);
+  if (skipped_->rows() != summary.tally.skipped.total()) {
+    throw_runtime("the counts of skipped alleles disagree");
+  }
+  skipped_->close();
+  write_text_atomic(report_ + ".summary.json", summary_json(summary));
 }
 
 }  // namespace bigbird

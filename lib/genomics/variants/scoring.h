@@ -1,5 +1,5 @@
-// What `variants` and `variants background` share: the genome, the windows on it, and the counts of what was
-// scored.
+// What `variants` and `variants background` share: the genome, the windows on it, the input, and the counts
+// of what was scored.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/core/error.h"
+#include "lib/core/progress.h"
 #include "lib/genomics/variants/alleles.h"
 #include "lib/genomics/variants/background.h"
 #include "lib/genomics/variants/chunk_scorer.h"
@@ -17,6 +18,7 @@
 #include "lib/inference/sequence_scorer.h"
 #include "lib/io/genome/contig_names.h"
 #include "lib/io/genome/fasta.h"
+#include "lib/io/genome/vcf.h"
 
 namespace bigbird {
 
@@ -51,5 +53,34 @@ struct ScoringContext {
 // Why a run that scored nothing is an error, with a hint that goes by its most frequent reason; nothing when
 // some allele was scored, or there was none.
 std::optional<Error> why_nothing_was_scored(const VariantTally& tally, const std::string& input);
+
+// sha256 of what identifies records: place, id, alleles and filter of each.
+std::string records_digest(const std::vector<VcfRecord>& records);
+
+// A variant file as the scorers read it: in chunks, its build held against the genome's before anything is
+// scored.
+class VariantInput {
+ public:
+  // `path`, `regions`: as VcfReader takes them. Error{bad_input} when the header speaks of another build than
+  // the genome's.
+  VariantInput(const std::string& path, const std::vector<std::string>& regions, const Fasta& fasta,
+               const ContigNames& contigs, std::uint64_t chunk);
+
+  // The next chunk of records, `chunk` of them but at the end; false when there are none. Error{bad_input}
+  // when the REF alleles of the first are of another build.
+  bool next(std::vector<VcfRecord>& records);
+  const VcfReader& reader() const { return reader_; }
+  // Number of the chunk that next() gave last.
+  std::uint64_t chunk_number() const { return chunks_ - 1; }
+  std::uint64_t records() const { return records_; }
+
+ private:
+  VcfReader reader_;
+  const Fasta& fasta_;
+  const ContigNames& contigs_;
+  std::uint64_t chunk_;
+  std::uint64_t chunks_ = 0;
+  std::uint64_t records_ = 0;
+};
 
 }  // namespace bigbird

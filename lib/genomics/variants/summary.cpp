@@ -12,6 +12,7 @@
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
+#include "lib/parts/json_fields.h"
 
 namespace bigbird {
 namespace {
@@ -34,16 +35,12 @@ Json chunks_json(const VariantShard& shard) {
 
 VariantShard read_shard(const Json& json) {
   VariantShard shard;
-  shard.shard = {json.at("index").get<std::uint64_t>(), json.at("count").get<std::uint64_t>()};
+  json.get_to(shard.shard);
   for (const Json& chunk : json.at("chunks")) {
     shard.rows.push_back(chunk.at(0).get<std::uint64_t>());
     shard.skipped_rows.push_back(chunk.at(1).get<std::uint64_t>());
   }
   return shard;
-}
-
-Json digest_json(const FileDigest& digest) {
-  return {{"bytes", digest.bytes}, {"sha256", digest.sha256}};
 }
 
 // Milliseconds: what is behind them says nothing.
@@ -68,10 +65,6 @@ Json cost_json(const ScoringCost& cost) {
 ScoringCost read_cost(const Json& json) {
   return {json.at("scored").get<std::uint64_t>(), json.at("wall_seconds").get<double>(),
           json.at("cpu_seconds").get<double>(), json.at("peak_memory_bytes").get<std::uint64_t>()};
-}
-
-FileDigest read_digest(const Json& json) {
-  return {json.at("bytes").get<std::uint64_t>(), json.at("sha256").get<std::string>()};
 }
 
 }  // namespace
@@ -151,16 +144,14 @@ std::string summary_json(const VariantSummary& summary) {
                    {"sha256", summary.input_digest},
                    {"chunk", summary.chunk},
                    {"format", summary.format}};
-  if (!summary.input_file.sha256.empty()) json["input"]["file"] = digest_json(summary.input_file);
+  if (!summary.input_file.sha256.empty()) json["input"]["file"] = summary.input_file;
   json["run"] = Json::parse(summary.run);
   if (!summary.files.empty()) json["files"] = Json::parse(summary.files);
   if (!summary.scores.empty()) json["scores"] = Json::object();
-  for (const WrittenScores& file : summary.scores)
-    json["scores"]["OUT" + file.suffix] = digest_json(file.digest);
+  for (const WrittenScores& file : summary.scores) json["scores"]["OUT" + file.suffix] = file.digest;
   if (summary.shard) {
-    json["shard"] = {{"index", summary.shard->shard.index},
-                     {"count", summary.shard->shard.count},
-                     {"chunks", chunks_json(*summary.shard)}};
+    json["shard"] = summary.shard->shard;
+    json["shard"]["chunks"] = chunks_json(*summary.shard);
   }
   if (summary.cost) json["cost"] = cost_json(*summary.cost);
   if (!summary.provenance.empty()) json["provenance"] = Json::parse(summary.provenance);
@@ -172,29 +163,29 @@ VariantSummary read_variant_summary(const std::string& path) {
   try {
     const Json json = Json::parse(read_file(path));
     VariantTally& tally = summary.tally;
-    tally.records = json.at("records").get<std::uint64_t>();
-    tally.alleles = json.at("alleles").get<std::uint64_t>();
-    tally.scored = json.at("scored").get<std::uint64_t>();
+    json.at("records").get_to(tally.records);
+    json.at("alleles").get_to(tally.alleles);
+    json.at("scored").get_to(tally.scored);
     for (const auto& [reason, count] : json.at("reasons").items()) {
       tally.skipped.add(reason, count.get<std::uint64_t>());
     }
-    tally.unknown_contigs = json.at("unknown_contigs").get<std::map<std::string, std::uint64_t>>();
-    tally.flags = json.at("flags").get<std::map<std::string, std::uint64_t>>();
-    if (json.contains("baselines"))
-      tally.baselines = json.at("baselines").get<std::map<std::string, std::uint64_t>>();
+    json.at("unknown_contigs").get_to(tally.unknown_contigs);
+    json.at("flags").get_to(tally.flags);
+    if (json.contains("baselines")) json.at("baselines").get_to(tally.baselines);
     tally.passes = json.at("forward_passes").at("done").get<std::uint64_t>();
     tally.passes_asked = tally.passes + json.at("forward_passes").at("saved").get<std::uint64_t>();
     const Json& input = json.at("input");
-    summary.input_records = input.at("records").get<std::uint64_t>();
-    summary.input_digest = input.at("sha256").get<std::string>();
-    summary.chunk = input.at("chunk").get<std::uint64_t>();
-    summary.format = input.at("format").get<std::string>();
-    if (input.contains("file")) summary.input_file = read_digest(input.at("file"));
+    input.at("records").get_to(summary.input_records);
+    input.at("sha256").get_to(summary.input_digest);
+    input.at("chunk").get_to(summary.chunk);
+    input.at("format").get_to(summary.format);
+    if (input.contains("file")) input.at("file").get_to(summary.input_file);
     summary.run = json_text(json.at("run"));
     if (json.contains("files")) summary.files = json_text(json.at("files"));
     if (json.contains("scores")) {
       for (const auto& [name, digest] : json.at("scores").items())
-        summary.scores.push_back({name.substr(std::min<std::size_t>(3, name.size())), read_digest(digest)});
+        summary.scores.push_back(
+            {name.substr(std::min<std::size_t>(3, name.size())), digest.get<FileDigest>()});
     }
     if (json.contains("cost")) summary.cost = read_cost(json.at("cost"));
     if (json.contains("provenance")) summary.provenance = json_text(json.at("provenance"));

@@ -90,6 +90,7 @@ TextClassifier::TextClassifier(const TextClassifierOptions& options, kernels::Ba
   runner.batch = options.batch;
   runner.sequence_logits = true;
   runner.longest = length_;
+  runner.waits = true;
   runner_ = std::make_unique<SequenceRunner>(folder_, runner, backend);
 }
 

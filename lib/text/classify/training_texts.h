@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/finetuning/classification_task.h"
+#include "lib/finetuning/finetuning.h"
 #include "lib/io/text/labelled_texts.h"
 #include "lib/model/config.h"
 #include "lib/text/text_settings.h"

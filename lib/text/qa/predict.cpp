@@ -63,6 +63,7 @@ QuestionModel::QuestionModel(const QuestionTask& task, const QuestionModelOption
   runner.batch = options.batch;
   runner.answer_logits = true;
   runner.longest = length;
+  runner.waits = true;
   runner_ = std::make_unique<SequenceRunner>(folder_, runner, backend);
 }
 

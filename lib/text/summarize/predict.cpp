@@ -281,6 +281,7 @@ SummaryTally predict_summaries(const SummaryPredictionOptions& options, Summariz
                          identity, options.input, options.work);
   SummaryTally tally;
   if (outputs.are_whole()) return tally;
+  summarizer.prepare();
   Progress progress("text summarize predict", 0, "documents");
   outputs.run<SummaryPair>(
       [&](SummaryPair& pair) { return pairs.next(pair); }, add_document,

@@ -1,5 +1,4 @@
 // The classifier's batches and its validation: what is correct, counted answer by answer.
-#include "lib/finetuning/classification_task.h"
 #include "lib/model/network/model.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Points between a baseline and the tokens against NumPy's, and where paths start from.
-#include "lib/genomics/attribution_path.h"
+#include "lib/genomics/attribute.h"
 
 #include <gtest/gtest.h>
 

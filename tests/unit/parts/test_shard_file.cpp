@@ -1,6 +1,6 @@
 // Files of shards: what is written comes back in the order of the input, and whatever else lies in such a
 // file is refused.
-#include "lib/parts/shard_file.h"
+#include "lib/parts/chunked_numbers.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "lib/core/rng.h"
-#include "lib/genomics/chromatin/bins.h"
+#include "lib/genomics/chromatin/peaks.h"
 #include "lib/io/genome/region.h"
 #include "lib/io/tables/tsv.h"
 #include "tests/support/support.h"

@@ -8,7 +8,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "lib/genomics/chromatin/evaluate_report.h"
 #include "lib/io/tables/hdf5.h"
 #include "lib/io/tables/npy.h"
 #include "tests/support/support.h"

@@ -15,7 +15,7 @@
 #include "lib/core/rng.h"
 #include "lib/genomics/chromatin/finetune.h"
 #include "lib/genomics/chromatin/predict.h"
-#include "lib/genomics/chromatin/predict_output.h"
+#include "lib/genomics/chromatin/predict_run.h"
 #include "lib/inference/windows.h"
 #include "lib/model/folder/config_json.h"
 #include "tests/support/support.h"

@@ -1,5 +1,5 @@
 // Genomic negatives: where they may lie, what they match, and what they do not depend on.
-#include "lib/genomics/promoter/negatives_genomic.h"
+#include "lib/genomics/promoter/negatives.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Calls of made-up scores, and their evaluation counted by hand.
-#include "lib/genomics/promoter/scan_calls.h"
+#include "lib/genomics/promoter/scan_files.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Splits: shares, groups that stay together, folds.
-#include "lib/genomics/promoter/split.h"
+#include "lib/genomics/promoter/examples.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,5 @@
 // Transcription start sites in BED, SGA and FPS: recognised by content, read to the same places, refused by
 // line.
-#include "lib/genomics/promoter/tss_formats.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

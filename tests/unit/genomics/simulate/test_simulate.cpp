@@ -9,7 +9,6 @@
 
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
-#include "lib/genomics/simulate/variants.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/fasta.h"

@@ -1,6 +1,6 @@
 // A variant file is held against the genome before anything of it is scored: its header when it is opened,
 // its first REF alleles when they are read. Chunks, their numbers and digests.
-#include "lib/genomics/variants/input.h"
+#include "lib/genomics/variants/scoring.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Scores of variants in HDF5: shards become the bytes of one file, and what does not fit together is refused.
-#include "lib/genomics/variants/score_hdf5.h"
+#include "lib/genomics/variants/score_writers.h"
 
 #include <gtest/gtest.h>
 

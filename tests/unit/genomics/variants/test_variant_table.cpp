@@ -10,8 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
 #include "lib/genomics/variants/allele_key.h"
-#include "lib/genomics/variants/baseline_table.h"
-#include "lib/genomics/variants/labels.h"
+#include "lib/genomics/variants/baselines.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

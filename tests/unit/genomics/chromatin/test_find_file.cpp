@@ -1,5 +1,5 @@
 // Files that a manifest or a list names: both places, their order, and the paths that are written.
-#include "lib/genomics/chromatin/find_file.h"
+#include "lib/genomics/chromatin/dataset.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Which profiles of a model get numbers of their own: the words of every scoring verb, ascending and each
 // once.
-#include "lib/genomics/select_profiles.h"
+#include "lib/inference/model_task.h"
 
 #include <gtest/gtest.h>
 

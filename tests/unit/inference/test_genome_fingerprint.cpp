@@ -1,5 +1,5 @@
 // The digest that tells genomes apart: of names, lengths, order and bases; not of case, line width or place.
-#include "lib/genomics/genome_fingerprint.h"
+#include "lib/inference/model_identity.h"
 
 #include <gtest/gtest.h>
 
