@@ -27,7 +27,7 @@
 #include "lib/inference/finetuned_model.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
-#include "lib/io/genome/track_writer.h"
+#include "lib/io/genome/track.h"
 
 namespace bigbird {
 

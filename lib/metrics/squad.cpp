@@ -9,7 +9,6 @@
 #include <unordered_map>
 
 #include "lib/core/error.h"
-#include "lib/core/message_text.h"
 
 namespace bigbird {
 namespace {

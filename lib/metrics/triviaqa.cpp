@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "lib/core/error.h"
-#include "lib/core/message_text.h"
 
 namespace bigbird {
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "lib/core/unicode.h"
-#include "lib/core/unicode_forms.h"
 #include "lib/tokenization/character_map.h"
 
 namespace bigbird {

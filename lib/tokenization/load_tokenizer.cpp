@@ -11,7 +11,7 @@
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
-#include "lib/tokenization/added_token_files.h"
+#include "lib/tokenization/added_tokens.h"
 #include "lib/tokenization/byte_level_definition.h"
 #include "lib/tokenization/sentencepiece_definition.h"
 #include "lib/tokenization/text_vocabulary.h"

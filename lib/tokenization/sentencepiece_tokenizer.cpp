@@ -1,13 +1,12 @@
 // The tokenizer for every SentencePiece model that is not our DNA BPE: the library itself. Its segmentation
 // rests on details (tie-breaking, normalisation) that are not worth a second implementation. It is given the
-// model with reserved user-defined pieces as control pieces, because their names are text (literal_model.h).
+// model with reserved user-defined pieces as control pieces, because their names are text (sentencepiece_model.h).
 #include <sentencepiece_processor.h>
 
 #include <array>
 
 #include "lib/core/error.h"
 #include "lib/io/files/sha256.h"
-#include "lib/tokenization/literal_model.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/text_steps.h"
 #include "lib/tokenization/tokenizer.h"

@@ -16,7 +16,7 @@
 #include "lib/core/log.h"
 #include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
-#include "lib/tokenization/literal_model.h"
+#include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_folder.h"
 

@@ -118,7 +118,7 @@ class Tokenizer {
 // library; and a tokenizer.json that is not understood, which a warning names. A tokenizer.json that this
 // program has written from the files beside it (tokenizer_folder.h) repeats them, and they are read. The
 // names of the special pieces come from tokenizer_config.json, else special_tokens_map.json, else they are
-// the usual ones. Added tokens (added_token_files.h) are found in texts, whatever the kind.
+// the usual ones. Added tokens (added_tokens.h) are found in texts, whatever the kind.
 // Error{bad_input} naming the file: no such folder or model, a model that does not parse or is not
 // understood, special pieces that it lacks, added tokens whose ids are not theirs.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);

@@ -17,7 +17,7 @@
 #include "lib/genomics/chromatin/deepsea_bins.h"
 #include "lib/genomics/chromatin/deepsea_matrix.h"
 #include "lib/genomics/chromatin/find_file.h"
-#include "lib/io/genome/fasta_writer.h"
+#include "lib/io/genome/fasta_stream.h"
 
 namespace bigbird {
 namespace {

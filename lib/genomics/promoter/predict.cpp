@@ -12,7 +12,6 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/core/message_text.h"
 #include "lib/core/progress.h"
 
 namespace bigbird {

@@ -10,7 +10,7 @@
 #include "lib/core/progress.h"
 #include "lib/genomics/genome_fingerprint.h"
 #include "lib/genomics/variants/input.h"
-#include "lib/io/genome/tabix.h"
+#include "lib/io/genome/indexed_table.h"
 
 namespace bigbird {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
-#include "lib/io/files/file_digest.h"
 #include "lib/io/files/output_set.h"
+#include "lib/io/files/sha256.h"
 #include "lib/io/tables/tsv.h"
 
 namespace bigbird {

@@ -1,4 +1,4 @@
-// Reading variant files; see vcf.h. Text is checked by vcf_text.h; htslib recognises and decompresses it, and
+// Reading variant files; see vcf.h. Text is checked by vcf_text.cpp; htslib recognises and decompresses it, and
 // decodes BCF.
 #include <fmt/format.h>
 #include <htslib/bgzf.h>
@@ -15,11 +15,8 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/files/content_format.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
-#include "lib/io/files/pipe_open.h"
-#include "lib/io/files/placing.h"
 #include "lib/io/genome/vcf_handles.h"
 
 namespace bigbird {

@@ -13,7 +13,7 @@
 #include "lib/text/summarize/generation_defaults.h"
 #include "lib/text/summarize/line_marks.h"
 #include "lib/text/text_settings.h"
-#include "lib/tokenization/piece_text.h"
+#include "lib/tokenization/text_encoding.h"
 #include "lib/training/memory_plan.h"
 
 namespace bigbird {

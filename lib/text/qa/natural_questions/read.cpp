@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "lib/core/message_text.h"
+#include "lib/core/error.h"
 
 namespace bigbird {
 namespace {
