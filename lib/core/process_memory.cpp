@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "lib/core/slurm.h"
+#include "lib/core/environment.h"
 
 namespace bigbird {
 namespace {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -230,6 +231,13 @@ class AddedTokenReader {
 };
 
 }  // namespace
+
+std::vector<AddedToken> tokens_looked_for(const std::vector<AddedToken>& added, bool normalized) {
+  std::vector<AddedToken> tokens;
+  std::copy_if(added.begin(), added.end(), std::back_inserter(tokens),
+               [&](const AddedToken& token) { return token.normalized == normalized; });
+  return tokens;
+}
 
 AddedTokenFinder::AddedTokenFinder(const std::vector<AddedToken>& tokens) : tokens_(tokens) {
   std::stable_sort(tokens_.begin(), tokens_.end(), [](const AddedToken& a, const AddedToken& b) {

@@ -29,6 +29,9 @@ struct AddedToken {
   bool single_word = false;   // not where a letter, a number or '_' stands beside it
 };
 
+// Those that are looked for in the normalised text, or the others.
+std::vector<AddedToken> tokens_looked_for(const std::vector<AddedToken>& added, bool normalized);
+
 class AddedTokenFinder {
  public:
   AddedTokenFinder() = default;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lib/core/unicode.h"
-#include "lib/tokenization/character_map.h"
+#include "lib/tokenization/text_steps.h"
 
 namespace bigbird {
 

@@ -39,7 +39,7 @@ struct SentencePieceModel {
   std::uint32_t max_piece_length = 16;
   std::string normalizer = "nmt_nfkc";
   bool has_character_map = false;  // some normalisation is compiled into the file
-  std::string character_map;       // its bytes (character_map.h)
+  std::string character_map;       // its bytes (text_steps.h)
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
   bool escape_whitespaces = true;

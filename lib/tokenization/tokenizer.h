@@ -5,6 +5,7 @@
 // load_tokenizer picks by what the folder holds.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,10 @@ struct SpecialIds {
   std::uint32_t sep = 3;
   std::uint32_t mask = 4;
   bool operator==(const SpecialIds&) const = default;
+  std::array<std::uint32_t, 5> all() const { return {pad, unknown, cls, sep, mask}; }
+  bool holds(std::uint32_t id) const {
+    return id == pad || id == unknown || id == cls || id == sep || id == mask;
+  }
 };
 
 // The vocabulary, whatever file it came from: one entry per id.
