@@ -1,4 +1,4 @@
-// Finding added tokens; see added_tokens.h.
+// Finding added tokens, and reading them where they stand beside a vocabulary; see added_tokens.h.
 #include "lib/tokenization/added_tokens.h"
 
 #include <fmt/format.h>

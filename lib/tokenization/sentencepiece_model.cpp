@@ -1,6 +1,8 @@
 // Protobuf wire format by hand: the message is small and stable, and Debian ships no headers for it.
 #include "lib/tokenization/sentencepiece_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -372,6 +374,12 @@ std::string serialize_sentencepiece_model(const SentencePieceModel& model) {
   normalizer.put_integer(field::normalizer_escape_whitespaces, model.escape_whitespaces ? 1 : 0);
   file.put_text(field::model_normalizer, normalizer.bytes());
   return file.bytes();
+}
+
+std::string vocabulary_lines(const SentencePieceModel& model) {
+  std::string lines;
+  for (const ModelPiece& piece : model.pieces) lines += fmt::format("{}\t{}\n", piece.text, piece.score);
+  return lines;
 }
 
 std::string with_piece_types(

@@ -59,6 +59,8 @@ PieceTable piece_table(const SentencePieceModel& model);
 SentencePieceModel make_dna_model(const std::vector<std::string>& learnt_pieces,
                                   std::uint32_t max_piece_length);
 std::string serialize_sentencepiece_model(const SentencePieceModel& model);
+// spiece.vocab: a line for each piece, its text and its score.
+std::string vocabulary_lines(const SentencePieceModel& model);
 
 // Types of pieces in the bytes of a SentencePiece model, changed in place. A model that the library loads
 // must read the names of special pieces literally: a document that says "[SEP]" or "<t>" gives ordinary

@@ -1,4 +1,4 @@
-// Texts with their offsets in code points; see text_encoding.h.
+// Texts with their offsets in code points, and back from ids; see text_encoding.h.
 #include "lib/tokenization/text_encoding.h"
 
 #include <fmt/format.h>

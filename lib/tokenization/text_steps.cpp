@@ -1,4 +1,4 @@
-// Normalisation and splitting of texts; see text_steps.h.
+// Normalisation and splitting of texts, and a walk over a table of characters; see text_steps.h.
 #include "lib/tokenization/text_steps.h"
 
 #include <algorithm>

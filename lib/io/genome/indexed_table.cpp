@@ -1,4 +1,4 @@
-// Lines through a tabix index; see indexed_table.h.
+// Tabix indexes, and lines through them; see indexed_table.h.
 #include "lib/io/genome/indexed_table.h"
 
 #include <fmt/format.h>

@@ -26,27 +26,6 @@ VcfRecord::~VcfRecord() = default;
 VcfRecord::VcfRecord(VcfRecord&&) noexcept = default;
 VcfRecord& VcfRecord::operator=(VcfRecord&&) noexcept = default;
 
-VcfRecord::VcfRecord(const VcfRecord& other)
-    : chrom(other.chrom),
-      position(other.position),
-      id(other.id),
-      ref(other.ref),
-      alts(other.alts),
-      filter(other.filter),
-      contig_length(other.contig_length),
-      number(other.number),
-      where(other.where) {
-  if (!other.line_) return;
-  line_ = std::make_unique<Line>();
-  line_->text = other.line_->text;
-  if (other.line_->bcf) line_->bcf.reset(bcf_dup(other.line_->bcf.get()));
-}
-
-VcfRecord& VcfRecord::operator=(const VcfRecord& other) {
-  if (this != &other) *this = VcfRecord(other);
-  return *this;
-}
-
 namespace {
 
 // hts_open(), which ends the process over files of xz and bzip2, with the look at the first bytes that all

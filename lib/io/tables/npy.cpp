@@ -1,4 +1,4 @@
-// .npy output; see npy.h. Format: NEP 1 / numpy.lib.format.
+// .npy files; see npy.h. Format: NEP 1 / numpy.lib.format.
 #include "lib/io/tables/npy.h"
 
 #include <fmt/format.h>
@@ -43,8 +43,6 @@ void write_npy(const std::string& path, std::span<const float> values,
   file.write(values.data(), values.size_bytes());
   file.commit();
 }
-
-static_assert(std::endian::native == std::endian::little, "the file formats here are little-endian");
 
 namespace {
 

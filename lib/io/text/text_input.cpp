@@ -1,4 +1,4 @@
-// Bytes of a text file with a look ahead; see text_input.h.
+// Bytes of a text file with a look ahead, and what lies in a folder; see text_input.h.
 #include "lib/io/text/text_input.h"
 
 #include <fmt/format.h>
