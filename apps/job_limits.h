@@ -1,5 +1,5 @@
-// What a verb takes from the Slurm job that it runs in (lib/core/environment.h): its threads, and the time after
-// which it stops by itself.
+// What a verb takes from the Slurm job that it runs in (lib/core/environment.h): its threads, and the time
+// after which it stops by itself.
 #pragma once
 
 #include <cstdint>

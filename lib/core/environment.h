@@ -1,5 +1,5 @@
-// What the environment of the process tells: what Slurm granted to the job step that it is, and where the user
-// keeps what can be made again.
+// What the environment of the process tells: what Slurm granted to the job step that it is, and where the
+// user keeps what can be made again.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ struct SlurmGrant {
 std::optional<SlurmGrant> slurm_grant();
 std::optional<SlurmGrant> slurm_grant(const std::function<const char*(const char*)>& variable);
 
-// The folder of the user for what can be made again, tables of products and packed weights: the
-// program's part of $XDG_CACHE_HOME, or of $HOME/.cache (XDG Base Directory Specification); "" without either.
+// The folder of the user for what can be made again, tables of products and packed weights: the program's
+// part of $XDG_CACHE_HOME, or of $HOME/.cache (XDG Base Directory Specification); "" without either.
 // `variable(name)` is null where there is none.
 std::string user_cache_folder(const std::function<const char*(const char*)>& variable);
 

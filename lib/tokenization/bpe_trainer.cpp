@@ -1,7 +1,7 @@
-// What the trainers share, and the exact one. At every step the pair of symbols that stands side by side most often becomes a piece;
-// bpe_trainer.h tells the two ways to count (AAAA holds three pairs or two) and to break ties. A pair whose
-// piece exists already, through another split, is never merged, nor is one longer than the limit; training
-// ends when no pair occurs twice.
+// What the trainers share, and the exact one. At every step the pair of symbols that stands side by side most
+// often becomes a piece; bpe_trainer.h tells the two ways to count (AAAA holds three pairs or two) and to
+// break ties. A pair whose piece exists already, through another split, is never merged, nor is one longer
+// than the limit; training ends when no pair occurs twice.
 //
 // How it is fast. A step makes occurrences of its new piece only, and takes away others. So the count of a
 // pair is highest when the younger of its two pieces is made, and only falls from there. Hence:

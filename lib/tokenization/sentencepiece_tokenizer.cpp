@@ -1,6 +1,7 @@
 // The tokenizer for every SentencePiece model that is not our DNA BPE: the library itself. Its segmentation
 // rests on details (tie-breaking, normalisation) that are not worth a second implementation. It is given the
-// model with reserved user-defined pieces as control pieces, because their names are text (sentencepiece_model.h).
+// model with reserved user-defined pieces as control pieces, because their names are text
+// (sentencepiece_model.h).
 #include <sentencepiece_processor.h>
 
 #include "lib/core/error.h"

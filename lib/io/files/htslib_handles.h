@@ -49,8 +49,8 @@ int open_pipe(const std::string& path);
 bool comes_as_it_is_written(const std::string& path);
 
 // As bgzf_read, which waits until it has all that was asked for; of input that is not compressed no more than
-// the next line, with its end: of a pipe whose writer pauses, the lines that are there can be handed on. Calls
-// of one file are all of this function.
+// the next line, with its end: of a pipe whose writer pauses, the lines that are there can be handed on.
+// Calls of one file are all of this function.
 ssize_t read_next_line(BGZF* file, char* buffer, std::size_t size);
 
 }  // namespace bigbird

@@ -1,5 +1,5 @@
-// FASTA records one after another: read in file order from a file or the standard input, without an index, and
-// written. For random access and for bounds on memory see fasta.h: here a record is held whole.
+// FASTA records one after another: read in file order from a file or the standard input, without an index,
+// and written. For random access and for bounds on memory see fasta.h: here a record is held whole.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Tabix indexes: lines of a table by place (text compressed with bgzip), the index of what the toolkit writes,
-// and what the index of an input says.
+// Tabix indexes: lines of a table by place (text compressed with bgzip), the index of what the toolkit
+// writes, and what the index of an input says.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Private to lib/io: the text of VCF, checked line by line with line numbers (vcf_text.cpp: htslib's own parser
-// mends or drops much of what is wrong without a word); owning handles of htslib's variant files; and what
-// VcfRecord and VcfReader hold.
+// Private to lib/io: the text of VCF, checked line by line with line numbers (vcf_text.cpp: htslib's own
+// parser mends or drops much of what is wrong without a word); owning handles of htslib's variant files; and
+// what VcfRecord and VcfReader hold.
 #pragma once
 
 #include <htslib/bgzf.h>

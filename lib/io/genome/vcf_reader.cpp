@@ -1,5 +1,5 @@
-// Reading variant files; see vcf.h. Text is checked by vcf_text.cpp; htslib recognises and decompresses it, and
-// decodes BCF.
+// Reading variant files; see vcf.h. Text is checked by vcf_text.cpp; htslib recognises and decompresses it,
+// and decodes BCF.
 #include <fmt/format.h>
 #include <htslib/bgzf.h>
 #include <htslib/hfile.h>

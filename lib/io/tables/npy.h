@@ -1,5 +1,5 @@
-// NumPy's .npy files, little-endian: float32 in C order written (format version 1.0), and stored matrices read
-// (versions 1 to 3).
+// NumPy's .npy files, little-endian: float32 in C order written (format version 1.0), and stored matrices
+// read (versions 1 to 3).
 #pragma once
 
 #include <cstddef>

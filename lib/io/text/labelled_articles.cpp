@@ -1,6 +1,6 @@
-// Labelled texts as news articles in the XML of SemEval-2019 task 4 (Hyperpartisan News Detection), whose labels
-// lie in a file of their own; see labelled_texts.h. Parsed by expat as the lines come; entities of the file's own
-// are not taken.
+// Labelled texts as news articles in the XML of SemEval-2019 task 4 (Hyperpartisan News Detection), whose
+// labels lie in a file of their own; see labelled_texts.h. Parsed by expat as the lines come; entities of the
+// file's own are not taken.
 #include <expat.h>
 #include <fmt/format.h>
 

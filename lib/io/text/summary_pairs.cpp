@@ -1,5 +1,5 @@
-// Documents and summaries in CSV and TSV, in JSON, as plain lines, and as files of one name in two folders; see
-// summary_pairs.h.
+// Documents and summaries in CSV and TSV, in JSON, as plain lines, and as files of one name in two folders;
+// see summary_pairs.h.
 #include "lib/io/text/summary_pairs.h"
 
 #include <fmt/format.h>

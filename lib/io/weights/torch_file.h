@@ -2,8 +2,8 @@
 // container with a pickle), without running anything that is in it.
 //
 // The pickle (torch_pickle.cpp) is read by a machine that knows dictionaries of tensors and nothing else: no
-// class is looked up. Opcodes of protocols 2 to 5 that torch.save emits (Python's pickletools documents each);
-// every other one is an Error that names it.
+// class is looked up. Opcodes of protocols 2 to 5 that torch.save emits (Python's pickletools documents
+// each); every other one is an Error that names it.
 #pragma once
 
 #include <cstddef>
