@@ -26,7 +26,6 @@
 #include "kernels/ranks/ranks.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
-#include "lib/core/json_problem.h"
 #include "lib/core/json_text.h"
 
 namespace bigbird::apps {

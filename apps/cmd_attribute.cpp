@@ -23,7 +23,7 @@
 #include "lib/io/genome/contig_names.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
-#include "lib/io/genome/track_writer.h"
+#include "lib/io/genome/track.h"
 #include "lib/model/folder/model_folder.h"
 
 namespace bigbird::apps {

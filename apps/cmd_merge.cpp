@@ -9,7 +9,6 @@
 #include "apps/variant_options.h"
 #include "apps/verbs.h"
 #include "lib/core/error.h"
-#include "lib/core/message_text.h"
 #include "lib/genomics/chromatin/predict_run.h"
 #include "lib/genomics/promoter/scan_files.h"
 #include "lib/genomics/variants/run.h"

@@ -18,8 +18,7 @@
 #include "kernels/devices.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/core/message_text.h"
-#include "lib/core/process_cost.h"
+#include "lib/core/process_memory.h"
 #include "lib/core/progress.h"
 
 namespace bigbird::apps {

@@ -1,12 +1,12 @@
-// What a verb takes from the Slurm job that it runs in (lib/core/slurm.h): its threads, and the time after
-// which it stops by itself.
+// What a verb takes from the Slurm job that it runs in (lib/core/environment.h): its threads, and the time
+// after which it stops by itself.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "lib/core/slurm.h"
+#include "lib/core/environment.h"
 
 namespace bigbird::apps {
 

@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "lib/core/environment.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/core/user_cache.h"
 #include "lib/io/files/file.h"
 
 namespace bigbird::apps {

@@ -6,8 +6,10 @@
 // (lib/core/settings.h).
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -57,5 +59,9 @@ inline std::string system_text(int error_number) {
 [[noreturn]] inline void throw_environment(std::string message, std::string hint = {}) {
   throw Error(ErrorKind::environment, std::move(message), std::move(hint));
 }
+
+// A stretch of a file as an error message may show it: one line, at most `code_points` of it, control
+// characters as '?'.
+std::string text_for_message(std::string_view text, std::size_t code_points = 60);
 
 }  // namespace bigbird

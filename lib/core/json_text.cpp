@@ -3,8 +3,6 @@
 
 #include <string_view>
 
-#include "lib/core/json_problem.h"
-
 namespace bigbird {
 
 bool is_json_problem(const std::exception& error) {

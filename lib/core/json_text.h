@@ -18,5 +18,7 @@ std::string json_text(const Json& json, int indent = -1) {
 // What an exception of the JSON library says, without its numbers: "field 'length' is missing", "type must be
 // string, but is null", "parse error at line 1, column 2: ...". Others as they are.
 std::string json_problem(const std::exception& error);
+// Whether it is one of the JSON library, for those who have not got it.
+bool is_json_problem(const std::exception& error);
 
 }  // namespace bigbird

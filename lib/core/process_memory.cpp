@@ -1,13 +1,16 @@
-// Memory of the process and of the machine; see process_memory.h.
+// Memory and cost of the process, memory of the machine; see process_memory.h.
 #include "lib/core/process_memory.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <limits>
 #include <optional>
 #include <string>
 
-#include "lib/core/slurm.h"
+#include "lib/core/environment.h"
 
 namespace bigbird {
 namespace {
@@ -62,6 +65,12 @@ void tighten(std::size_t& room, const std::string& mount, std::string group, con
   }
 }
 
+const std::chrono::steady_clock::time_point process_start = std::chrono::steady_clock::now();
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
 }  // namespace
 
 ResidentMemory resident_memory() {
@@ -96,6 +105,14 @@ std::size_t available_memory() {
     room = std::min(room, *grant->memory - std::min(*grant->memory, resident_memory().anonymous));
   }
   return room;
+}
+
+ProcessCost process_cost() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  // Not ru_maxrss: a process that a large program started inherits that one's size there.
+  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - process_start).count(),
+          seconds(usage.ru_utime) + seconds(usage.ru_stime), resident_memory().peak};
 }
 
 }  // namespace bigbird

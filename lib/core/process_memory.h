@@ -1,5 +1,5 @@
-// What the process holds in memory and what the machine, or the control group around the process, has left
-// (Linux).
+// What the process holds in memory, what the machine or the control group around the process has left, and
+// what the process has cost so far: the clock, the processor and memory (Linux).
 #pragma once
 
 #include <cstddef>
@@ -18,5 +18,12 @@ ResidentMemory resident_memory();
 // control groups around the process leaves (version 1 and 2), and to what its Slurm job was granted. 0 when
 // unknown.
 std::size_t available_memory();
+
+struct ProcessCost {
+  double wall_seconds = 0;      // since the program began to run
+  double cpu_seconds = 0;       // of all threads, in the program and in the system for it
+  std::size_t peak_memory = 0;  // bytes that were resident at once
+};
+ProcessCost process_cost();
 
 }  // namespace bigbird

@@ -11,6 +11,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -141,5 +142,16 @@ class CodePointIndex {
   std::size_t size_ = 0;
   std::vector<std::size_t> marks_;  // bytes of code points 0, step, 2 step, ...; none for ASCII
 };
+
+// Unicode's normalisation forms and grapheme clusters over UTF-8, for the steps of tokenizers that need them.
+enum class NormalForm { nfc, nfd, nfkc, nfkd };
+
+// Cuts a text where no normalisation reaches across and hands every part to part(before, after): `before` is
+// a view into the text, `after` what the form makes of it.
+void for_each_normalized(std::string_view text, NormalForm form,
+                         const std::function<void(std::string_view before, const std::string& after)>& part);
+
+// Hands the extended grapheme clusters of a text (UAX 29) to take() in order.
+void for_each_grapheme(std::string_view text, const std::function<void(std::string_view)>& take);
 
 }  // namespace bigbird

@@ -37,7 +37,7 @@ struct JoinedDocumentsOptions {
 // stretch, 16 bytes a sample of the epochs in hand (two at most).
 class JoinedDocuments {
  public:
-  // starts_word: per id (word_starts.h). Reads tokens only where long documents are cut.
+  // starts_word: per id (word_starts() of mlm_masking.h). Reads tokens only where long documents are cut.
   JoinedDocuments(const TokenShards& shards, const std::vector<bool>& starts_word,
                   const JoinedDocumentsOptions& options);
 

@@ -3,7 +3,7 @@
 // whole words, as the published code does (google-research/bigbird, pretrain/run_pretraining.py:
 // numpy_masking).
 //
-// A word is a piece that begins one (word_starts.h) and what follows up to the next such piece or special
+// A word is a piece that begins one (word_starts()) and what follows up to the next such piece or special
 // piece. [UNK] neither begins nor ends a word and is never hidden itself. All pieces of a drawn word are
 // hidden, each draws for itself what stands in its place. Two departures keep the number of hidden tokens
 // bounded, which the memory of a run is planned by:
@@ -64,5 +64,13 @@ class MlmMasker {
   std::vector<bool> starts_word_;              // per id; words only
   std::vector<std::int32_t> replacement_ids_;  // every ordinary id
 };
+
+// Where words begin in a text vocabulary: a word is a piece that carries the sign of a blank in front, and
+// what follows up to the next one (google-research/bigbird, pretrain/run_pretraining.py:
+// word_start_subtoken).
+//
+// Per id: the piece opens with Tokenizer::word_start(). Special pieces begin no word. Error{bad_input} when
+// no piece does, as in DNA vocabularies.
+std::vector<bool> word_starts(const Tokenizer& tokenizer);
 
 }  // namespace bigbird

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
-#include "lib/data/word_starts.h"
+#include "lib/data/mlm_masking.h"
 
 namespace bigbird {
 

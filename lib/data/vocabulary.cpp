@@ -86,12 +86,6 @@ std::string tokenizer_config_json(const VocabularyOptions& options, const std::s
   return json_text(config, 2) + "\n";
 }
 
-std::string vocabulary_lines(const SentencePieceModel& model) {
-  std::string lines;
-  for (const ModelPiece& piece : model.pieces) lines += fmt::format("{}\t{}\n", piece.text, piece.score);
-  return lines;
-}
-
 // Encodes the sample with the new tokenizer and counts.
 void measure(const BpeSample& sample, const Tokenizer& tokenizer, VocabularySummary& summary) {
   std::vector<std::string_view> sentences;

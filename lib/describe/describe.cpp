@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
-#include "lib/core/json_problem.h"
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/describe/describe_parts.h"

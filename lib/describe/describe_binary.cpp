@@ -11,7 +11,7 @@
 #include "lib/describe/describe_parts.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/hdf5.h"
-#include "lib/io/tables/npy_matrix.h"
+#include "lib/io/tables/npy.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/io/weights/safetensors.h"
 #include "lib/parts/chunked_numbers.h"

@@ -16,7 +16,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/fasta.h"
-#include "lib/io/genome/track_reader.h"
+#include "lib/io/genome/track.h"
 #include "lib/io/genome/vcf.h"
 #include "lib/io/tables/tsv.h"
 

@@ -8,7 +8,6 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
-#include "lib/core/message_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/describe/describe_parts.h"
 #include "lib/io/files/file.h"

@@ -32,7 +32,7 @@
 #include "lib/inference/sequence_runner.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
-#include "lib/io/genome/track_writer.h"
+#include "lib/io/genome/track.h"
 
 namespace bigbird {
 

@@ -9,7 +9,6 @@
 
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
-#include "lib/io/files/random_file.h"
 #include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/contig_names.h"

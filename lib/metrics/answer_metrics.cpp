@@ -11,7 +11,6 @@
 #include <unordered_map>
 
 #include "lib/core/error.h"
-#include "lib/core/message_text.h"
 #include "lib/core/unicode.h"
 
 namespace bigbird {

@@ -9,7 +9,6 @@
 #include <unordered_map>
 
 #include "lib/core/error.h"
-#include "lib/core/message_text.h"
 #include "lib/core/names.h"
 #include "lib/core/unicode.h"
 

@@ -13,7 +13,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
-#include "lib/io/files/file_digest.h"
+#include "lib/io/files/sha256.h"
 #include "lib/io/genome/contig_names.h"
 #include "lib/parts/finished_chunks.h"
 

@@ -13,7 +13,7 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/float_rows.h"
-#include "lib/io/tables/npy_matrix.h"
+#include "lib/io/tables/npy.h"
 
 namespace bigbird {
 namespace {

@@ -9,7 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/io/files/file_digest.h"
+#include "lib/io/files/output_set.h"
+#include "lib/io/files/sha256.h"
 #include "lib/parts/finished_chunks.h"
 #include "lib/parts/json_entries.h"
 

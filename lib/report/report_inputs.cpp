@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "lib/core/error.h"
-#include "lib/core/json_problem.h"
 #include "lib/core/json_text.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"

@@ -13,7 +13,7 @@
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"
-#include "lib/io/genome/track_reader.h"
+#include "lib/io/genome/track.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/report/charts.h"
 #include "lib/report/report_sections.h"

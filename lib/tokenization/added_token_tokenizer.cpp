@@ -28,22 +28,14 @@ PieceTable extended_table(const Tokenizer& inner, const std::vector<std::string>
   return table;
 }
 
-AddedTokenFinder finder_of(const std::vector<AddedToken>& added, bool normalized) {
-  std::vector<AddedToken> tokens;
-  for (const AddedToken& token : added) {
-    if (token.normalized == normalized) tokens.push_back(token);
-  }
-  return AddedTokenFinder(tokens);
-}
-
 class AddedTokenTokenizer final : public Tokenizer {
  public:
   AddedTokenTokenizer(std::unique_ptr<Tokenizer> inner, const std::vector<std::string>& pieces,
                       const std::vector<AddedToken>& added, const SpecialIds& special, std::string digest)
       : Tokenizer(extended_table(*inner, pieces, added), special, std::move(digest)),
         inner_(std::move(inner)),
-        literal_(finder_of(added, false)),
-        normalized_(finder_of(added, true)) {}
+        literal_(tokens_looked_for(added, false)),
+        normalized_(tokens_looked_for(added, true)) {}
 
   bool is_dna() const override { return inner_->is_dna(); }
   std::string_view word_start() const override { return inner_->word_start(); }

@@ -6,8 +6,7 @@
 #include <utility>
 
 #include "lib/core/unicode.h"
-#include "lib/core/unicode_forms.h"
-#include "lib/tokenization/character_map.h"
+#include "lib/tokenization/text_steps.h"
 
 namespace bigbird {
 

@@ -13,25 +13,12 @@ namespace {
 
 constexpr std::string_view blank_sign = "\xC4\xA0";  // U+0120
 
-PieceTable byte_level_pieces(const ByteLevelDefinition& definition) {
-  PieceTable table;
-  table.texts = definition.pieces;
-  for (const std::string& piece : definition.pieces) {
-    table.lengths.push_back(static_cast<std::uint32_t>(count_code_points(piece)));
-  }
-  table.special.resize(definition.pieces.size());
-  for (const AddedToken& token : definition.added) {
-    if (!token.special) continue;
-    table.special[token.id] = 1;
-    table.lengths[token.id] = 0;
-  }
-  return table;
-}
-
 class ByteLevelTokenizer final : public Tokenizer {
  public:
   ByteLevelTokenizer(const ByteLevelDefinition& definition, const SpecialIds& special, std::string digest)
-      : Tokenizer(byte_level_pieces(definition), special, std::move(digest)),
+      : Tokenizer(table_of_pieces(definition.pieces, definition.added,
+                                  [](const std::string& piece) { return count_code_points(piece); }),
+                  special, std::move(digest)),
         merger_(definition.pieces, definition.merges, special.unknown),
         add_prefix_space_(definition.add_prefix_space),
         trim_offsets_(definition.trim_offsets) {

@@ -61,38 +61,17 @@ struct Vocabulary {
   }
 };
 
-PieceTable piece_table_of(const TokenizerJson& definition) {
-  PieceTable table;
-  table.texts = definition.pieces;
-  for (const std::string& piece : definition.pieces) {
-    table.lengths.push_back(static_cast<std::uint32_t>(piece.size()));
-  }
-  table.special.resize(definition.pieces.size());
-  for (const AddedToken& token : definition.added) {
-    if (!token.special) continue;
-    table.special[token.id] = 1;
-    table.lengths[token.id] = 0;
-  }
-  return table;
-}
-
-std::vector<AddedToken> added_tokens(const TokenizerJson& definition, bool normalized) {
-  std::vector<AddedToken> tokens;
-  for (const AddedToken& token : definition.added) {
-    if (token.normalized == normalized) tokens.push_back(token);
-  }
-  return tokens;
-}
-
 class JsonTokenizer final : public Tokenizer {
  public:
   JsonTokenizer(const TokenizerJson& definition, const SpecialIds& special, const std::string& bytes,
                 Vocabulary vocabulary)
-      : Tokenizer(piece_table_of(definition), special, sha256_bytes(bytes)),
+      : Tokenizer(table_of_pieces(definition.pieces, definition.added,
+                                  [](const std::string& piece) { return piece.size(); }),
+                  special, sha256_bytes(bytes)),
         encoder_(vocabulary.pieces, vocabulary.merges),
         ids_(std::move(vocabulary.ids)),
-        added_(added_tokens(definition, false)),
-        added_normalized_(added_tokens(definition, true)),
+        added_(tokens_looked_for(definition.added, false)),
+        added_normalized_(tokens_looked_for(definition.added, true)),
         normalizer_(definition.normalizer),
         splits_(definition.splits),
         fuse_unknown_(definition.fuse_unknown),

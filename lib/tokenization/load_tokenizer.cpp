@@ -11,9 +11,8 @@
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
-#include "lib/tokenization/added_token_files.h"
+#include "lib/tokenization/added_tokens.h"
 #include "lib/tokenization/byte_level_definition.h"
-#include "lib/tokenization/sentencepiece_definition.h"
 #include "lib/tokenization/text_vocabulary.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_folder.h"
@@ -115,9 +114,7 @@ std::vector<AddedToken> found_in_texts(const std::vector<AddedToken>& added, con
                                        const SpecialIds& special) {
   std::vector<AddedToken> found;
   for (const AddedToken& token : added) {
-    const bool one_of_five = token.id == special.pad || token.id == special.unknown ||
-                             token.id == special.cls || token.id == special.sep || token.id == special.mask;
-    if (!one_of_five && !pieces.is_literal(token.text)) found.push_back(token);
+    if (!special.holds(token.id) && !pieces.is_literal(token.text)) found.push_back(token);
   }
   return found;
 }

@@ -1,5 +1,5 @@
-// From a SentencePiece model to the steps of a tokenizer.json; see sentencepiece_definition.h.
-#include "lib/tokenization/sentencepiece_definition.h"
+// From a SentencePiece model to the steps of a tokenizer.json; see tokenizer_kinds.h.
+#include "lib/tokenization/tokenizer_kinds.h"
 
 #include <algorithm>
 #include <memory>
@@ -10,7 +10,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/unicode.h"
-#include "lib/tokenization/character_map.h"
+#include "lib/tokenization/text_steps.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
@@ -95,8 +95,7 @@ TokenizerJson pieces_of(const SentencePieceModel& model, const SpecialIds& speci
           "copy the file again");
     }
     definition.pieces.push_back(piece.text);
-    const bool five = id == special.pad || id == special.unknown || id == special.cls || id == special.sep ||
-                      id == special.mask;
+    const bool five = special.holds(id);
     if (!five && piece.type != PieceType::control && piece.type != PieceType::user_defined) continue;
     AddedToken token;
     token.text = piece.text;

@@ -2,7 +2,10 @@
 // writes, in plain structures. Source: google/sentencepiece, src/sentencepiece_model.proto.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +39,7 @@ struct SentencePieceModel {
   std::uint32_t max_piece_length = 16;
   std::string normalizer = "nmt_nfkc";
   bool has_character_map = false;  // some normalisation is compiled into the file
-  std::string character_map;       // its bytes (character_map.h)
+  std::string character_map;       // its bytes (text_steps.h)
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
   bool escape_whitespaces = true;
@@ -56,5 +59,21 @@ PieceTable piece_table(const SentencePieceModel& model);
 SentencePieceModel make_dna_model(const std::vector<std::string>& learnt_pieces,
                                   std::uint32_t max_piece_length);
 std::string serialize_sentencepiece_model(const SentencePieceModel& model);
+// spiece.vocab: a line for each piece, its text and its score.
+std::string vocabulary_lines(const SentencePieceModel& model);
+
+// Types of pieces in the bytes of a SentencePiece model, changed in place. A model that the library loads
+// must read the names of special pieces literally: a document that says "[SEP]" or "<t>" gives ordinary
+// pieces, whatever the model's type. Control pieces are never matched. What a user had the trainer define
+// (--user_defined_symbols) stays as it is: one piece, wherever it stands.
+//
+// Calls type_of(id, text, type) for every piece of `bytes`, which parse_sentencepiece_model has read, and
+// puts what it returns in the place of the type. A piece that states no type (a normal one) keeps it.
+std::string with_piece_types(
+    std::string bytes, const std::function<PieceType(std::size_t, std::string_view, PieceType)>& type_of);
+
+// User-defined pieces become control pieces where their names are reserved (is_reserved_text,
+// text_vocabulary.h) or their ids are among `special`.
+std::string literal_model(const std::string& bytes, std::span<const std::uint32_t> special = {});
 
 }  // namespace bigbird

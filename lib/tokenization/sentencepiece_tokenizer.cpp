@@ -1,13 +1,11 @@
 // The tokenizer for every SentencePiece model that is not our DNA BPE: the library itself. Its segmentation
 // rests on details (tie-breaking, normalisation) that are not worth a second implementation. It is given the
-// model with reserved user-defined pieces as control pieces, because their names are text (literal_model.h).
+// model with reserved user-defined pieces as control pieces, because their names are text
+// (sentencepiece_model.h).
 #include <sentencepiece_processor.h>
-
-#include <array>
 
 #include "lib/core/error.h"
 #include "lib/io/files/sha256.h"
-#include "lib/tokenization/literal_model.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/text_steps.h"
 #include "lib/tokenization/tokenizer.h"
@@ -21,9 +19,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   SentencePieceTokenizer(const SentencePieceModel& model, const SpecialIds& special, const std::string& bytes,
                          const std::string& where)
       : Tokenizer(piece_table(model), special, sha256_bytes(bytes)) {
-    const std::array<std::uint32_t, 5> literal{special.pad, special.unknown, special.cls, special.sep,
-                                               special.mask};
-    const auto status = processor_.LoadFromSerializedProto(literal_model(bytes, literal));
+    const auto status = processor_.LoadFromSerializedProto(literal_model(bytes, special.all()));
     if (!status.ok()) {
       throw_bad_input(where + ": SentencePiece cannot load the model (" + status.message() + ")",
                       "copy the file again, or train it anew with bigbird train-bpe");

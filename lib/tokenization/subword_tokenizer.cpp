@@ -1,5 +1,5 @@
 // The tokenizer of text by a tokenizer.json's steps, whether they were read from one or made of a
-// SentencePiece model (sentencepiece_definition.h): added tokens, normalisation, words, then the pieces of
+// SentencePiece model (sentencepiece_definition.cpp): added tokens, normalisation, words, then the pieces of
 // each word by a unigram model or by merges. Ids and places are those of the tokenizers package, but for what
 // text never gives: names of special pieces are text where they stand in it.
 #include <fmt/format.h>
@@ -44,17 +44,12 @@ bool is_reserved_name(const std::string& text) {
   return names.count(text) != 0;
 }
 
-bool is_special_id(const SpecialIds& special, std::uint32_t id) {
-  return id == special.pad || id == special.unknown || id == special.cls || id == special.sep ||
-         id == special.mask;
-}
-
 // Tokens that are looked for in the normalised text are normalised too.
 std::vector<AddedToken> tokens_found_in_text(const TokenizerJson& definition, const SpecialIds& special,
                                              bool normalized) {
   std::vector<AddedToken> tokens;
   for (const AddedToken& token : definition.added) {
-    if (is_special_id(special, token.id) || is_reserved_name(token.text)) continue;
+    if (special.holds(token.id) || is_reserved_name(token.text)) continue;
     if (token.normalized != normalized) continue;
     AlignedText text(token.text, 0);
     if (normalized) {
@@ -70,9 +65,7 @@ std::vector<AddedToken> tokens_found_in_text(const TokenizerJson& definition, co
 // By id: no text gives it as a piece.
 std::vector<std::uint8_t> hidden_pieces(const TokenizerJson& definition, const SpecialIds& special) {
   std::vector<std::uint8_t> hidden(definition.pieces.size());
-  for (const std::uint32_t id : {special.pad, special.unknown, special.cls, special.sep, special.mask}) {
-    hidden[id] = 1;
-  }
+  for (const std::uint32_t id : special.all()) hidden[id] = 1;
   for (const AddedToken& token : definition.added) hidden[token.id] = 1;
   return hidden;
 }
@@ -303,23 +296,16 @@ std::unique_ptr<Tokenizer> make_subword_tokenizer(const TokenizerJson& definitio
 }
 
 PieceTable subword_pieces(const TokenizerJson& definition) {
-  PieceTable table;
-  table.texts = definition.pieces;
-  table.special.resize(definition.pieces.size());
-  const std::string_view mark_of_blank = "\xE2\x96\x81";
-  for (const std::string& piece : definition.pieces) {
-    std::uint32_t length = 0;  // a word sign stands for its blank
+  std::vector<AddedToken> added = definition.added;
+  for (AddedToken& token : added) token.special = token.special || is_reserved_name(token.text);
+  return table_of_pieces(definition.pieces, added, [&](const std::string& piece) {
+    constexpr std::string_view mark_of_blank = "\xE2\x96\x81";
+    std::size_t length = 0;  // a word sign stands for its blank
     for (std::size_t i = 0; i < piece.size(); ++length) {
       i += piece.compare(i, mark_of_blank.size(), mark_of_blank) == 0 ? mark_of_blank.size() : 1;
     }
-    table.lengths.push_back(definition.byte_fallback && is_byte_piece(piece) ? 1 : length);
-  }
-  for (const AddedToken& token : definition.added) {
-    if (!token.special && !is_reserved_name(token.text)) continue;
-    table.special[token.id] = 1;
-    table.lengths[token.id] = 0;
-  }
-  return table;
+    return definition.byte_fallback && is_byte_piece(piece) ? std::size_t{1} : length;
+  });
 }
 
 }  // namespace bigbird

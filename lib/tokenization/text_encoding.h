@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -93,5 +94,10 @@ class UnknownTally {
   std::uint64_t unknown_ = 0;
   std::map<char32_t, std::uint64_t> characters_;
 };
+
+// The text of pieces of a SentencePiece vocabulary: signs of word starts become blanks, the first of the text
+// is dropped. Special pieces are left out, as transformers' skip_special_tokens does, but for the line mark
+// "<n>" of Pegasus. Error{bad_input} for an id that is no piece.
+std::string text_of_pieces(const Tokenizer& tokenizer, std::span<const std::int32_t> ids);
 
 }  // namespace bigbird

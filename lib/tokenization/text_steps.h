@@ -16,7 +16,30 @@
 
 namespace bigbird {
 
-class CharacterMap;
+// The table of characters that SentencePiece compiles into a model ("precompiled_charsmap"): stretches of
+// bytes and what they become. Layout: the bytes of a double array (little-endian units of 32 bits,
+// darts-clone's), their number in front, and behind it the texts that it points to, each ended by a NUL.
+//
+// Immutable after construction: safe from many threads at once.
+class CharacterMap {
+ public:
+  // Error{bad_input} "WHERE: ..." for bytes that are no such table.
+  CharacterMap(std::string_view bytes, const std::string& where);
+
+  // What the shortest entry that begins the text becomes (the choice of Hugging Face's tokenizers).
+  std::optional<std::string_view> find(std::string_view text) const;
+  // The bytes as they were given.
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+  std::vector<std::uint32_t> units_;
+  std::string_view texts_;  // of bytes_
+};
+
+// Base64, as tokenizer.json holds such a table. nullopt for text that is none.
+std::optional<std::string> decode_base64(std::string_view text);
+std::string encode_base64(std::string_view bytes);
 
 // Half-open bytes of a text.
 struct TextRange {
@@ -101,6 +124,14 @@ struct NormalizerStep {
   std::shared_ptr<const CharacterMap> map;
 };
 
+// As a tokenizer.json calls those that have no settings.
+inline constexpr std::array<std::pair<NormalizerStep::Kind, const char*>, 5> form_names{
+    {{NormalizerStep::Kind::lower, "Lowercase"},
+     {NormalizerStep::Kind::nfc, "NFC"},
+     {NormalizerStep::Kind::nfd, "NFD"},
+     {NormalizerStep::Kind::nfkc, "NFKC"},
+     {NormalizerStep::Kind::nfkd, "NFKD"}}};
+
 struct SplitStep {
   // metaspace: blanks become word signs, one may be put in front, and words begin at word signs.
   enum class Kind { pattern, white_space, metaspace };
@@ -112,6 +143,10 @@ struct SplitStep {
   Prepend prepend = Prepend::always;
   bool cuts = true;  // at signs
 };
+inline constexpr std::array<std::pair<SplitStep::Prepend, const char*>, 3> prepend_names{
+    {{SplitStep::Prepend::always, "always"},
+     {SplitStep::Prepend::first, "first"},
+     {SplitStep::Prepend::never, "never"}}};
 
 // Cuts every one of `words` (ranges of text) at the matches of the step.
 std::vector<TextRange> split_words(std::string_view text, const std::vector<TextRange>& words,

@@ -16,7 +16,7 @@
 #include "lib/core/log.h"
 #include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
-#include "lib/tokenization/literal_model.h"
+#include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_folder.h"
 
@@ -231,12 +231,6 @@ std::string text_tokenizer_config(const TextVocabularyOptions& options) {
   return json_text(config, 2) + "\n";
 }
 
-std::string text_vocabulary_lines(const SentencePieceModel& model) {
-  std::string lines;
-  for (const ModelPiece& piece : model.pieces) lines += fmt::format("{}\t{}\n", piece.text, piece.score);
-  return lines;
-}
-
 }  // namespace
 
 const std::vector<ModelPiece>& reserved_text_pieces() {
@@ -337,7 +331,7 @@ TextVocabularySummary train_text_vocabulary(const NextTextLine& next, const Text
     log_warning(fmt::format("the text gives {} pieces only, not {}", summary.vocab_size, options.vocab_size));
   }
   write_text_atomic(folder.file("spiece.model"), bytes);
-  write_text_atomic(folder.file("spiece.vocab"), text_vocabulary_lines(model));
+  write_text_atomic(folder.file("spiece.vocab"), vocabulary_lines(model));
   write_text_atomic(folder.file("tokenizer_config.json"), text_tokenizer_config(options));
   write_tokenizer_files(folder.path(), folder.path());
   load_tokenizer(folder.path());

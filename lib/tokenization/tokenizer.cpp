@@ -13,7 +13,7 @@ namespace bigbird {
 
 Tokenizer::Tokenizer(PieceTable pieces, const SpecialIds& special, std::string digest)
     : pieces_(std::move(pieces)), special_(special), digest_(std::move(digest)) {
-  for (const std::uint32_t id : {special.pad, special.unknown, special.cls, special.sep, special.mask}) {
+  for (const std::uint32_t id : special.all()) {
     if (id >= pieces_.special.size()) continue;  // an added one, which with_added_tokens() knows
     pieces_.special[id] = 1;                     // Google's models hold some of these as user-defined pieces
     pieces_.lengths[id] = 0;
@@ -22,9 +22,7 @@ Tokenizer::Tokenizer(PieceTable pieces, const SpecialIds& special, std::string d
   for (std::uint32_t id = 0; id < vocab_size(); ++id) {
     const std::string& text = pieces_.texts[id];
     // transformers' BigBird tokenizer knows seven by name; two of them this project has no use for.
-    const bool five = id == special.pad || id == special.unknown || id == special.cls || id == special.sep ||
-                      id == special.mask;
-    if (!five && !(is_special(id) && (text == "<s>" || text == "</s>"))) continue;
+    if (!special.holds(id) && !(is_special(id) && (text == "<s>" || text == "</s>"))) continue;
     AddedToken token;
     token.text = text;
     token.id = id;

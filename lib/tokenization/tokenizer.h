@@ -5,6 +5,7 @@
 // load_tokenizer picks by what the folder holds.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,10 @@ struct SpecialIds {
   std::uint32_t sep = 3;
   std::uint32_t mask = 4;
   bool operator==(const SpecialIds&) const = default;
+  std::array<std::uint32_t, 5> all() const { return {pad, unknown, cls, sep, mask}; }
+  bool holds(std::uint32_t id) const {
+    return id == pad || id == unknown || id == cls || id == sep || id == mask;
+  }
 };
 
 // The vocabulary, whatever file it came from: one entry per id.
@@ -118,7 +123,7 @@ class Tokenizer {
 // library; and a tokenizer.json that is not understood, which a warning names. A tokenizer.json that this
 // program has written from the files beside it (tokenizer_folder.h) repeats them, and they are read. The
 // names of the special pieces come from tokenizer_config.json, else special_tokens_map.json, else they are
-// the usual ones. Added tokens (added_token_files.h) are found in texts, whatever the kind.
+// the usual ones. Added tokens (added_tokens.h) are found in texts, whatever the kind.
 // Error{bad_input} naming the file: no such folder or model, a model that does not parse or is not
 // understood, special pieces that it lacks, added tokens whose ids are not theirs.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);

@@ -16,7 +16,6 @@
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
-#include "lib/tokenization/sentencepiece_definition.h"
 #include "lib/tokenization/tokenizer_kinds.h"
 
 namespace bigbird {
@@ -46,22 +45,9 @@ std::pair<std::string, bool> json_of(const TokenizerSource& source, const Tokeni
   return {tokenizer_json_text(definition, additions), true};
 }
 
-const std::string& piece_of(const TokenizerSource& source, std::uint32_t id) {
-  if (source.kind == TokenizerSource::Kind::byte_level) return source.byte_level.pieces[id];
-  if (!source.from_json) return source.pieces[id];
-  return source.definition.pieces[id];
-}
-
-bool has_piece(const TokenizerSource& source, const std::string& text) {
-  if (source.kind == TokenizerSource::Kind::byte_level) {
-    const auto& pieces = source.byte_level.pieces;
-    return std::find(pieces.begin(), pieces.end(), text) != pieces.end();
-  }
-  if (source.from_json) {
-    const auto& pieces = source.definition.pieces;
-    return std::find(pieces.begin(), pieces.end(), text) != pieces.end();
-  }
-  return std::find(source.pieces.begin(), source.pieces.end(), text) != source.pieces.end();
+const std::vector<std::string>& pieces_of(const TokenizerSource& source) {
+  if (source.kind == TokenizerSource::Kind::byte_level) return source.byte_level.pieces;
+  return source.from_json ? source.definition.pieces : source.pieces;
 }
 
 std::string config_of(const std::string& old, const TokenizerSource& source, const std::string& json,
@@ -81,7 +67,8 @@ std::string config_of(const std::string& old, const TokenizerSource& source, con
   if (config.contains("extra_special_tokens") && config["extra_special_tokens"].is_array()) {
     config.erase("extra_special_tokens");
   }
-  const auto name = [&](const char* key, std::uint32_t id) { config[key] = piece_of(source, id); };
+  const std::vector<std::string>& pieces = pieces_of(source);
+  const auto name = [&](const char* key, std::uint32_t id) { config[key] = pieces[id]; };
   name("pad_token", source.special.pad);
   name("unk_token", source.special.unknown);
   name("cls_token", source.special.cls);
@@ -89,7 +76,8 @@ std::string config_of(const std::string& old, const TokenizerSource& source, con
   name("mask_token", source.special.mask);
   const auto usual = [&](const char* key, const char* piece, std::uint32_t otherwise) {
     if (config.contains(key)) return;
-    config[key] = has_piece(source, piece) ? piece : piece_of(source, otherwise);
+    const bool has_it = std::find(pieces.begin(), pieces.end(), piece) != pieces.end();
+    config[key] = has_it ? piece : pieces[otherwise];
   };
   usual("bos_token", "<s>", source.special.cls);
   usual("eos_token", "</s>", source.special.sep);

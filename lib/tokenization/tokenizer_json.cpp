@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -12,7 +11,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "lib/tokenization/character_map.h"
+#include "lib/core/names.h"
+#include "lib/tokenization/text_steps.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
@@ -26,13 +26,6 @@ constexpr const char* damaged_hint = "copy the file again from where the model w
 constexpr const char* kind_hint =
     "of tokenizer.json, BPE and Unigram with the steps of SentencePiece and of GENA-LM, and byte-level BPE, are "
     "read; take a tokenizer of such a kind";
-
-constexpr std::array<std::pair<std::string_view, NormalizerStep::Kind>, 5> forms{
-    {{"Lowercase", NormalizerStep::Kind::lower},
-     {"NFC", NormalizerStep::Kind::nfc},
-     {"NFD", NormalizerStep::Kind::nfd},
-     {"NFKC", NormalizerStep::Kind::nfkc},
-     {"NFKD", NormalizerStep::Kind::nfkd}}};
 
 class Reader {
  public:
@@ -296,10 +289,8 @@ class Reader {
       if (bytes->empty()) return;
       step.kind = NormalizerStep::Kind::character_map;
       step.map = std::make_shared<const CharacterMap>(*bytes, where_);
-    } else if (const auto form = std::find_if(forms.begin(), forms.end(),
-                                              [&](const auto& known) { return type == known.first; });
-               form != forms.end()) {
-      step.kind = form->second;
+    } else if (const auto form = find_value(form_names, type)) {
+      step.kind = *form;
     } else {
       not_understood("normalizer type " + type);
     }
@@ -348,15 +339,9 @@ class Reader {
       return;
     }
     const std::string scheme = string_member(metaspace, "prepend_scheme", owner + ".");
-    if (scheme == "always") {
-      step.prepend = SplitStep::Prepend::always;
-    } else if (scheme == "first") {
-      step.prepend = SplitStep::Prepend::first;
-    } else if (scheme == "never") {
-      step.prepend = SplitStep::Prepend::never;
-    } else {
-      not_understood(owner + ".prepend_scheme " + scheme);
-    }
+    const auto prepend = find_value(prepend_names, scheme);
+    if (!prepend) not_understood(owner + ".prepend_scheme " + scheme);
+    step.prepend = *prepend;
   }
 
   // A special piece by name, which must have the id that the post-processor gives it.

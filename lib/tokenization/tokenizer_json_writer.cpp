@@ -4,9 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lib/core/names.h"
 #include "lib/io/files/sha256.h"
 #include "lib/tokenization/byte_level_definition.h"
-#include "lib/tokenization/character_map.h"
+#include "lib/tokenization/text_steps.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_json.h"
 
@@ -31,18 +32,9 @@ OrderedJson step_json(const NormalizerStep& step) {
       return {{"type", "Prepend"}, {"prepend", step.content}};
     case NormalizerStep::Kind::character_map:
       return {{"type", "Precompiled"}, {"precompiled_charsmap", encode_base64(step.map->bytes())}};
-    case NormalizerStep::Kind::lower:
-      return {{"type", "Lowercase"}};
-    case NormalizerStep::Kind::nfc:
-      return {{"type", "NFC"}};
-    case NormalizerStep::Kind::nfd:
-      return {{"type", "NFD"}};
-    case NormalizerStep::Kind::nfkc:
-      return {{"type", "NFKC"}};
-    case NormalizerStep::Kind::nfkd:
-      return {{"type", "NFKD"}};
+    default:
+      return {{"type", find_name(form_names, step.kind)}};
   }
-  return nullptr;
 }
 
 OrderedJson normalizer_json(const std::vector<NormalizerStep>& first,
@@ -63,9 +55,7 @@ OrderedJson split_json(const SplitStep& step) {
             {"behavior", step.keep_matches ? "Isolated" : "Removed"},
             {"invert", false}};
   }
-  const char* const scheme = step.prepend == SplitStep::Prepend::always  ? "always"
-                             : step.prepend == SplitStep::Prepend::first ? "first"
-                                                                         : "never";
+  const char* const scheme = find_name(prepend_names, step.prepend);
   return {
       {"type", "Metaspace"}, {"replacement", step.sign}, {"prepend_scheme", scheme}, {"split", step.cuts}};
 }
@@ -231,7 +221,7 @@ std::string vocabulary_digest(const TokenizerJson& definition) {
 std::string byte_level_json_text(const ByteLevelDefinition& definition, const SpecialIds& special,
                                  const TokenizerJsonAdditions& additions) {
   std::vector<AddedToken> added = definition.added;
-  for (const std::uint32_t id : {special.pad, special.unknown, special.cls, special.sep, special.mask}) {
+  for (const std::uint32_t id : special.all()) {
     const auto known =
         std::find_if(added.begin(), added.end(), [&](const AddedToken& one) { return one.id == id; });
     AddedToken& token = known == added.end() ? added.emplace_back() : *known;

@@ -38,6 +38,24 @@ void add_tokens(const TokenizerSource& source, TokenizerJson& definition);
 // Errors as load_tokenizer().
 TokenizerSource read_tokenizer_source(const std::string& folder);
 
+// The vocabulary of `pieces`; added tokens that are special stand for no bytes. `length_of(piece)` says what
+// the others stand for.
+template <typename LengthOf>
+PieceTable table_of_pieces(const std::vector<std::string>& pieces, const std::vector<AddedToken>& added,
+                           const LengthOf& length_of) {
+  PieceTable table;
+  table.texts = pieces;
+  for (const std::string& piece : pieces)
+    table.lengths.push_back(static_cast<std::uint32_t>(length_of(piece)));
+  table.special.resize(pieces.size());
+  for (const AddedToken& token : added) {
+    if (!token.special) continue;
+    table.special[token.id] = 1;
+    table.lengths[token.id] = 0;
+  }
+  return table;
+}
+
 // `bytes` is the model file, `where` its name for messages. The first needs model.is_dna_bpe(), the third a
 // unigram or BPE model.
 std::unique_ptr<Tokenizer> make_dna_tokenizer(const SentencePieceModel& model, const SpecialIds& special,
@@ -66,5 +84,24 @@ std::unique_ptr<Tokenizer> with_added_tokens(std::unique_ptr<Tokenizer> inner,
                                              const std::vector<std::string>& pieces,
                                              const std::vector<AddedToken>& added, const SpecialIds& special,
                                              std::string digest);
+
+// A SentencePiece model as a tokenizer.json: what transformers converts it to, and what keeps the library's
+// own ids (sentencepiece_definition.cpp).
+//
+// Whose conversion: BigBirdConverter or PegasusConverter of transformers 4.57.1 (convert_slow_tokenizer.py).
+enum class ConvertedClass { bigbird, pegasus };
+
+// What transformers' fast tokenizer of a unigram or BPE model does: white space off the right end, runs of
+// U+0020 as one word sign, a word sign in front, words cut before every word sign, and each word segmented by
+// itself; bytes of unknown characters are not used, and a table of characters is. Error{bad_input} "WHERE:
+// ..." for pieces that are empty or stand twice, and for a damaged table.
+TokenizerJson converted_definition(const SentencePieceModel& model, const SpecialIds& special,
+                                   ConvertedClass converted, const std::string& where);
+
+// The library's ids of a BPE model without a table of characters, of DNA and of text: it drops U+0020 at both
+// ends and in runs, puts a word sign in front, falls back to bytes. Names of special pieces that stand in a
+// text are ids, as transformers has it. DNA in small letters is read in capital ones.
+TokenizerJson library_definition(const SentencePieceModel& model, const SpecialIds& special,
+                                 const std::string& where);
 
 }  // namespace bigbird

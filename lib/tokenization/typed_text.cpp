@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "lib/core/error.h"
-#include "lib/core/message_text.h"
 #include "lib/io/genome/base_letters.h"
 #include "lib/tokenization/added_tokens.h"
 #include "lib/tokenization/text_steps.h"

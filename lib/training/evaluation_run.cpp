@@ -11,7 +11,7 @@
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/data/token_shards.h"
-#include "lib/io/files/file_digest.h"
+#include "lib/io/files/sha256.h"
 #include "lib/model/folder/open_model.h"
 #include "lib/training/evaluator.h"
 

@@ -17,7 +17,7 @@
 #include "lib/core/log.h"
 #include "lib/core/process_memory.h"
 #include "lib/io/files/file.h"
-#include "lib/io/files/file_digest.h"
+#include "lib/io/files/sha256.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/network/model.h"
 #include "lib/training/memory_plan.h"

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lib/io/genome/tabix.h"
+#include "lib/io/genome/indexed_table.h"
 #include "tests/cli/variants_fixture.h"
 #include "tests/cli/words.h"
 

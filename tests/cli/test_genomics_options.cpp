@@ -7,7 +7,7 @@
 
 #include "lib/genomics/chromatin/dataset.h"
 #include "lib/io/genome/bed.h"
-#include "lib/io/tables/npy_matrix.h"
+#include "lib/io/tables/npy.h"
 #include "tests/cli/variants_fixture.h"
 #include "tests/support/matlab_files.h"
 

@@ -8,7 +8,7 @@
 #include "lib/inference/sequence_scorer.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/tables/hdf5.h"
-#include "lib/io/tables/npy_matrix.h"
+#include "lib/io/tables/npy.h"
 #include "tests/cli/variants_fixture.h"
 
 namespace bigbird::testing {

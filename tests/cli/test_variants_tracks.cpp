@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "lib/io/genome/track_writer.h"
+#include "lib/io/genome/track.h"
 #include "tests/cli/variants_fixture.h"
 
 namespace bigbird::testing {

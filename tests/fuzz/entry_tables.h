@@ -15,7 +15,7 @@
 #include "lib/io/genome/chain.h"
 #include "lib/io/tables/hdf5.h"
 #include "lib/io/tables/matlab.h"
-#include "lib/io/tables/npy_matrix.h"
+#include "lib/io/tables/npy.h"
 #include "tests/fuzz/fuzz_file.h"
 
 namespace bigbird::fuzz {

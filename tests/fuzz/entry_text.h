@@ -164,7 +164,6 @@ inline bool summaries(const std::uint8_t* data, std::size_t size) {
           if (pair.summaries.empty() || pair.place.empty()) std::abort();
           for (const std::string& summary : pair.summaries) demand_text(summary);
         }
-        demand_text(pairs.fields());
       });
       if (way == 0) whole = read;
     }

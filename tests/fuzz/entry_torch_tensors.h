@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lib/core/error.h"
-#include "lib/io/weights/torch_pickle.h"
+#include "lib/io/weights/torch_file.h"
 #include "tests/fuzz/entry_weights.h"
 #include "tests/support/torch_bytes.h"
 

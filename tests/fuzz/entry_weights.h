@@ -14,7 +14,7 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/weights/safetensors.h"
-#include "lib/io/weights/torch_pickle.h"
+#include "lib/io/weights/torch_file.h"
 #include "lib/io/weights/weight_files.h"
 #include "tests/fuzz/fuzz_file.h"
 

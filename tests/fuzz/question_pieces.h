@@ -13,7 +13,6 @@
 #include "lib/core/unicode.h"
 #include "lib/text/qa/question_file.h"
 #include "lib/text/qa/windows.h"
-#include "lib/tokenization/sentencepiece_definition.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_kinds.h"

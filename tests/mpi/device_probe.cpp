@@ -11,7 +11,7 @@
 #include "kernels/ranks/launcher.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/files/file_digest.h"
+#include "lib/io/files/sha256.h"
 #include "lib/training/pretraining.h"
 #include "tests/support/tiny_training_data.h"
 

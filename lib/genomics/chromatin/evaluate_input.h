@@ -10,7 +10,7 @@
 
 #include "lib/genomics/chromatin/dataset.h"
 #include "lib/inference/model_task.h"
-#include "lib/io/tables/npy_matrix.h"
+#include "lib/io/tables/npy.h"
 
 namespace bigbird {
 

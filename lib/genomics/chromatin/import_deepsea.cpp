@@ -23,7 +23,7 @@
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/contig_names.h"
 #include "lib/io/genome/fasta.h"
-#include "lib/io/genome/fasta_writer.h"
+#include "lib/io/genome/fasta_stream.h"
 
 namespace bigbird {
 namespace {

@@ -13,7 +13,7 @@
 #include "lib/core/error.h"
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
-#include "lib/io/genome/track_writer.h"
+#include "lib/io/genome/track.h"
 #include "lib/io/tables/float_rows.h"
 #include "lib/io/tables/hdf5.h"
 #include "lib/io/tables/tsv.h"

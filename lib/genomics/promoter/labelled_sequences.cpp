@@ -19,7 +19,6 @@
 #include "lib/core/log.h"
 #include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
-#include "lib/io/files/random_file.h"
 #include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/fasta_stream.h"
 #include "lib/io/tables/tsv.h"

@@ -18,7 +18,6 @@
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/log.h"
-#include "lib/core/message_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
 #include "lib/io/tables/tsv.h"

@@ -17,7 +17,7 @@
 
 #include "lib/io/files/file.h"
 #include "lib/io/genome/contig_names.h"
-#include "lib/io/genome/track_writer.h"
+#include "lib/io/genome/track.h"
 
 namespace bigbird {
 

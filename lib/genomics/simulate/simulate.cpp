@@ -15,8 +15,8 @@
 #include "lib/core/progress.h"
 #include "lib/core/rng.h"
 #include "lib/io/files/file.h"
-#include "lib/io/genome/fasta_writer.h"
-#include "lib/io/genome/tabix.h"
+#include "lib/io/genome/fasta_stream.h"
+#include "lib/io/genome/indexed_table.h"
 
 namespace bigbird {
 namespace {

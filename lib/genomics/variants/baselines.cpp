@@ -14,7 +14,7 @@
 #include "lib/core/log.h"
 #include "lib/genomics/variants/alleles.h"
 #include "lib/genomics/variants/tracks.h"
-#include "lib/io/files/file_digest.h"
+#include "lib/io/files/sha256.h"
 #include "lib/io/tables/tsv.h"
 
 namespace bigbird {

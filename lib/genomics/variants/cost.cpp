@@ -10,7 +10,7 @@
 #include "lib/core/progress.h"
 #include "lib/genomics/variants/scoring.h"
 #include "lib/inference/model_identity.h"
-#include "lib/io/genome/tabix.h"
+#include "lib/io/genome/indexed_table.h"
 
 namespace bigbird {
 namespace {

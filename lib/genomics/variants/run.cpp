@@ -14,7 +14,7 @@
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/log.h"
-#include "lib/core/process_cost.h"
+#include "lib/core/process_memory.h"
 #include "lib/core/progress.h"
 #include "lib/genomics/effect_scores.h"
 #include "lib/genomics/variants/background.h"
@@ -27,7 +27,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
-#include "lib/io/genome/tabix.h"
+#include "lib/io/genome/indexed_table.h"
 #include "lib/parts/parts.h"
 
 namespace bigbird {

@@ -10,8 +10,8 @@
 #include "lib/core/error.h"
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
-#include "lib/io/files/file_digest.h"
 #include "lib/io/files/output_set.h"
+#include "lib/io/files/sha256.h"
 #include "lib/io/tables/float_rows.h"
 #include "lib/io/tables/tsv.h"
 

@@ -11,7 +11,7 @@
 #include "lib/core/reason_counts.h"
 #include "lib/genomics/variants/alleles.h"
 #include "lib/genomics/variants/chunk_scorer.h"
-#include "lib/io/files/file_digest.h"
+#include "lib/io/files/sha256.h"
 #include "lib/io/genome/vcf.h"
 #include "lib/parts/finished_chunks.h"
 

@@ -10,7 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
-#include "lib/io/files/file_digest.h"
+#include "lib/io/files/sha256.h"
 
 namespace bigbird {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "lib/genomics/variants/alleles.h"
 #include "lib/io/genome/contig_names.h"
-#include "lib/io/genome/track_reader.h"
+#include "lib/io/genome/track.h"
 
 namespace bigbird {
 

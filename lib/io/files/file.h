@@ -43,7 +43,7 @@ constexpr std::size_t longest_line = std::size_t{1} << 28;
 // and a byte order mark of UTF-8 in front is dropped. Error when the file cannot be opened, is damaged, is
 // BGZF without its end-of-file block or gzip without its trailer (cut short: said at once where the input can
 // seek, else at its end, by read()), or is of a form that is recognised and not read (xz, zip, UTF-16, ...:
-// content_format.h).
+// htslib_handles.h).
 class InputStream {
  public:
   explicit InputStream(const std::string& path);
@@ -201,5 +201,36 @@ class MappedFile {
   std::size_t size_ = 0;
   std::string path_;
 };
+
+// True for what exists and can be read once only, from its beginning: a pipe, a socket, a terminal.
+bool is_stream_only(const std::string& path);
+
+// Bytes of a regular file at any place, as stored. Safe for concurrent calls; nothing is mapped, so that a
+// file that is cut meanwhile is an Error and no signal.
+class RandomFile {
+ public:
+  // Error{bad_input} for what cannot be opened, or is no regular file.
+  explicit RandomFile(const std::string& path);
+  ~RandomFile();
+  RandomFile(const RandomFile&) = delete;
+  RandomFile& operator=(const RandomFile&) = delete;
+
+  std::int64_t size() const { return size_; }
+  const std::string& path() const { return path_; }
+  // Up to `size` bytes from `offset`; fewer only where the file ends.
+  std::size_t read(std::int64_t offset, void* buffer, std::size_t size) const;
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+  std::int64_t size_ = 0;
+};
+
+// For lib/io, which puts files in their places and says why they cannot be written or read.
+[[noreturn]] void throw_cannot_write(const std::string& path, int error);
+// What to do about a file that cannot be opened or read, by the system's error number.
+const char* reading_hint(int error);
+// A rename in the folder outlives a loss of power from then on.
+void sync_folder(const std::string& path);
 
 }  // namespace bigbird

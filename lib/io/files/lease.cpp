@@ -24,9 +24,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/core/message_text.h"
 #include "lib/io/files/file.h"
-#include "lib/io/files/process_identity.h"
 #include "lib/io/files/temporary_names.h"
 
 namespace bigbird {

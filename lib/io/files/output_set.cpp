@@ -15,7 +15,6 @@
 
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
-#include "lib/io/files/placing.h"
 #include "lib/io/files/temporary_names.h"
 
 namespace bigbird {

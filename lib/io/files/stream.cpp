@@ -11,10 +11,8 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/io/files/bgzf_writer.h"
-#include "lib/io/files/content_format.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
-#include "lib/io/files/plain_input.h"
 
 namespace bigbird {
 namespace {

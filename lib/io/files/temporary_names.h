@@ -10,11 +10,26 @@
 // cannot be guessed. Of a NAME longer than 200 bytes the beginning is taken.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
-#include "lib/io/files/process_identity.h"
-
 namespace bigbird {
+
+// Which process of which machine this is, in a form that other machines can read in a shared folder.
+struct ProcessIdentity {
+  std::string host;         // 12 hexadecimal digits: this start of this machine and this container
+  std::int64_t pid = 0;     // its number there
+  std::uint64_t start = 0;  // when it began, in clock ticks: numbers are used again; 0 where nobody says
+
+  bool operator==(const ProcessIdentity&) const = default;
+};
+
+ProcessIdentity this_process();
+
+// Only for processes of this host: those of others cannot be seen.
+bool is_on_this_host(const ProcessIdentity& process);
+// Of a process on this host: false when it has ended, a later one with its number notwithstanding.
+bool is_running(const ProcessIdentity& process);
 
 // A new name beside `target`; `kind` is ".tmp.", ".tmp-" or ".old-".
 std::string temporary_name(const std::string& target, const char* kind);

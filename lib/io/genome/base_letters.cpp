@@ -5,7 +5,6 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/core/message_text.h"
 
 namespace bigbird {
 namespace {

@@ -2,12 +2,14 @@
 #include "lib/io/genome/bgzf_blocks.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/io/files/htslib_handles.h"
 
 namespace bigbird {
@@ -152,6 +154,15 @@ std::int64_t BgzfBlocks::virtual_offset(std::int64_t place) const {
   const auto block = static_cast<std::size_t>(after - begins_.begin()) - 1;
   if (!block_fits(block)) misfit(fmt::format("block {} is not at byte {}", block, begins_[block].stored));
   return begins_[block].stored << 16 | (place - begins_[block].content);
+}
+
+void warn_if_older(const std::string& index, const std::string& path) {
+  struct stat of_index {};
+  struct stat of_file {};
+  if (stat(index.c_str(), &of_index) != 0 || stat(path.c_str(), &of_file) != 0) return;
+  if (of_index.st_mtime < of_file.st_mtime) {
+    log_warning_once(fmt::format("{} is older than {}: make it again if the file changed", index, path));
+  }
 }
 
 }  // namespace bigbird

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/files/random_file.h"
+#include "lib/io/files/file.h"
 
 namespace bigbird {
 
@@ -55,5 +55,8 @@ class BgzfBlocks {
   std::vector<Begin> begins_;  // ascending; the first is 0, 0
   std::int64_t content_size_ = 0;
 };
+
+// A warning, said once, when `index` is older than `path`. Times alone prove nothing: copies have odd ones.
+void warn_if_older(const std::string& index, const std::string& path);
 
 }  // namespace bigbird

@@ -1,5 +1,5 @@
 // bigWig tracks, written through libBigWig (which bigwig.cpp alone includes), and the order that a track's
-// intervals must have. Users take track_writer.h, and track_reader.h to read.
+// intervals must have. Users take track.h.
 //
 // Format: Kent et al. 2010, doi:10.1093/bioinformatics/btq351, supplement. Positions are 32 bits there.
 #pragma once
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lib/io/genome/contig_names.h"
-#include "lib/io/genome/track_writer.h"
+#include "lib/io/genome/track.h"
 
 namespace bigbird {
 

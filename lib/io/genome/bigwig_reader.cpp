@@ -1,4 +1,4 @@
-// Reading bigWig (Kent et al. 2010, "BigWig and BigBed", supplement: the file format); see track_reader.h.
+// Reading bigWig (Kent et al. 2010, "BigWig and BigBed", supplement: the file format); see track.h.
 //
 // A reader of our own: libBigWig believes counts and offsets, and ends the process on files that are damaged.
 // Here every offset is held against the file's size before it is followed, no node of the index is visited
@@ -17,7 +17,7 @@
 #include "lib/core/error.h"
 #include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
-#include "lib/io/genome/track_reader.h"
+#include "lib/io/genome/track.h"
 
 namespace bigbird {
 namespace {

@@ -9,9 +9,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
-#include "lib/core/message_text.h"
 #include "lib/io/genome/base_letters.h"
-#include "lib/io/genome/fasta_bytes.h"
 #include "lib/io/genome/fasta_index.h"
 #include "lib/io/genome/region.h"
 

@@ -7,9 +7,8 @@
 #include <string_view>
 
 #include "lib/core/error.h"
-#include "lib/core/message_text.h"
+#include "lib/io/genome/bgzf_blocks.h"
 #include "lib/io/genome/fasta_index.h"
-#include "lib/io/genome/index_age.h"
 
 namespace bigbird {
 namespace {

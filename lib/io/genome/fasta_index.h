@@ -1,16 +1,40 @@
-// Private to lib/io: what a .fai index says about each record, and whether that is so.
+// Private to lib/io: what a .fai index says about each record, whether that is so, and the content that it
+// tells the places of.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "lib/io/files/htslib_handles.h"
 #include "lib/io/genome/bgzf_blocks.h"
 #include "lib/io/genome/contig_names.h"
-#include "lib/io/genome/fasta_bytes.h"
 
 namespace bigbird {
+
+// The content of a FASTA, plain or BGZF, from any place on.
+class FastaBytes {
+ public:
+  // `blocks`: of BGZF; null for a plain file.
+  FastaBytes(const std::string& path, std::shared_ptr<const BgzfBlocks> blocks);
+
+  const std::string& path() const { return path_; }
+  std::int64_t size() const { return size_; }
+  // What read() gives next. `place` is within the content. Error{bad_input} as BgzfBlocks::virtual_offset.
+  void seek(std::int64_t place);
+  // Up to `size` bytes; fewer only at the end. Error{bad_input} for damaged data.
+  std::size_t read(char* buffer, std::size_t size);
+
+ private:
+  std::string path_;
+  std::shared_ptr<const BgzfBlocks> blocks_;
+  BgzfHandle handle_;                  // of BGZF
+  std::unique_ptr<RandomFile> plain_;  // of a plain file
+  std::int64_t place_ = 0;             // in it
+  std::int64_t size_ = 0;
+};
 
 struct FastaIndexEntry {
   std::int64_t length = 0;      // bases

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/io/files/file.h"
 #include "lib/io/genome/base_letters.h"
 
 namespace bigbird {
@@ -20,6 +23,9 @@ std::string name_of_header(std::string_view line, const std::string& where) {
   if (name.empty()) throw_bad_input(where + ": a record without a name", fasta_hint);
   return std::string(name);
 }
+
+constexpr std::size_t line_bases = 60;
+constexpr std::size_t lines_per_write = 65'536;
 
 }  // namespace
 
@@ -53,6 +59,50 @@ bool FastaStream::next(FastaRecord& record) {
     throw_bad_input(fmt::format("{}: record {} holds no bases", lines_.where(), record.name), fasta_hint);
   }
   return true;
+}
+
+FastaWriter::FastaWriter(const std::string& path) : path_(path), file_(path) {}
+
+void FastaWriter::add(const std::string& name, std::string_view bases) {
+  begin(name);
+  append(bases);
+}
+
+void FastaWriter::begin(const std::string& name) {
+  end_record();
+  file_.write(">" + name + "\n");
+  name_ = name;
+  bases_ = 0;
+  offset_ = file_.size();
+}
+
+void FastaWriter::append(std::string_view bases) {
+  std::string text;
+  while (!bases.empty()) {
+    text.clear();
+    for (std::size_t line = 0; line < lines_per_write && !bases.empty(); ++line) {
+      const std::size_t room = line_bases - bases_ % line_bases;
+      const std::string_view part = bases.substr(0, room);
+      text.append(part);
+      if (part.size() == room) text.push_back('\n');
+      bases_ += part.size();
+      bases.remove_prefix(part.size());
+    }
+    file_.write(text);
+  }
+}
+
+void FastaWriter::end_record() {
+  if (name_.empty()) return;
+  if (bases_ % line_bases != 0) file_.write("\n");
+  fai_ += fmt::format("{}\t{}\t{}\t{}\t{}\n", name_, bases_, offset_, line_bases, line_bases + 1);
+}
+
+void FastaWriter::close() {
+  end_record();
+  file_.close();
+  write_text_atomic(path_ + ".gzi", file_.gzi());
+  write_text_atomic(path_ + ".fai", fai_);
 }
 
 }  // namespace bigbird

@@ -1,8 +1,10 @@
-// Lines of a table by place: text compressed with bgzip, with the index that tabix makes.
+// Tabix indexes: lines of a table by place (text compressed with bgzip), the index of what the toolkit
+// writes, and what the index of an input says.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,5 +35,12 @@ class IndexedTable {
   std::vector<std::string> contigs_;
   std::unique_ptr<Handles> handles_;
 };
+
+// Writes FILE.tbi for a BGZF VCF sorted by position. Error naming the file when it cannot be indexed.
+void build_vcf_index(const std::string& path);
+
+// Records of a VCF.gz or BCF as its index (.csi or .tbi) counts them; nothing without an index that counts.
+// An index may be older than its file: good for progress, not for checks.
+std::optional<std::uint64_t> records_in_index(const std::string& path);
 
 }  // namespace bigbird

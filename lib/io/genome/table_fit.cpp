@@ -7,11 +7,9 @@
 #include <string_view>
 
 #include "lib/core/error.h"
-#include "lib/core/message_text.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
 #include "lib/io/genome/bgzf_blocks.h"
-#include "lib/io/genome/index_age.h"
 #include "lib/io/genome/table_index.h"
 #include "lib/io/tables/tsv.h"
 

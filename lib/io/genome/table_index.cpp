@@ -11,7 +11,6 @@
 
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
-#include "lib/io/files/random_file.h"
 
 namespace bigbird {
 namespace {

@@ -15,16 +15,13 @@
 
 namespace bigbird {
 
-// One line. Alleles are as the file has them: any case, symbolic, "*", breakends. Movable and copyable; a
-// copy is deep.
+// One line. Alleles are as the file has them: any case, symbolic, "*", breakends. Movable.
 class VcfRecord {
  public:
   VcfRecord();
   ~VcfRecord();
   VcfRecord(VcfRecord&&) noexcept;
   VcfRecord& operator=(VcfRecord&&) noexcept;
-  VcfRecord(const VcfRecord&);
-  VcfRecord& operator=(const VcfRecord&);
 
   std::string chrom;
   std::int64_t position = 0;

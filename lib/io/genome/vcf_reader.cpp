@@ -1,5 +1,5 @@
-// Reading variant files; see vcf.h. Text is checked by vcf_text.h; htslib recognises and decompresses it, and
-// decodes BCF.
+// Reading variant files; see vcf.h. Text is checked by vcf_text.cpp; htslib recognises and decompresses it,
+// and decodes BCF.
 #include <fmt/format.h>
 #include <htslib/bgzf.h>
 #include <htslib/hfile.h>
@@ -15,11 +15,8 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/files/content_format.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
-#include "lib/io/files/pipe_open.h"
-#include "lib/io/files/placing.h"
 #include "lib/io/genome/vcf_handles.h"
 
 namespace bigbird {
@@ -28,27 +25,6 @@ VcfRecord::VcfRecord() = default;
 VcfRecord::~VcfRecord() = default;
 VcfRecord::VcfRecord(VcfRecord&&) noexcept = default;
 VcfRecord& VcfRecord::operator=(VcfRecord&&) noexcept = default;
-
-VcfRecord::VcfRecord(const VcfRecord& other)
-    : chrom(other.chrom),
-      position(other.position),
-      id(other.id),
-      ref(other.ref),
-      alts(other.alts),
-      filter(other.filter),
-      contig_length(other.contig_length),
-      number(other.number),
-      where(other.where) {
-  if (!other.line_) return;
-  line_ = std::make_unique<Line>();
-  line_->text = other.line_->text;
-  if (other.line_->bcf) line_->bcf.reset(bcf_dup(other.line_->bcf.get()));
-}
-
-VcfRecord& VcfRecord::operator=(const VcfRecord& other) {
-  if (this != &other) *this = VcfRecord(other);
-  return *this;
-}
 
 namespace {
 

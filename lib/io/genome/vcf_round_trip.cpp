@@ -1,5 +1,5 @@
-// Lines of VCF before and after they were BCF; see vcf_round_trip.h.
-#include "lib/io/genome/vcf_round_trip.h"
+// Lines of VCF before and after they were BCF; see vcf_handles.h.
+#include "lib/io/genome/vcf_handles.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/core/message_text.h"
+#include "lib/core/error.h"
 
 namespace bigbird {
 namespace {

@@ -1,5 +1,5 @@
-// The text of VCF; see vcf_text.h. Rules: VCF 4.3 specification, sections 1.2 to 1.6.
-#include "lib/io/genome/vcf_text.h"
+// The text of VCF; see vcf_handles.h. Rules: VCF 4.3 specification, sections 1.2 to 1.6.
+#include "lib/io/genome/vcf_handles.h"
 
 #include <fmt/format.h>
 

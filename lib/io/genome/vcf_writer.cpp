@@ -13,11 +13,9 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/core/message_text.h"
 #include "lib/io/files/bgzf_writer.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/vcf_handles.h"
-#include "lib/io/genome/vcf_round_trip.h"
 
 namespace bigbird {
 namespace {

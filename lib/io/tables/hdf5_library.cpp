@@ -6,9 +6,7 @@
 #include <limits>
 
 #include "lib/core/error.h"
-#include "lib/core/message_text.h"
 #include "lib/io/files/file.h"
-#include "lib/io/tables/hdf5_handles.h"
 #include "lib/io/tables/hdf5_library.h"
 
 namespace bigbird {

@@ -7,7 +7,7 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/hdf5.h"
-#include "lib/io/tables/hdf5_handles.h"
+#include "lib/io/tables/hdf5_library.h"
 
 namespace bigbird {
 

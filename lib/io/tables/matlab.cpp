@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "lib/core/error.h"
-#include "lib/core/message_text.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/hdf5.h"
 #include "lib/io/tables/matlab_version5.h"

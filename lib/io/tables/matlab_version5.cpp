@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "lib/core/error.h"
-#include "lib/core/message_text.h"
 
 namespace bigbird {
 namespace {

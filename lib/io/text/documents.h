@@ -51,17 +51,13 @@ class TextDocuments {
  public:
   explicit TextDocuments(const std::vector<std::string>& inputs, const TextDocumentOptions& options = {});
   ~TextDocuments();
-  TextDocuments(TextDocuments&&) noexcept;
-  TextDocuments& operator=(TextDocuments&&) noexcept;
+  TextDocuments(const TextDocuments&) = delete;
+  TextDocuments& operator=(const TextDocuments&) = delete;
 
   // The next document that is not blank; false at the end of the last input.
   bool next(TextDocument& document);
-  // Documents handed out so far.
-  std::uint64_t documents() const;
   // Documents of nothing but white space (or without a line) that were left out so far.
   std::uint64_t blank() const;
-  // U+FFFD put in so far.
-  std::uint64_t replaced() const;
 
   class Source;
 

@@ -195,8 +195,6 @@ JsonRecords::JsonRecords(TextInput input, const JsonRecordsOptions& options)
 }
 
 JsonRecords::~JsonRecords() = default;
-JsonRecords::JsonRecords(JsonRecords&&) noexcept = default;
-JsonRecords& JsonRecords::operator=(JsonRecords&&) noexcept = default;
 
 bool JsonRecords::next(JsonRecord& record) {
   if (state_->done) return false;
@@ -214,6 +212,10 @@ std::uint64_t JsonRecords::replaced() const {
 }
 const std::string& JsonRecords::path() const {
   return state_->scanner.path();
+}
+
+std::string JsonRecords::place_of(const JsonRecord& record) const {
+  return is_list() ? record_place(path(), record) : fmt::format("{}:{}", path(), record.line);
 }
 
 std::string record_place(const std::string& path, const JsonRecord& record) {

@@ -51,8 +51,8 @@ class JsonRecords {
   explicit JsonRecords(const std::string& path, const JsonRecordsOptions& options = {});
   explicit JsonRecords(TextInput input, const JsonRecordsOptions& options = {});
   ~JsonRecords();
-  JsonRecords(JsonRecords&&) noexcept;
-  JsonRecords& operator=(JsonRecords&&) noexcept;
+  JsonRecords(const JsonRecords&) = delete;
+  JsonRecords& operator=(const JsonRecords&) = delete;
 
   // The next record; false once the end of the file was reached and found right.
   bool next(JsonRecord& record);
@@ -64,6 +64,8 @@ class JsonRecords {
   // U+FFFD put in so far.
   std::uint64_t replaced() const;
   const std::string& path() const;
+  // "FILE:LINE:COLUMN" of a record in a list, else "FILE:LINE".
+  std::string place_of(const JsonRecord& record) const;
 
  private:
   struct State;
@@ -80,5 +82,15 @@ std::string record_place(const std::string& path, const JsonRecord& record, std:
 // Anything else is thrown on: to be called where it was caught.
 [[noreturn]] void throw_json_error(const std::string& path, const JsonRecord& record,
                                    const std::exception& error, const std::string& id = {});
+
+// A record as the JSON library has it; Error as above.
+template <typename Json>
+Json parse_record(const std::string& path, const JsonRecord& record) {
+  try {
+    return Json::parse(record.json);
+  } catch (const typename Json::exception& error) {
+    throw_json_error(path, record, error);
+  }
+}
 
 }  // namespace bigbird

@@ -29,9 +29,8 @@ class LabelledTexts::Source {
   virtual std::uint64_t replaced() const = 0;
   virtual std::string columns() const = 0;
 
-  void count(const LabelledText& row);
+  void count() { ++rows_; }
   std::uint64_t rows() const { return rows_; }
-  std::uint64_t blank() const { return blank_; }
 
  protected:
   const std::string& path() const { return path_; }
@@ -48,26 +47,13 @@ class LabelledTexts::Source {
   std::string path_;
   LabelledTextOptions options_;
   std::uint64_t rows_ = 0;
-  std::uint64_t blank_ = 0;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Place> ids_;  // by half a SHA-256
 };
 
 std::unique_ptr<LabelledTexts::Source> open_labelled_source(const std::string& path,
                                                             const LabelledTextOptions& given);
-std::unique_ptr<LabelledTexts::Source> open_table_source(TextInput input, const LabelledTextOptions& options,
-                                                         char separator);
-std::unique_ptr<LabelledTexts::Source> open_line_source(TextInput input, const LabelledTextOptions& options);
-std::unique_ptr<LabelledTexts::Source> open_json_source(TextInput input, const LabelledTextOptions& options);
-std::unique_ptr<LabelledTexts::Source> open_folder_source(const std::string& path,
-                                                          const LabelledTextOptions& options);
 std::unique_ptr<LabelledTexts::Source> open_article_source(TextInput input,
                                                            const LabelledTextOptions& options);
-
-// Whether a cell of the first row names a column: one that is looked for where nothing is given, or that the
-// options name.
-bool is_known_column(const LabelledTextOptions& options, const std::string& cell);
-// Whether the options say that there are columns or a header.
-bool speaks_of_columns(const LabelledTextOptions& options);
 
 // Numbers of columns, from 0.
 struct ChosenColumns {

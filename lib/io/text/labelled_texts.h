@@ -83,16 +83,14 @@ class LabelledTexts {
  public:
   explicit LabelledTexts(const std::string& path, const LabelledTextOptions& options = {});
   ~LabelledTexts();
-  LabelledTexts(LabelledTexts&&) noexcept;
-  LabelledTexts& operator=(LabelledTexts&&) noexcept;
+  LabelledTexts(const LabelledTexts&) = delete;
+  LabelledTexts& operator=(const LabelledTexts&) = delete;
 
   bool next(LabelledText& row);
   // Rows handed out so far.
   std::uint64_t rows() const;
   // U+FFFD put in so far.
   std::uint64_t replaced() const;
-  // Texts (or, with a pair, both) handed out so far that are nothing but white space.
-  std::uint64_t blank() const;
   // Which columns are read, to tell the user ("text: title, description; label: class"); of JSON known after
   // the first row.
   std::string columns() const;

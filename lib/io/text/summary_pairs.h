@@ -64,17 +64,14 @@ class SummaryPairs {
  public:
   explicit SummaryPairs(const std::string& path, const SummaryPairOptions& options = {});
   ~SummaryPairs();
-  SummaryPairs(SummaryPairs&&) noexcept;
-  SummaryPairs& operator=(SummaryPairs&&) noexcept;
+  SummaryPairs(const SummaryPairs&) = delete;
+  SummaryPairs& operator=(const SummaryPairs&) = delete;
 
   bool next(SummaryPair& pair);
-  // Handed out so far; passed over by skip_bad, and the first of them as a message; U+FFFD put in.
+  // Handed out so far; passed over by skip_bad, and the first of them as a message.
   std::uint64_t rows() const;
   std::uint64_t skipped() const;
   const std::string& first_skipped() const;
-  std::uint64_t replaced() const;
-  // "document: article; summary: highlights; id: id"; of JSON and tables known after the first row.
-  std::string fields() const;
 
   class Source;
 

@@ -76,8 +76,17 @@ bool is_blank(std::string_view text) {
   return true;
 }
 
-std::string checked_text(std::string_view text, const std::string& what, bool replace_invalid,
-                         std::uint64_t* replaced) {
+std::string joined_lines(TextLines& lines) {
+  std::string text;
+  bool first = true;
+  for (std::string_view line; lines.next(line);) {
+    if (!std::exchange(first, false)) text += '\n';
+    text += line;
+  }
+  return text;
+}
+
+std::string checked_text(std::string_view text, const std::string& what, bool replace_invalid) {
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     throw_bad_input(fmt::format("{}: byte {} is NUL", what, nul + 1), "text holds no NUL");
   }
@@ -86,10 +95,8 @@ std::string checked_text(std::string_view text, const std::string& what, bool re
   if (!replace_invalid) {
     throw_bad_input(fmt::format("{}: byte {} is not UTF-8", what, bad + 1), encoding_hint());
   }
-  std::uint64_t count = 0;
-  std::string repaired = replace_invalid_utf8(text, count);
-  if (replaced != nullptr) *replaced += count;
-  return repaired;
+  std::uint64_t replaced = 0;
+  return replace_invalid_utf8(text, replaced);
 }
 
 TextLines::TextLines(const std::string& path, bool replace_invalid)

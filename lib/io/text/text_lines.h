@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "lib/core/message_text.h"
+#include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/text/text_input.h"
 
@@ -34,7 +34,6 @@ class TextLines {
   std::string where() const;
   // U+FFFD put in so far.
   std::uint64_t replaced() const { return replaced_; }
-  bool replace_invalid() const { return replace_invalid_; }
 
  private:
   TextInput input_;
@@ -44,11 +43,15 @@ class TextLines {
   std::uint64_t replaced_ = 0;
 };
 
+// A whole file of text, its lines joined by \n, without its last line end. Adds to `replaced`.
+std::string whole_text_of(const std::string& path, bool replace_invalid, std::uint64_t& replaced);
+
+// The lines that are left, with \n between them: of a file without its last line end.
+std::string joined_lines(TextLines& lines);
+
 // One text that is no file (an argument of the command line), by the same rules: the text, repaired if
-// `replace_invalid`. `what` opens the message ("`question`: byte 3 is not UTF-8"). Adds to `replaced` when
-// given.
-std::string checked_text(std::string_view text, const std::string& what, bool replace_invalid = false,
-                         std::uint64_t* replaced = nullptr);
+// `replace_invalid`. `what` opens the message ("`question`: byte 3 is not UTF-8").
+std::string checked_text(std::string_view text, const std::string& what, bool replace_invalid = false);
 
 // find_invalid_utf8 (lib/core/unicode.h), quick over ASCII.
 std::size_t first_invalid_byte(std::string_view text);

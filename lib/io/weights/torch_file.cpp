@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "lib/core/error.h"
-#include "lib/io/weights/torch_pickle.h"
 
 namespace bigbird {
 namespace {

@@ -1,6 +1,6 @@
 // The machine: a stack of indices into a pool of values, so that neither depth nor cycles can hurt; see
-// torch_pickle.h.
-#include "lib/io/weights/torch_pickle.h"
+// torch_file.h.
+#include "lib/io/weights/torch_file.h"
 
 #include <fmt/format.h>
 

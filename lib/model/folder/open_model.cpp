@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "lib/core/environment.h"
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/log.h"
-#include "lib/core/user_cache.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
 

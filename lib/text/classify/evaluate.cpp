@@ -14,7 +14,6 @@
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/log.h"
-#include "lib/core/message_text.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/metrics/class_metrics.h"
 #include "lib/tokenization/tokenizer.h"

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "lib/core/error.h"
-#include "lib/core/message_text.h"
 #include "lib/core/names.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/text/json_records.h"

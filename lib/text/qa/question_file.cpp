@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "lib/core/error.h"
-#include "lib/core/message_text.h"
 #include "lib/core/unicode.h"
 #include "lib/io/text/text_lines.h"
 

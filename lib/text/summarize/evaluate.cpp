@@ -16,7 +16,6 @@
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/log.h"
-#include "lib/core/message_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/text/text_lines.h"
 #include "lib/text/summarize/encoded_pair.h"

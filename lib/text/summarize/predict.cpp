@@ -17,7 +17,7 @@
 #include "lib/text/summarize/encoded_pair.h"
 #include "lib/text/summarize/token_search.h"
 #include "lib/text/text_settings.h"
-#include "lib/tokenization/piece_text.h"
+#include "lib/tokenization/text_encoding.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/training/memory_plan.h"
 

@@ -1,5 +1,5 @@
 // What is read of a Slurm job's environment.
-#include "lib/core/slurm.h"
+#include "lib/core/environment.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,6 @@
 
 #include "lib/core/error.h"
 #include "lib/data/mlm_masking.h"
-#include "lib/data/word_starts.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/tiny_text_data.h"
 #include "tests/support/tiny_training_data.h"

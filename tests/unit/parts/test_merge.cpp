@@ -10,7 +10,7 @@
 
 #include "lib/core/error.h"
 #include "lib/io/tables/float_rows.h"
-#include "lib/io/tables/npy_matrix.h"
+#include "lib/io/tables/npy.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

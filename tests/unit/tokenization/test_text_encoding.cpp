@@ -14,8 +14,6 @@
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
 #include "lib/core/unicode.h"
-#include "lib/tokenization/literal_model.h"
-#include "lib/tokenization/sentencepiece_definition.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/text_encoding.h"
 #include "lib/tokenization/tokenizer.h"

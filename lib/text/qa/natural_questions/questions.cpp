@@ -14,7 +14,6 @@
 
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
-#include "lib/core/message_text.h"
 #include "lib/core/names.h"
 #include "lib/core/unicode.h"
 #include "lib/text/qa/windows.h"

@@ -4,7 +4,7 @@
 #include "lib/core/error.h"
 #include "lib/genomics/chromatin/deepsea_matrix.h"
 #include "lib/genomics/chromatin/import_deepsea.h"
-#include "lib/io/genome/fasta_writer.h"
+#include "lib/io/genome/fasta_stream.h"
 #include "tests/support/matlab_files.h"
 #include "tests/support/support.h"
 

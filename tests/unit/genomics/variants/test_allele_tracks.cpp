@@ -8,7 +8,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/variants/tracks.h"
-#include "lib/io/genome/track_writer.h"
+#include "lib/io/genome/track.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

@@ -12,7 +12,6 @@
 #include "lib/core/rng.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/indexed_table.h"
-#include "lib/io/genome/tabix.h"
 #include "lib/io/genome/vcf.h"
 #include "tests/fuzz/mutations.h"
 #include "tests/support/sanitizer.h"

@@ -11,8 +11,7 @@
 #include <memory>
 
 #include "lib/io/files/file.h"
-#include "lib/io/genome/track_reader.h"
-#include "lib/io/genome/track_writer.h"
+#include "lib/io/genome/track.h"
 #include "tests/fuzz/mutations.h"
 #include "tests/support/full_disk.h"
 #include "tests/support/support.h"

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <iterator>
+#include <utility>
 
 #include "lib/io/files/file.h"
 #include "tests/support/sanitizer.h"
@@ -30,7 +31,7 @@ std::vector<VcfRecord> read_all(const std::string& path, const std::vector<std::
   VcfReader reader(path, regions);
   std::vector<VcfRecord> records;
   VcfRecord record;
-  while (reader.next(record)) records.push_back(record);
+  while (reader.next(record)) records.push_back(std::move(record));
   return records;
 }
 

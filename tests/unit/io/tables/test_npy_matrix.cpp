@@ -1,5 +1,4 @@
 // .npy matrices: types, orders and header versions as NumPy writes them, and what is refused.
-#include "lib/io/tables/npy_matrix.h"
 
 #include <gtest/gtest.h>
 

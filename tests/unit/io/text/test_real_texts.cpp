@@ -68,10 +68,10 @@ RealDocuments read_real_documents(const std::string& name, const TextDocumentOpt
   TextDocuments documents({real_text(name)}, options);
   for (TextDocument document; documents.next(document);) {
     if (result.first.empty()) result.first = document.name;
+    ++result.documents;
     result.lines += document.lines.size();
     for (const std::string& line : document.lines) result.code_points += count_code_points(line);
   }
-  result.documents = documents.documents();
   return result;
 }
 

@@ -56,10 +56,6 @@ TEST(SummaryPairs, JsonLinesByTheirUsualNames) {
       "{\"document\": \"a\", \"summary\": \"b\", \"id\": 7}\n{\"summary\":\"d\",\"id\":\"x\","
       "\"document\":\"c\"}\n");
   EXPECT_EQ(file.pairs(), (Pairs{"7|a|b", "x|c|d"}));
-  SummaryPairs pairs(file.path);
-  SummaryPair pair;
-  ASSERT_TRUE(pairs.next(pair));
-  EXPECT_EQ(pairs.fields(), "document: document; summary: summary; id: id");
   EXPECT_EQ(SummaryFile("x.json", "[{\"article\":\"a\",\"highlights\":\"b\"}]").pairs(), Pairs{"0|a|b"});
 }
 

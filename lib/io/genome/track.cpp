@@ -1,5 +1,5 @@
-// Which kind of track a path is, the checks that both kinds share, and bedGraph; see track_writer.h.
-#include "lib/io/genome/track_writer.h"
+// Which kind of track a path is, the checks that both kinds share, and bedGraph; see track.h.
+#include "lib/io/genome/track.h"
 
 #include <fmt/format.h>
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,5 +33,23 @@ class TrackWriter {
 std::unique_ptr<TrackWriter> make_track_writer(const std::string& path, TrackFormat format,
                                                const std::vector<Contig>& contigs,
                                                const std::vector<std::string>& comments);
+
+// Read at places: the values of a bigWig, such as phyloP, phastCons or GERP++.
+class TrackReader {
+ public:
+  virtual ~TrackReader() = default;
+  // As the file names them; indices of values() are those of this list.
+  virtual const std::vector<Contig>& contigs() const = 0;
+  // A value for each base of [begin, end), 0-based half-open on its contig; NaN where the track has none. Not
+  // safe for concurrent calls. Error{bad_input} for a damaged file.
+  virtual std::vector<float> values(std::size_t contig, std::int64_t begin, std::int64_t end) = 0;
+  // The stored intervals that overlap [begin, end), each cut to it, in the order of the file: its first and
+  // its end, and its value. Takes no memory for the bases between.
+  using TakeValue = std::function<void(std::int64_t first, std::int64_t last, float value)>;
+  virtual void for_each(std::size_t contig, std::int64_t begin, std::int64_t end, const TakeValue& take) = 0;
+};
+
+// Error{bad_input} for a file that is no bigWig or is damaged.
+std::unique_ptr<TrackReader> open_bigwig(const std::string& path);
 
 }  // namespace bigbird

@@ -1,5 +1,5 @@
-// Text for messages; see message_text.h.
-#include "lib/core/message_text.h"
+// Text of files in messages; see error.h.
+#include "lib/core/error.h"
 
 namespace bigbird {
 
