@@ -12,18 +12,14 @@
 namespace bigbird::apps {
 
 void CalibrationOptions::add(Verb& verb, const std::string& model_of) {
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", model_, "Model folder of " + model_of + ", which gets a calibration.json")
-      ->required()
-      ->type_name("MODEL");
-  app.add_option("-o,--output", output_, "Table of the methods and their errors; - is stdout")
-      ->type_name("FILE");
-  app.add_option("--bins", bins_, "Bins of the calibration error and of the curves")
-      ->check(CLI::Range(1, 10'000))
-      ->type_name("COUNT");
-  app.add_option("--curve", curve_, "Reliability curves: mean probability and observed fraction of each bin")
-      ->type_name("FILE");
-  app.add_option("--svg", svg_, "Picture of the reliability curves")->type_name("FILE");
+  verb.add_required("-m,--model MODEL", model_,
+                    "Model folder of " + model_of + ", which gets a calibration.json");
+  verb.add_option("-o,--output FILE", output_, "Table of the methods and their errors; - is stdout");
+  verb.add_option("--bins COUNT", bins_, "Bins of the calibration error and of the curves",
+                  CLI::Range(1, 10'000));
+  verb.add_option("--curve FILE", curve_,
+                  "Reliability curves: mean probability and observed fraction of each bin");
+  verb.add_option("--svg FILE", svg_, "Picture of the reliability curves");
   for (const char* place : {"--curve", "--svg"}) verb.leave_out_of_provenance(place);
   verb.add_force();
 }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "apps/command_line.h"
-#include "apps/random_mode_options.h"
 #include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
@@ -118,7 +117,7 @@ std::string plan_json(const AttentionRequest& request, const Rows& rows, const V
     json["heads"].push_back(std::move(entry));
   }
   if (verb.provenance()) {
-    Provenance provenance{bigbird_version(), verb.command(), {}, "", {}};
+    Provenance provenance = verb.made_from();
     if (!request.plan.empty()) provenance.inputs.push_back({"plan", request.plan, sha256_file(request.plan)});
     json["provenance"] = nlohmann::ordered_json::parse(provenance_json(provenance));
   }
@@ -143,13 +142,13 @@ void check(const AttentionRequest& request) {
 }
 
 // A plan brings its own shape; what was typed beside it must not say something else.
-void take_shape_of_plan(const CLI::App& app, AttentionRequest& request) {
+void take_shape_of_plan(const Verb& verb, AttentionRequest& request) {
   ModelConfig& config = request.config;
   if (config.random_mode != RandomMode::file) return;
   if (config.plan == nullptr) throw_usage("--random-mode file needs a plan", "give one with --plan FILE");
   for (const char* option :
        {"--heads", "--block-size", "--random-blocks", "--attention", "--max-positions"}) {
-    if (app.count(option) > 0) {
+    if (verb.given(option)) {
       throw_usage(fmt::format("{} with a plan, which has its own", option),
                   fmt::format("leave {} out", option));
     }
@@ -172,31 +171,24 @@ struct AttentionOutputs {
 
 void add_options(Verb& verb, AttentionRequest& request, RandomModeOptions& random_mode,
                  AttentionOutputs& typed) {
-  CLI::App& app = verb.app();
   ModelConfig& config = request.config;
-  app.add_option("--length", request.length,
-                 "Tokens; rounded up to a whole number of blocks. A plan's own length with --plan")
-      ->transform(count_suffix());
-  app.add_option("--heads", config.num_attention_heads, "Attention heads")->capture_default_str();
-  app.add_option("--layer", request.layer, "0-based layer: the seed of the published plans")
-      ->capture_default_str();
-  app.add_option("--block-size", config.block_size, "Tokens of a block")->capture_default_str();
-  app.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row")
-      ->capture_default_str();
-  app.add_option("--attention", request.pattern, "bigbird, full, window, random or window+random")
-      ->capture_default_str();
-  random_mode.add(app, "Where random blocks come from (google)");
-  app.add_option("--max-positions", config.max_position_embeddings, "Length the hf-train plan is drawn for")
-      ->capture_default_str();
-  app.add_option(
-         "--global-tokens", request.global_tokens,
-         "First tokens that see all and are seen by all, in whole blocks, beside what the pattern has (the "
-         "paper's 128 of a question)")
-      ->capture_default_str();
-  app.add_flag("--lists", typed.lists, "Also print the key blocks of every row");
-  app.add_option("--svg", typed.svg, "Draw one head here");
-  app.add_option("--head", request.head_drawn, "The head to draw")->capture_default_str();
-  app.add_option("--json", typed.json, "Write the lists and facts here (- for stdout)");
+  verb.add_count("--length", request.length,
+                 "Tokens; rounded up to a whole number of blocks. A plan's own length with --plan");
+  verb.add_option("--heads", config.num_attention_heads, "Attention heads");
+  verb.add_option("--layer", request.layer, "0-based layer: the seed of the published plans");
+  verb.add_option("--block-size", config.block_size, "Tokens of a block");
+  verb.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row");
+  verb.add_option("--attention", request.pattern, "bigbird, full, window, random or window+random");
+  random_mode.add(verb, "Where random blocks come from (google)");
+  verb.add_option("--max-positions", config.max_position_embeddings, "Length the hf-train plan is drawn for");
+  verb.add_option(
+      "--global-tokens", request.global_tokens,
+      "First tokens that see all and are seen by all, in whole blocks, beside what the pattern has (the "
+      "paper's 128 of a question)");
+  verb.add_flag("--lists", typed.lists, "Also print the key blocks of every row");
+  verb.add_option("--svg", typed.svg, "Draw one head here");
+  verb.add_option("--head", request.head_drawn, "The head to draw");
+  verb.add_option("--json", typed.json, "Write the lists and facts here (- for stdout)");
 }
 
 }  // namespace
@@ -217,8 +209,8 @@ int cmd_attention(int argc, char** argv) {
   random_mode.apply(config);
   config.attention = parse_attention_pattern(request.pattern);
   request.plan = random_mode.plan();
-  take_shape_of_plan(verb.app(), request);
-  if (verb.app().count("--length") == 0 && request.length == 0) {
+  take_shape_of_plan(verb, request);
+  if (!verb.given("--length") && request.length == 0) {
     throw_usage("--length is required", "give the number of tokens, such as --length 4096");
   }
   check(request);

@@ -11,7 +11,6 @@
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
-#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/attribute.h"
@@ -151,47 +150,34 @@ void write_tracks(const std::string& output, const Fasta& fasta, const Region& r
 }
 
 void add_options(Verb& verb, AttributeCommand& options) {
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", options.models,
-                 "Model folder of promoter finetune or chromatin finetune; several are averaged")
-      ->required()
+  verb.add_required("-m,--model MODEL", options.models,
+                    "Model folder of promoter finetune or chromatin finetune; several are averaged")
       ->take_all()
-      ->expected(1)
-      ->type_name("MODEL");
-  app.add_option("-f,--fasta-ref", options.fasta, "Genome")->required()->type_name("FASTA");
-  app.add_option(
-         "-r,--region", options.region,
-         "Bases to attribute to, 1-based; longer than the window, it is cut into tiles of half a window")
-      ->required()
-      ->type_name("REGION");
-  app.add_option("--method", options.method,
-                 "gradient-x-input (gxi): at the tokens alone, one pass; integrated-gradients (ig): from a "
-                 "baseline to the tokens, so that the values add up")
-      ->type_name("METHOD");
-  options.steps =
-      app.add_option(
-             "--steps", options.attribution.steps,
-             "Points between baseline and tokens (Gauss-Legendre), a forward and a backward pass each")
-          ->transform(count_suffix())
-          ->check(CLI::Range(1, 1 << 16))
-          ->type_name("COUNT");
-  options.baseline_option =
-      app.add_option(
-             "--baseline", options.baseline,
-             "Word vector that the path starts from: zero; mean, of all pieces; n, pad or mask, those "
-             "of the pieces N, [PAD] and [MASK]")
-          ->type_name("VECTOR");
+      ->expected(1);
+  verb.add_required("-f,--fasta-ref FASTA", options.fasta, "Genome");
+  verb.add_required(
+      "-r,--region REGION", options.region,
+      "Bases to attribute to, 1-based; longer than the window, it is cut into tiles of half a window");
+  verb.add_option("--method METHOD", options.method,
+                  "gradient-x-input (gxi): at the tokens alone, one pass; integrated-gradients (ig): from a "
+                  "baseline to the tokens, so that the values add up");
+  options.steps = verb.add_count(
+      "--steps COUNT", options.attribution.steps,
+      "Points between baseline and tokens (Gauss-Legendre), a forward and a backward pass each",
+      CLI::Range(1, 1 << 16));
+  options.baseline_option = verb.add_option(
+      "--baseline VECTOR", options.baseline,
+      "Word vector that the path starts from: zero; mean, of all pieces; n, pad or mask, those "
+      "of the pieces N, [PAD] and [MASK]");
   options.scoring.add(
       verb, {.strands = Strands::both, .profiles = "the only one", .offset = true, .batch_tokens = 1});
-  app.add_option("--window", options.window,
-                 "Bases of the window, its target in the middle; 0: as the model's folder says")
-      ->transform(count_suffix())
-      ->check(CLI::NonNegativeNumber);
-  app.add_option(
-         "-o,--output", options.output,
-         "Track: bigWig for .bw, else bedGraph; - is stdout. Several profiles: NAME.INDEX.bedgraph or "
-         "NAME.INDEX.bw each")
-      ->type_name("FILE");
+  verb.add_count("--window", options.window,
+                 "Bases of the window, its target in the middle; 0: as the model's folder says",
+                 CLI::NonNegativeNumber);
+  verb.add_option(
+      "-o,--output FILE", options.output,
+      "Track: bigWig for .bw, else bedGraph; - is stdout. Several profiles: NAME.INDEX.bedgraph or "
+      "NAME.INDEX.bw each");
   verb.add_threads();
   verb.add_device();
   verb.add_random_mode();
@@ -219,7 +205,7 @@ int cmd_attribute(int argc, char** argv) {
     models.emplace_back(folder);
     models.back().require_like(models.front());
   }
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend();
   const FinetunedModel& model = models.front();
   const std::vector<std::size_t> outputs = outputs_of(model, options);
   const ModelWindow window = window_of(model, options);
@@ -232,7 +218,7 @@ int cmd_attribute(int argc, char** argv) {
   tell_completeness(attribution, outputs);
   std::vector<std::string> comments;
   if (verb.provenance()) {
-    Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
+    Provenance provenance = verb.made_from(options.fasta);
     for (const FinetunedModel& one : models)
       provenance.inputs.push_back(model_input(one.path(), one.folder().weights_digest()));
     comments = provenance_lines(provenance);

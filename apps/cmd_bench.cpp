@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,7 +17,6 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
 
@@ -69,8 +67,7 @@ constexpr double quiet_share = 0.7;
 std::vector<std::string> facts_of_run(const Verb& verb, const kernels::Backend& backend,
                                       const MachineRates& rates, double share) {
   std::vector<std::string> comments;
-  if (verb.provenance())
-    comments = provenance_lines({bigbird_version(), verb.command(), verb.seed(), "", {}});
+  if (verb.provenance()) comments = provenance_lines(verb.made_from());
   for (const std::string& line :
        {"processor=" + processor_name(), fmt::format("processors={}", processor_count()),
         fmt::format("threads={}", kernels::thread_count()), "device=" + backend.name(),
@@ -97,20 +94,16 @@ int cmd_bench(int argc, char** argv) {
              "bigbird bench -m run/final --seconds 5 --threads 1"});
   MachineRatesOptions options;
   std::string output = "-", size = "small";
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", options.model,
-                 "Model folder to measure; without it a model of random weights of --size")
-      ->type_name("MODEL");
-  CLI::Option* const size_option =
-      app.add_option("--size", size,
-                     "small: 4 layers of width 256, done in about a minute. base: 12 of 768, as the machines "
-                     "of docs/speed.md were measured, minutes")
-          ->check(CLI::IsMember({"small", "base"}));
-  app.add_option("--seconds", options.rates.seconds,
-                 "Time each measurement for so long at least, and 3 runs of it")
-      ->check(CLI::Range(0.0, 3600.0))
-      ->type_name("SECONDS");
-  app.add_option("-o,--output", output, "Table of the rates (TSV); - is stdout")->type_name("FILE");
+  verb.add_option("-m,--model MODEL", options.model,
+                  "Model folder to measure; without it a model of random weights of --size");
+  CLI::Option* const size_option = verb.add_option(
+      "--size", size,
+      "small: 4 layers of width 256, done in about a minute. base: 12 of 768, as the machines "
+      "of docs/speed.md were measured, minutes",
+      CLI::IsMember({"small", "base"}));
+  verb.add_option("--seconds SECONDS", options.rates.seconds,
+                  "Time each measurement for so long at least, and 3 runs of it", CLI::Range(0.0, 3600.0));
+  verb.add_option("-o,--output FILE", output, "Table of the rates (TSV); - is stdout");
   verb.add_seed();
   verb.add_threads();
   verb.add_device();
@@ -123,16 +116,14 @@ int cmd_bench(int argc, char** argv) {
   options.size = parse_machine_size(size);
   options.seed = verb.seed();
   if (!options.model.empty()) require_model_folders({options.model});
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend();
   const ScratchFolder scratch;
   options.scratch = scratch.path();
   const ProcessorShare processors;
   const MachineRates rates = measure_machine(options, *backend, steady_seconds());
 
   const std::vector<std::string> comments = facts_of_run(verb, *backend, rates, processors.share());
-  OutputStream out(output);
-  out.write(machine_rates_tsv(rates, comments));
-  out.close();
+  write_output(output, machine_rates_tsv(rates, comments));
   for (const std::string& line : beside_known_machines(rates, name_of(backend->precision()))) log_info(line);
   return 0;
 }

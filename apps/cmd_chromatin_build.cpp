@@ -65,108 +65,69 @@ struct TypedWindow {
   std::optional<std::int64_t> left, right;
 };
 
-void add_files(CLI::App& app, ChromatinBuildOptions& options) {
-  app.add_option(
-         "--peaks", options.peaks,
-         "Table #name group file [track] of narrowPeak or BED files; track: only the peaks with this name "
-         "in column 4")
-      ->required()
-      ->type_name("TSV");
-  app.add_option("-f,--fasta-ref", options.fasta,
-                 "Genome (FASTA with .fai); without --max-n the .fai is enough")
-      ->required()
-      ->type_name("FASTA");
-  app.add_option("-o,--output", options.output,
-                 "Folder: bins.bed.gz, labels.npy, profiles.tsv, manifest.json")
-      ->required()
-      ->type_name("DIR");
+void add_files(Verb& verb, ChromatinBuildOptions& options) {
+  verb.add_required(
+      "--peaks TSV", options.peaks,
+      "Table #name group file [track] of narrowPeak or BED files; track: only the peaks with this name "
+      "in column 4");
+  verb.add_required("-f,--fasta-ref FASTA", options.fasta,
+                    "Genome (FASTA with .fai); without --max-n the .fai is enough");
+  verb.add_required("-o,--output DIR", options.output,
+                    "Folder: bins.bed.gz, labels.npy, profiles.tsv, manifest.json");
 }
 
-void add_label_options(CLI::App& app, ChromatinBuildOptions& options) {
-  const std::string labels = "Labels";
-  app.add_option("--bin", options.bin, "Bases of a bin; bins begin on multiples of it")
-      ->transform(count_suffix())
-      ->group(labels);
-  app.add_option("--min-overlap", options.min_overlap,
-                 "A bin has a label when more than this fraction of it lies in the track's peaks")
-      ->type_name("FRACTION")
-      ->group(labels);
-  app.add_flag("--at-least", options.at_least, "That fraction itself is enough")->group(labels);
-  app.add_flag("--clip", options.clip,
-               "Cut peaks that reach over the end of their contig there; else they are an error")
-      ->group(labels);
+void add_label_options(Verb& verb, ChromatinBuildOptions& options) {
+  const OptionGroup labels(verb, "Labels");
+  verb.add_count("--bin", options.bin, "Bases of a bin; bins begin on multiples of it");
+  verb.add_option("--min-overlap FRACTION", options.min_overlap,
+                  "A bin has a label when more than this fraction of it lies in the track's peaks");
+  verb.add_flag("--at-least", options.at_least, "That fraction itself is enough");
+  verb.add_flag("--clip", options.clip,
+                "Cut peaks that reach over the end of their contig there; else they are an error");
 }
 
-void add_bin_options(CLI::App& app, ChromatinBuildOptions& options) {
-  const std::string choice = "Which bins";
-  app.add_option(
-         "--keep", options.keep,
-         "Bins with a label of a group (tf), of any profile (any), or all; tf:2: two labels, tf+dhs: both, "
-         "tf,dhs: either")
-      ->type_name("RULE")
-      ->group(choice);
-  app.add_option("--blacklist", options.blacklist,
-                 "Drop bins that share a base with these regions; may be repeated")
-      ->type_name("BED")
-      ->group(choice);
-  app.add_option(
-         "--chromosomes", options.chromosomes,
-         "Contigs to use, under any naming, in this order; default 1-22, X, Y; all takes every contig")
-      ->delimiter(',')
-      ->type_name("A,B")
-      ->group(choice);
-  app.add_option("--max-n", options.max_n,
-                 "Drop bins whose window has a larger fraction of N (reads the FASTA)")
-      ->check(CLI::Range(0.0, 1.0))
-      ->type_name("FRACTION")
-      ->group(choice);
+void add_bin_options(Verb& verb, ChromatinBuildOptions& options) {
+  const OptionGroup choice(verb, "Which bins");
+  verb.add_option(
+      "--keep RULE", options.keep,
+      "Bins with a label of a group (tf), of any profile (any), or all; tf:2: two labels, tf+dhs: both, "
+      "tf,dhs: either");
+  verb.add_option("--blacklist BED", options.blacklist,
+                  "Drop bins that share a base with these regions; may be repeated");
+  verb.add_option(
+          "--chromosomes A,B", options.chromosomes,
+          "Contigs to use, under any naming, in this order; default 1-22, X, Y; all takes every contig")
+      ->delimiter(',');
+  verb.add_option("--max-n FRACTION", options.max_n,
+                  "Drop bins whose window has a larger fraction of N (reads the FASTA)",
+                  CLI::Range(0.0, 1.0));
 }
 
-void add_window_options(CLI::App& app, TypedWindow& typed) {
-  const std::string windows = "Windows";
-  CLI::Option* whole = app.add_option("--window", typed.window, "Bases of the window, the bin in its middle")
-                           ->transform(count_suffix())
-                           ->group(windows);
+void add_window_options(Verb& verb, TypedWindow& typed) {
+  const OptionGroup windows(verb, "Windows");
+  CLI::Option* whole = verb.add_count("--window", typed.window, "Bases of the window, the bin in its middle");
   CLI::Option* before =
-      app.add_option("--left", typed.left, "Bases of the window before the bin, instead of --window")
-          ->transform(count_suffix())
-          ->type_name("BASES")
-          ->group(windows);
-  CLI::Option* after = app.add_option("--right", typed.right, "Bases of the window behind the bin")
-                           ->transform(count_suffix())
-                           ->type_name("BASES")
-                           ->group(windows);
+      verb.add_count("--left BASES", typed.left, "Bases of the window before the bin, instead of --window");
+  CLI::Option* after = verb.add_count("--right BASES", typed.right, "Bases of the window behind the bin");
   before->needs(after)->excludes(whole);
   after->needs(before)->excludes(whole);
 }
 
-void add_split_options(CLI::App& app, ChromatinBuildOptions& options) {
-  const std::string sides = "Split";
-  app.add_option(
-         "--splits", options.split.preset,
-         "Preset, GRCh37: deepsea (test chr8, chr9; valid chr7:30,508,751-35,296,850; train the rest) or "
-         "deepsea-published (train without the rest of chr7, chrX and chrY)")
-      ->type_name("NAME")
-      ->group(sides);
-  app.add_option("--test", options.split.test, "Contigs and 1-based regions of the test side")
-      ->join(',')
-      ->type_name("chr8,chr9")
-      ->group(sides);
-  app.add_option("--valid", options.split.valid, "The same of the validation side")
-      ->join(',')
-      ->type_name("REGIONS")
-      ->group(sides);
-  app.add_option("--train", options.split.train,
-                 "The same of the training side; default: what is on no other side")
-      ->join(',')
-      ->type_name("REGIONS")
-      ->group(sides);
-  app.add_option("--gap", options.gap,
+void add_split_options(Verb& verb, ChromatinBuildOptions& options) {
+  const OptionGroup sides(verb, "Split");
+  verb.add_option(
+      "--splits NAME", options.split.preset,
+      "Preset, GRCh37: deepsea (test chr8, chr9; valid chr7:30,508,751-35,296,850; train the rest) or "
+      "deepsea-published (train without the rest of chr7, chrX and chrY)");
+  verb.add_option("--test chr8,chr9", options.split.test, "Contigs and 1-based regions of the test side")
+      ->join(',');
+  verb.add_option("--valid REGIONS", options.split.valid, "The same of the validation side")->join(',');
+  verb.add_option("--train REGIONS", options.split.train,
+                  "The same of the training side; default: what is on no other side")
+      ->join(',');
+  verb.add_count("--gap BASES", options.gap,
                  "Bases between bins of different sides, 0 for none; default: their windows do not overlap. "
-                 "Bins that are nearer (of train, then of valid) get split none")
-      ->transform(count_suffix())
-      ->type_name("BASES")
-      ->group(sides);
+                 "Bins that are nearer (of train, then of valid) get split none");
 }
 
 }  // namespace
@@ -182,12 +143,11 @@ int cmd_chromatin_build(int argc, char** argv) {
              "--window 1000 -o chromatin"});
   ChromatinBuildOptions options;
   TypedWindow typed;
-  CLI::App& app = verb.app();
-  add_files(app, options);
-  add_label_options(app, options);
-  add_bin_options(app, options);
-  add_window_options(app, typed);
-  add_split_options(app, options);
+  add_files(verb, options);
+  add_label_options(verb, options);
+  add_bin_options(verb, options);
+  add_window_options(verb, typed);
+  add_split_options(verb, options);
   verb.add_threads();
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
@@ -206,8 +166,7 @@ int cmd_chromatin_build(int argc, char** argv) {
   }
   options.replace = verb.force();
   options.with_provenance = verb.provenance();
-  options.provenance = {
-      bigbird_version(), verb.command(), std::nullopt, options.fasta, {{"peaks", options.peaks, ""}}};
+  options.provenance = verb.made_from(options.fasta, {{"peaks", options.peaks, ""}});
   const ChromatinBuildSummary summary = build_chromatin(options);
   report(options, summary);
   verb.set_throughput(static_cast<double>(summary.grid), "bins");

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,7 +9,6 @@
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
-#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/chromatin/calibrate.h"
@@ -37,22 +35,19 @@ void say_left_out(const std::string& split, const LabelledScores& side) {
 }
 
 void add_options(Verb& verb, ChromatinCalibrateCommand& typed) {
-  CLI::App& app = verb.app();
   typed.options.add(verb, "chromatin finetune");
-  app.add_option("--data", typed.data, "Data set of chromatin build")->required()->type_name("DIR");
-  app.add_option("-f,--fasta-ref", typed.fasta, "Genome, instead of the data set's own")->type_name("FASTA");
-  app.add_option("--split", typed.split, "Bins to fit on: train, valid, test or none");
-  app.add_option("--measure-split", typed.measure_split,
-                 "Bins to measure on; test where the data set has such bins. The same as --split, or no test "
-                 "bins: by five folds");
-  app.add_option("--most-windows", typed.most_windows,
-                 "Of a split with more bins a random choice of so many, by the seed; 0: all")
-      ->transform(count_suffix())
-      ->type_name("COUNT");
-  app.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are left out")
-      ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--per-profile", typed.profiles_tsv, "Table of the errors of every profile")
-      ->type_name("FILE");
+  verb.add_required("--data DIR", typed.data, "Data set of chromatin build");
+  verb.add_option("-f,--fasta-ref FASTA", typed.fasta, "Genome, instead of the data set's own");
+  verb.add_option("--split", typed.split, "Bins to fit on: train, valid, test or none");
+  verb.add_option(
+      "--measure-split", typed.measure_split,
+      "Bins to measure on; test where the data set has such bins. The same as --split, or no test "
+      "bins: by five folds");
+  verb.add_count("--most-windows COUNT", typed.most_windows,
+                 "Of a split with more bins a random choice of so many, by the seed; 0: all");
+  verb.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are left out",
+                  CLI::Range(0.0, 1.0));
+  verb.add_option("--per-profile FILE", typed.profiles_tsv, "Table of the errors of every profile");
   verb.leave_out_of_provenance("--per-profile");
   typed.scoring.add(verb, {.strands = Strands::both});
   verb.add_seed();
@@ -82,8 +77,7 @@ int cmd_chromatin_calibrate(int argc, char** argv) {
   OutputSet outputs = options.outputs();
   outputs.add({"--per-profile", typed.profiles_tsv});
 
-  require_model_folders({options.model()});
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend({options.model()});
   SequenceScorer scorer({{options.model()}, typed.scoring.strands(), typed.scoring.batch()}, *backend);
   const ChromatinDataset data(typed.data, typed.fasta);
   require_profiles(scorer, data);

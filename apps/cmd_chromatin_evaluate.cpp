@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -129,40 +128,30 @@ void write_pictures(const ChromatinEvaluateCommand& options, OutputSet& outputs,
 }
 
 void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
-  CLI::App& app = verb.app();
-  app.add_option("--predictions", options.predictions,
-                 "Scores, a row per bin and a column per profile: .npy, .h5, or TSV whose last columns they "
-                 "are; several files as NAME=FILE")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
-  app.add_option("-m,--model", options.models,
-                 "Or a model folder of chromatin finetune, to predict the bins with; several are averaged. "
-                 "Scores one model on the forward strand, on both strands, and all models")
-      ->allow_extra_args(false)
-      ->type_name("MODEL");
-  app.add_option("--labels,--data", options.labels,
-                 "Data set of chromatin build, or a .npy matrix of its labels")
-      ->type_name("DIR|NPY")
-      ->required();
-  app.add_option("--split", options.split, "Bins of the data set that are scored (test when not given)")
-      ->check(CLI::IsMember({"train", "valid", "test", "none", "all"}));
-  app.add_option("-o,--output", options.output, "Medians and means by group, as JSON; - is stdout")
-      ->type_name("FILE");
-  app.add_option("--profiles-tsv", options.profiles_tsv, "AUROC and AUPRC of every profile")
-      ->type_name("FILE");
-  app.add_option(
-         "--svg", options.svg,
-         "ROC and precision-recall plots: one picture (.svg), or a folder with one for each group too")
-      ->type_name("FILE|FOLDER");
-  app.add_option("--plot", options.plot,
-                 "Profiles to draw, by index; else the one with the median AUROC of each group")
-      ->delimiter(',')
-      ->type_name("INDEX,...");
-  app.add_option("-f,--fasta-ref", options.fasta, "Genome for --model, instead of the data set's own")
-      ->type_name("FASTA");
+  verb.add_option("--predictions FILE", options.predictions,
+                  "Scores, a row per bin and a column per profile: .npy, .h5, or TSV whose last columns they "
+                  "are; several files as NAME=FILE")
+      ->allow_extra_args(false);
+  verb.add_option("-m,--model MODEL", options.models,
+                  "Or a model folder of chromatin finetune, to predict the bins with; several are averaged. "
+                  "Scores one model on the forward strand, on both strands, and all models")
+      ->allow_extra_args(false);
+  verb.add_required("--labels,--data DIR|NPY", options.labels,
+                    "Data set of chromatin build, or a .npy matrix of its labels");
+  verb.add_option("--split", options.split, "Bins of the data set that are scored (test when not given)",
+                  CLI::IsMember({"train", "valid", "test", "none", "all"}));
+  verb.add_option("-o,--output FILE", options.output, "Medians and means by group, as JSON; - is stdout");
+  verb.add_option("--profiles-tsv FILE", options.profiles_tsv, "AUROC and AUPRC of every profile");
+  verb.add_option(
+      "--svg FILE|FOLDER", options.svg,
+      "ROC and precision-recall plots: one picture (.svg), or a folder with one for each group too");
+  verb.add_option("--plot INDEX,...", options.plot,
+                  "Profiles to draw, by index; else the one with the median AUROC of each group")
+      ->delimiter(',');
+  verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome for --model, instead of the data set's own");
   options.scoring.add(verb, {.strands = Strands::both});
-  app.add_option("--max-n", options.max_n, "Leave out bins whose window has a larger fraction of N (--model)")
-      ->check(CLI::Range(0.0, 1.0));
+  verb.add_option("--max-n", options.max_n,
+                  "Leave out bins whose window has a larger fraction of N (--model)", CLI::Range(0.0, 1.0));
   add_machine(verb);
 }
 
@@ -201,14 +190,11 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
   const Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta,
                               evaluated.inputs};
   if (!options.profiles_tsv.empty()) {
-    write_profile_scores(options.profiles_tsv, evaluated.sets, evaluated.profiles,
-                         verb.provenance() ? provenance_lines(provenance) : std::vector<std::string>{});
+    write_profile_scores(options.profiles_tsv, evaluated.sets, evaluated.profiles, verb.lines_of(provenance));
   }
   if (!options.svg.empty()) write_pictures(options, outputs, evaluated.sets, evaluated.profiles);
-  OutputStream out(options.output);
-  out.write(chromatin_scores_json(evaluated.sets, evaluated.profiles,
-                                  verb.provenance() ? provenance_json(provenance) : std::string()));
-  out.close();
+  write_output(options.output,
+               chromatin_scores_json(evaluated.sets, evaluated.profiles, verb.json_of(provenance)));
   outputs.commit();
   verb.set_throughput(bins * static_cast<double>(evaluated.profiles.size()), "labels");
   return 0;

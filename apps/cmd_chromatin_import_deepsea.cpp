@@ -17,64 +17,45 @@ struct TypedBins {
   CLI::Option* lines = nullptr;
 };
 
-void add_matrix_options(CLI::App& app, DeepseaImportOptions& options, bool& no_pairs) {
-  app.add_option("--mat", options.files, "train.mat, valid.mat and test.mat, or some of them")
-      ->required()
-      ->type_name("FILE");
-  app.add_option(
-         "-o,--output", options.output,
-         "Folder: bins.bed.gz, labels.npy, profiles.tsv, manifest.json; sequences.fa.gz without --bins")
-      ->required()
-      ->type_name("DIR");
-  app.add_option("--profiles", options.profiles,
-                 "Table with columns column, group and name; default: numbers, and the groups of the 919")
-      ->type_name("TSV");
-  app.add_flag("--no-pairs", no_pairs,
-               "Keep every sample; default: the second half must be the reverse complements of the first, "
-               "which is kept");
-  app.add_option("--memory", options.memory, "Bytes for samples in memory; they are read in slabs")
-      ->transform(count_suffix())
-      ->check(CLI::PositiveNumber);
+void add_matrix_options(Verb& verb, DeepseaImportOptions& options, bool& no_pairs) {
+  verb.add_required("--mat FILE", options.files, "train.mat, valid.mat and test.mat, or some of them");
+  verb.add_required(
+      "-o,--output DIR", options.output,
+      "Folder: bins.bed.gz, labels.npy, profiles.tsv, manifest.json; sequences.fa.gz without --bins");
+  verb.add_option("--profiles TSV", options.profiles,
+                  "Table with columns column, group and name; default: numbers, and the groups of the 919");
+  verb.add_flag("--no-pairs", no_pairs,
+                "Keep every sample; default: the second half must be the reverse complements of the first, "
+                "which is kept");
+  verb.add_count("--memory", options.memory, "Bytes for samples in memory; they are read in slabs",
+                 CLI::PositiveNumber);
 }
 
 // Windows, and the bins that they are cut around.
-void add_genome_options(CLI::App& app, DeepseaImportOptions& options, TypedBins& typed) {
-  const std::string genome = "Windows from the genome (else the matrices' own sequences are kept)";
-  CLI::Option* bins = app.add_option("--bins", options.bins,
-                                     "Coordinates of the bins, in the published order (allTFs.pos.bed)")
-                          ->type_name("BED")
-                          ->group(genome);
-  CLI::Option* fasta = app.add_option("-f,--fasta-ref", options.fasta, "Genome of the bins: GRCh37 (hg19)")
-                           ->type_name("FASTA")
-                           ->group(genome);
+void add_genome_options(Verb& verb, DeepseaImportOptions& options, TypedBins& typed) {
+  const OptionGroup genome(verb, "Windows from the genome (else the matrices' own sequences are kept)");
+  CLI::Option* bins = verb.add_option("--bins BED", options.bins,
+                                      "Coordinates of the bins, in the published order (allTFs.pos.bed)");
+  CLI::Option* fasta =
+      verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome of the bins: GRCh37 (hg19)");
   bins->needs(fasta);
   fasta->needs(bins);
-  CLI::Option* whole = app.add_option("--window", typed.window, "Bases of the window, the bin in its middle")
-                           ->transform(count_suffix())
-                           ->needs(bins)
-                           ->group(genome);
+  CLI::Option* whole =
+      verb.add_count("--window", typed.window, "Bases of the window, the bin in its middle")->needs(bins);
   typed.before =
-      app.add_option("--left", typed.left, "Bases of the window before the bin, instead of --window")
-          ->transform(count_suffix())
-          ->needs(bins)
-          ->group(genome);
-  CLI::Option* after = app.add_option("--right", typed.right, "Bases of the window behind the bin")
-                           ->transform(count_suffix())
-                           ->needs(bins)
-                           ->group(genome);
+      verb.add_count("--left", typed.left, "Bases of the window before the bin, instead of --window")
+          ->needs(bins);
+  CLI::Option* after =
+      verb.add_count("--right", typed.right, "Bases of the window behind the bin")->needs(bins);
   typed.before->needs(after)->excludes(whole);
   after->needs(typed.before)->excludes(whole);
-  app.add_option("--check-every", options.check_every,
-                 "Compare every so many bins with the genome; 0 compares none")
-      ->check(CLI::NonNegativeNumber)
-      ->group(genome);
-  typed.lines = app.add_option("--train-lines", typed.train_lines,
+  verb.add_option("--check-every", options.check_every,
+                  "Compare every so many bins with the genome; 0 compares none", CLI::NonNegativeNumber);
+  typed.lines = verb.add_count("--train-lines", typed.train_lines,
                                "Lines of --bins before those of valid.mat; default: the bins of "
-                               "train.mat, or 2,200,000 without it")
-                    ->transform(count_suffix())
-                    ->check(CLI::NonNegativeNumber)
-                    ->needs(bins)
-                    ->group(genome);
+                               "train.mat, or 2,200,000 without it",
+                               CLI::NonNegativeNumber)
+                    ->needs(bins);
 }
 
 void take_window(const TypedBins& typed, DeepseaImportOptions& options) {
@@ -110,8 +91,8 @@ int cmd_chromatin_import_deepsea(int argc, char** argv) {
   DeepseaImportOptions options;
   TypedBins typed;
   bool no_pairs = false;
-  add_matrix_options(verb.app(), options, no_pairs);
-  add_genome_options(verb.app(), options, typed);
+  add_matrix_options(verb, options, no_pairs);
+  add_genome_options(verb, options, typed);
   verb.add_threads();
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
@@ -119,7 +100,7 @@ int cmd_chromatin_import_deepsea(int argc, char** argv) {
   options.pairs = !no_pairs;
   options.replace = verb.force();
   options.with_provenance = verb.provenance();
-  options.provenance = {bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
+  options.provenance = verb.made_from(options.fasta);
   for (const std::string& file : options.files) options.provenance.inputs.push_back({"matrix", file, ""});
   if (!options.bins.empty()) options.provenance.inputs.push_back({"bins", options.bins, ""});
   const DeepseaImportSummary summary = import_deepsea(options);

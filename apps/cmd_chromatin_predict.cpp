@@ -13,7 +13,6 @@
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "apps/work_options.h"
-#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/chromatin/predict.h"
@@ -93,30 +92,27 @@ void say(const PredictionCounts& counts, double max_n) {
 }
 
 void add_options(Verb& verb, PredictCommand& typed) {
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", typed.models, "Model folder of chromatin finetune; several are averaged")
-      ->required()
-      ->allow_extra_args(false)
-      ->type_name("MODEL");
-  app.add_option("FASTA", typed.records, "Every record is one window; - is stdin");
-  app.add_option("-f,--fasta-ref", typed.fasta, "Genome for --regions-file, or instead of the data set's")
-      ->type_name("FASTA");
-  app.add_option("-R,--regions-file", typed.regions, "Bins as long as the model's target, or whole windows")
-      ->type_name("BED");
-  app.add_option("--data", typed.data, "Data set of chromatin build")->type_name("DIR");
-  app.add_option("--split", typed.split, "Of --data: train, valid, test, none or all");
-  app.add_option("-o,--output", typed.output, "File, or folder of several tracks; - is stdout (text)")
-      ->type_name("PATH");
-  CLI::Option* type = app.add_option("-O,--output-type", typed.format, "Type of the output")
+  verb.add_required("-m,--model MODEL", typed.models,
+                    "Model folder of chromatin finetune; several are averaged")
+      ->allow_extra_args(false);
+  verb.add_option("FASTA", typed.records, "Every record is one window; - is stdin");
+  verb.add_option("-f,--fasta-ref FASTA", typed.fasta,
+                  "Genome for --regions-file, or instead of the data set's");
+  verb.add_option("-R,--regions-file BED", typed.regions,
+                  "Bins as long as the model's target, or whole windows");
+  verb.add_option("--data DIR", typed.data, "Data set of chromatin build");
+  verb.add_option("--split", typed.split, "Of --data: train, valid, test, none or all");
+  verb.add_option("-o,--output PATH", typed.output, "File, or folder of several tracks; - is stdout (text)");
+  CLI::Option* type = verb.add_option("-O,--output-type", typed.format, "Type of the output")
                           ->type_name(choices(prediction_format_names));
-  app.add_option("--output-format", typed.format)->group("")->excludes(type);
+  verb.add_option("--output-format", typed.format)->group("")->excludes(type);
   typed.scoring.add(verb,
                     {.strands = Strands::both, .calibrated = true, .profiles = "all", .had_batch = true});
-  app.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are not scored")
-      ->check(CLI::Range(0.0, 1.0));
-  app.add_flag("--variants", typed.variants,
-               "Beside OUT.npy, of all models: OUT.single.npy (first model, forward strand) and OUT.rc.npy "
-               "(first model, both strands), for chromatin evaluate");
+  verb.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are not scored",
+                  CLI::Range(0.0, 1.0));
+  verb.add_flag("--variants", typed.variants,
+                "Beside OUT.npy, of all models: OUT.single.npy (first model, forward strand) and OUT.rc.npy "
+                "(first model, both strands), for chromatin evaluate");
   typed.work.add(verb);
   typed.work.add_chunk(verb, "Windows", windows_of_a_chunk);
   add_machine(verb);
@@ -140,8 +136,7 @@ int cmd_chromatin_predict(int argc, char** argv) {
   ChromatinPredictOptions options;
   options.format = parse_prediction_format(typed.format);
 
-  require_model_folders(typed.models);
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend(typed.models);
   SequenceScorer scorer({typed.models, typed.scoring.strands(), typed.scoring.batch()}, *backend);
   scorer.model().require_task("chromatin");
   const CalibratedScores calibrated(typed.scoring.calibrated(), scorer);

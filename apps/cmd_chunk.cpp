@@ -12,53 +12,37 @@ namespace bigbird::apps {
 namespace {
 
 void add_options(Verb& verb, ChunkOptions& options, std::string& format) {
-  CLI::App& app = verb.app();
-  app.add_option("-f,--fasta-ref", options.fasta,
-                 "Genome (FASTA with .fai); BED12 without N limits needs only the .fai")
-      ->required()
-      ->type_name("FASTA");
-  app.add_option("-o,--output", options.output, "Where to write; - is stdout, .gz is BGZF")
-      ->type_name("FILE");
-  app.add_option("--format", format,
-                 "bed12: a line per document, a block per sentence; text: a sentence per line, a blank line "
-                 "between documents")
-      ->check(CLI::IsMember({"bed12", "text"}));
-  app.add_option("--passes", options.recipe.passes, "Passes over each chromosome")->transform(count_suffix());
-  app.add_option(
-         "--chromosomes", options.chromosomes,
-         "Contigs to cut, under any naming, in this order; default 1-22, X, Y; all takes every contig")
-      ->delimiter(',')
-      ->type_name("A,B");
-  app.add_option(
-         "--exclude", options.exclude_bed,
-         "Regions or whole chromosomes to leave out: documents are cut so that no sentence touches them")
-      ->type_name("BED");
-  app.add_option("--max-n", options.max_n_document, "Drop documents with a larger fraction of N")
-      ->check(CLI::Range(0.0, 1.0))
+  verb.add_required("-f,--fasta-ref FASTA", options.fasta,
+                    "Genome (FASTA with .fai); BED12 without N limits needs only the .fai");
+  verb.add_option("-o,--output FILE", options.output, "Where to write; - is stdout, .gz is BGZF");
+  verb.add_option("--format", format,
+                  "bed12: a line per document, a block per sentence; text: a sentence per line, a blank line "
+                  "between documents",
+                  CLI::IsMember({"bed12", "text"}));
+  verb.add_count("--passes", options.recipe.passes, "Passes over each chromosome");
+  verb.add_option(
+          "--chromosomes A,B", options.chromosomes,
+          "Contigs to cut, under any naming, in this order; default 1-22, X, Y; all takes every contig")
+      ->delimiter(',');
+  verb.add_option(
+      "--exclude BED", options.exclude_bed,
+      "Regions or whole chromosomes to leave out: documents are cut so that no sentence touches them");
+  verb.add_option("--max-n", options.max_n_document, "Drop documents with a larger fraction of N",
+                  CLI::Range(0.0, 1.0))
       ->group("Limits on N (these read the FASTA)");
-  app.add_option("--max-n-sentence", options.max_n_sentence,
-                 "Drop sentences with a larger fraction of N, cutting their document there")
-      ->check(CLI::Range(0.0, 1.0))
+  verb.add_option("--max-n-sentence", options.max_n_sentence,
+                  "Drop sentences with a larger fraction of N, cutting their document there",
+                  CLI::Range(0.0, 1.0))
       ->group("Limits on N (these read the FASTA)");
-  app.add_flag("--reverse-complement", options.reverse_complement,
-               "Write every document a second time, on the reverse strand");
+  verb.add_flag("--reverse-complement", options.reverse_complement,
+                "Write every document a second time, on the reverse strand");
   DocumentRecipe& recipe = options.recipe;
-  const char* group = "Recipe (defaults: the paper's)";
-  app.add_option("--max-start", recipe.max_start, "A pass starts at a base from 0 to this one")
-      ->transform(count_suffix())
-      ->group(group);
-  app.add_option("--min-sentences", recipe.min_sentences, "Fewest sentences in a document")
-      ->transform(count_suffix())
-      ->group(group);
-  app.add_option("--max-sentences", recipe.max_sentences, "Most sentences in a document")
-      ->transform(count_suffix())
-      ->group(group);
-  app.add_option("--min-sentence-length", recipe.min_sentence_length, "Shortest sentence, bp")
-      ->transform(count_suffix())
-      ->group(group);
-  app.add_option("--max-sentence-length", recipe.max_sentence_length, "Longest sentence, bp")
-      ->transform(count_suffix())
-      ->group(group);
+  const OptionGroup group(verb, "Recipe (defaults: the paper's)");
+  verb.add_count("--max-start", recipe.max_start, "A pass starts at a base from 0 to this one");
+  verb.add_count("--min-sentences", recipe.min_sentences, "Fewest sentences in a document");
+  verb.add_count("--max-sentences", recipe.max_sentences, "Most sentences in a document");
+  verb.add_count("--min-sentence-length", recipe.min_sentence_length, "Shortest sentence, bp");
+  verb.add_count("--max-sentence-length", recipe.max_sentence_length, "Longest sentence, bp");
   verb.add_seed();
   verb.add_threads();
 }
@@ -79,8 +63,7 @@ int cmd_chunk(int argc, char** argv) {
   options.seed = verb.seed();
   options.format = format == "text" ? ChunkFormat::text : ChunkFormat::bed12;
   if (verb.provenance()) {
-    options.provenance =
-        provenance_lines({bigbird_version(), verb.command(), verb.seed(), options.fasta, {}});
+    options.provenance = provenance_lines(verb.made_from(options.fasta));
   }
   const ChunkSummary summary = chunk_genome(options);
   log_info(fmt::format("{} documents, {} sentences, {} bp from {} chromosomes", summary.documents,

@@ -20,7 +20,6 @@
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/genomics/variants/cost.h"
-#include "lib/model/folder/model_folder.h"
 #include "lib/parts/sharded_verbs.h"
 
 namespace bigbird::apps {
@@ -173,12 +172,10 @@ int cmd_cluster_plan(int argc, char** argv) {
   bool as_json = false;
   shared.add(verb, false);
   CLI::App& app = verb.app();
-  const std::string group = "Plan";
-  app.add_option("--sample-time", sample_time, "Run a sample of the records for about so long")
-      ->type_name("TIME")
-      ->group(group);
-  app.add_option("--task-time", task_time, "How long a shard should take")->type_name("TIME")->group(group);
-  app.add_flag("--json", as_json, "Print JSON")->group(group);
+  const OptionGroup group(verb, "Plan");
+  verb.add_option("--sample-time TIME", sample_time, "Run a sample of the records for about so long");
+  verb.add_option("--task-time TIME", task_time, "How long a shard should take");
+  verb.add_flag("--json", as_json, "Print JSON");
   for (const char* own : {"--sample-time", "--task-time"}) verb.leave_out_of_provenance(own);
   const auto begin = std::chrono::steady_clock::now();
   if (!verb.parse(argc, argv)) return 0;
@@ -188,8 +185,7 @@ int cmd_cluster_plan(int argc, char** argv) {
   options.seconds = static_cast<double>(parse_duration(sample_time, "--sample-time"));
   const auto task_seconds = static_cast<double>(parse_duration(task_time, "--task-time"));
   if (task_seconds < 1) throw_usage("--task-time 0: a task takes some time", "30m, 2h");
-  require_model_folders(shared.models());
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend(shared.models());
   const std::unique_ptr<SequenceScorer> scorer = shared.make_scorer(*backend);
   Plan plan;
   plan.startup = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

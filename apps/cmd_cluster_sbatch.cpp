@@ -25,22 +25,17 @@ int cmd_cluster_sbatch(int argc, char** argv) {
   SlurmScriptOptions options;
   CLI::App& app = verb.app();
   app.prefix_command();
-  app.add_option("--shards", options.shards, "Shards, each a task of the array")
-      ->check(CLI::Range(1, 100'000))
-      ->type_name("N");
-  app.add_option("--at-once", options.at_once, "Most tasks that run at the same time; 0: as Slurm lets");
-  app.add_option("--cpus-per-task", options.threads, "CPUs of a task, and its threads")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--mem", options.memory, "Memory of a task, as sbatch takes it");
-  app.add_option("--time", options.time, "Time limit of a task, as sbatch takes it");
-  app.add_option("--stop-before", options.stop_before,
-                 "A task stops so long before its limit and is queued again; 0: it does not")
-      ->type_name("TIME");
-  app.add_option("--partition", options.partition, "Partition");
-  app.add_option("--account", options.account, "Account");
-  app.add_option("--folder", options.folder, "Where shards and logs go; OUT.shards where not given")
-      ->type_name("DIR");
-  app.add_option("--program", options.program, "bigbird as the nodes find it");
+  verb.add_option("--shards N", options.shards, "Shards, each a task of the array", CLI::Range(1, 100'000));
+  verb.add_option("--at-once", options.at_once, "Most tasks that run at the same time; 0: as Slurm lets");
+  verb.add_option("--cpus-per-task", options.threads, "CPUs of a task, and its threads", CLI::Range(1, 1024));
+  verb.add_option("--mem", options.memory, "Memory of a task, as sbatch takes it");
+  verb.add_option("--time", options.time, "Time limit of a task, as sbatch takes it");
+  verb.add_option("--stop-before TIME", options.stop_before,
+                  "A task stops so long before its limit and is queued again; 0: it does not");
+  verb.add_option("--partition", options.partition, "Partition");
+  verb.add_option("--account", options.account, "Account");
+  verb.add_option("--folder DIR", options.folder, "Where shards and logs go; OUT.shards where not given");
+  verb.add_option("--program", options.program, "bigbird as the nodes find it");
   if (!verb.parse(argc, argv)) return 0;
   if (options.shards == 0)
     throw_usage("cluster sbatch: --shards is not given", "how many tasks share the work");

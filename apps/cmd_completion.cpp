@@ -50,10 +50,7 @@ int cmd_completion(int argc, char** argv) {
              "bigbird completion fish > ~/.config/fish/completions/bigbird.fish",
              "bigbird completion zsh > _bigbird"});
   std::string shell;
-  verb.app()
-      .add_option("SHELL", shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  verb.add_required("SHELL", shell, "bash, zsh or fish", CLI::IsMember({"bash", "zsh", "fish"}));
   if (!verb.parse(argc, argv)) return 0;
   verb.omit_closing_line();
   const std::vector<CompletedVerb> verbs = all_verbs();

@@ -144,30 +144,27 @@ struct ConvertCommand {
 };
 
 void add_options(Verb& verb, ConvertCommand& typed) {
-  CLI::App& app = verb.app();
-  app.add_option("FROM", typed.from,
-                 "Model folder: config.json with model.safetensors or pytorch_model.bin, whole or in shards; "
-                 "BigBird, BigBird-Pegasus, GENA-LM, BERT, RoBERTa or Pegasus")
-      ->required();
-  app.add_option("TO", typed.to, "Model folder to write")->required();
-  app.add_option("--dtype", typed.dtype, "Numbers of the weights: fp32, bf16 or fp16")->capture_default_str();
-  app.add_option("--to-dialect", typed.dialect, "hf (Hugging Face's, and ours) or gena (GENA-LM's own code)")
-      ->capture_default_str();
+  verb.add_required(
+      "FROM", typed.from,
+      "Model folder: config.json with model.safetensors or pytorch_model.bin, whole or in shards; "
+      "BigBird, BigBird-Pegasus, GENA-LM, BERT, RoBERTa or Pegasus");
+  verb.add_required("TO", typed.to, "Model folder to write");
+  verb.add_option("--dtype", typed.dtype, "Numbers of the weights: fp32, bf16 or fp16");
+  verb.add_option("--to-dialect", typed.dialect,
+                  "hf (Hugging Face's, and ours) or gena (GENA-LM's own code)");
   verb.add_random_mode();
-  app.add_option(
+  verb.add_option(
       "--decoder", typed.decoder,
       "Give an encoder a decoder, to be trained: new (layers like the encoder's, all random) or coupled "
       "(the encoder's own layers, only attention to the document random)");
-  app.add_option("--positions", typed.load.positions,
-                 "Positions of a BigBird made of an original Pegasus; its sinusoids go on. 0: those it has")
-      ->transform(count_suffix())
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--tokenizer", typed.tokenizer,
-                 "Folder whose tokenizer is copied, instead of the model's own");
-  app.add_option("--allow-missing", typed.load.allow_missing,
-                 "Tensors that may be missing and then start from random values, as a pattern: 'cls.*'")
-      ->type_name("PATTERN");
-  app.add_flag("--allow-nan", typed.load.allow_nan, "Take NaN and infinities as they are");
+  verb.add_count("--positions", typed.load.positions,
+                 "Positions of a BigBird made of an original Pegasus; its sinusoids go on. 0: those it has",
+                 CLI::NonNegativeNumber);
+  verb.add_option("--tokenizer", typed.tokenizer,
+                  "Folder whose tokenizer is copied, instead of the model's own");
+  verb.add_option("--allow-missing PATTERN", typed.load.allow_missing,
+                  "Tensors that may be missing and then start from random values, as a pattern: 'cls.*'");
+  verb.add_flag("--allow-nan", typed.load.allow_nan, "Take NaN and infinities as they are");
   verb.add_seed();
   verb.add_threads();
   verb.add_force();
@@ -194,7 +191,7 @@ void write_converted(const Verb& verb, const ConvertCommand& typed, WriteOptions
                         model.notes,
                         take_tokenizer(tokenizer, model.dialect, model.config),
                         write};
-  Provenance provenance{bigbird_version(), verb.command(), verb.seed(), {}, {}};
+  Provenance provenance = verb.made_from();
   for (const std::string& file : model.files) {
     provenance.inputs.push_back({"weights", file, sha256_file(file)});
     conversion.source_files.push_back(fmt::format("`{}` (sha256 {})", file, provenance.inputs.back().sha256));
@@ -250,9 +247,7 @@ int cmd_convert(int argc, char** argv) {
   write_self_test(folder.path(), run_self_test(*backend, model.config, model.parameters));
   folder.commit();
   if (warm_start) {
-    OutputStream out("-");
-    out.write(origins);
-    out.close();
+    write_output("-", origins);
   }
   verb.set_throughput(static_cast<double>(model.parameters.size()), "parameters");
   return 0;

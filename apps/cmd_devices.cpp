@@ -21,7 +21,6 @@
 #include "lib/core/names.h"
 #include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
-#include "lib/io/files/file.h"
 #include "lib/model/folder/model_folder.h"
 
 namespace bigbird::apps {
@@ -162,9 +161,7 @@ void tune(const TuneRequest& request) {
                       "take fewer --tokens");
   }
   progress.reset();
-  OutputStream out("-");
-  out.write(table.text());
-  out.close();
+  write_output("-", table.text());
   double before = 0, after = 0;
   for (const auto& [key, choice] : table.choices) {
     before += choice.first_microseconds;
@@ -181,28 +178,22 @@ int cmd_devices(int argc, char** argv) {
             {"bigbird devices", "bigbird devices --json", "bigbird devices --tune"});
   bool json = false, tunes = false;
   TuneRequest request;
-  verb.app().add_flag("--json", json, "JSON instead of a table");
-  CLI::Option* const tuning = verb.app().add_flag(
+  verb.add_flag("--json", json, "JSON instead of a table");
+  CLI::Option* const tuning = verb.add_flag(
       "--tune", tunes,
       "Measure which of cuBLASLt's algorithms are fastest for the products of a training step on a CUDA device, "
       "and keep them in the cache folder for every later run on it");
-  verb.app()
-      .add_option("--cuda", request.index, "With --tune: the N of cuda:N")
-      ->check(CLI::NonNegativeNumber)
+  verb.add_option("--cuda", request.index, "With --tune: the N of cuda:N", CLI::NonNegativeNumber)
       ->needs(tuning);
-  verb.app()
-      .add_option("-m,--model", request.model,
+  verb.add_option("-m,--model FOLDER", request.model,
                   "With --tune: the sizes of this model in place of BigBird-base's")
-      ->type_name("FOLDER")
       ->needs(tuning);
-  verb.app()
-      .add_option("--tokens", request.tokens, "With --tune: tokens of a micro-batch, separated by commas")
+  verb.add_option("--tokens", request.tokens, "With --tune: tokens of a micro-batch, separated by commas",
+                  CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
       ->delimiter(',')
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
       ->needs(tuning);
-  verb.app()
-      .add_option("--precision", request.precision, "With --tune: fp32, tf32 or bf16")
-      ->check(CLI::IsMember({"fp32", "tf32", "bf16"}))
+  verb.add_option("--precision", request.precision, "With --tune: fp32, tf32 or bf16",
+                  CLI::IsMember({"fp32", "tf32", "bf16"}))
       ->needs(tuning);
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
@@ -213,9 +204,7 @@ int cmd_devices(int argc, char** argv) {
 
   const kernels::CudaStatus cuda = kernels::cuda_status(kernels::FreeMemory::ask);
   const Cpu cpu = look_at_cpu();
-  OutputStream out("-");
-  out.write(json ? json_text(as_json(cuda, cpu), 2) + "\n" : as_table(cuda, cpu));
-  out.close();
+  write_output("-", json ? json_text(as_json(cuda, cpu), 2) + "\n" : as_table(cuda, cpu));
   return 0;
 }
 

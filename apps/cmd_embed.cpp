@@ -1,7 +1,6 @@
 // `bigbird embed`: vectors of sequences, and a table that says what each row stands for.
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,7 +8,6 @@
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "apps/work_options.h"
-#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/inference/embed.h"
 #include "lib/inference/embed_run.h"
@@ -30,29 +28,23 @@ struct EmbedCommand {
 };
 
 void add_options(Verb& verb, EmbedCommand& typed) {
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", typed.model, "Model folder; its output head is not used")
-      ->required()
-      ->type_name("MODEL");
-  app.add_option("FASTA", typed.records, "Every record is one sequence, on the forward strand; - is stdin");
-  app.add_option("-f,--fasta-ref", typed.fasta, "Genome for --regions-file")->type_name("FASTA");
-  app.add_option("-R,--regions-file", typed.regions, "Windows; strand - is reverse-complemented; - is stdin")
-      ->type_name("BED");
-  app.add_option(
-         "--text", typed.text,
-         "Every line that is not blank is one sequence, of words or of bases, as the model reads; - is "
-         "stdin")
-      ->type_name("FILE");
-  app.add_option(
-         "--pool", typed.pool,
-         "cls: the vector of [CLS]; mean: of a sequence's tokens; token: one for each; bin:N: one for "
-         "every N bases, the mean over the tokens there, each weighted by its bases in the bin")
-      ->type_name("POOL");
-  app.add_option("-o,--output", typed.output,
-                 "OUT.npy (float32, a row each), OUT.safetensors or OUT.h5 (embeddings); the table goes to "
-                 "OUT.rows.tsv")
-      ->required()
-      ->type_name("FILE");
+  verb.add_required("-m,--model MODEL", typed.model, "Model folder; its output head is not used");
+  verb.add_option("FASTA", typed.records, "Every record is one sequence, on the forward strand; - is stdin");
+  verb.add_option("-f,--fasta-ref FASTA", typed.fasta, "Genome for --regions-file");
+  verb.add_option("-R,--regions-file BED", typed.regions,
+                  "Windows; strand - is reverse-complemented; - is stdin");
+  verb.add_option(
+      "--text FILE", typed.text,
+      "Every line that is not blank is one sequence, of words or of bases, as the model reads; - is "
+      "stdin");
+  verb.add_option(
+      "--pool POOL", typed.pool,
+      "cls: the vector of [CLS]; mean: of a sequence's tokens; token: one for each; bin:N: one for "
+      "every N bases, the mean over the tokens there, each weighted by its bases in the bin");
+  verb.add_required(
+      "-o,--output FILE", typed.output,
+      "OUT.npy (float32, a row each), OUT.safetensors or OUT.h5 (embeddings); the table goes to "
+      "OUT.rows.tsv");
   typed.scoring.add(verb, {});
   typed.work.add(verb);
   typed.work.add_chunk(verb, "Sequences", sequences_of_a_chunk);
@@ -84,7 +76,7 @@ int cmd_embed(int argc, char** argv) {
                                                 : !regions.empty()
                                                     ? read_bed_windows(regions, fasta)
                                                     : read_line_windows(text, folder.tokenizer());
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend();
   Embedder embedder(folder, pooling, scoring.batch(), *backend);
 
   EmbedOptions options;
@@ -94,7 +86,7 @@ int cmd_embed(int argc, char** argv) {
   options.metadata = {{"format", "pt"}};
   options.work = work.work(verb);
   if (verb.provenance()) {
-    Provenance provenance{bigbird_version(), verb.command(), std::nullopt, fasta, {}};
+    Provenance provenance = verb.made_from(fasta);
     for (const std::string& file : embedder.weight_files()) {
       provenance.inputs.push_back(model_input(file, sha256_file(file)));
     }

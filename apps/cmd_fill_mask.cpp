@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
-#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/inference/fill_mask.h"
 #include "lib/io/files/file.h"
@@ -148,43 +146,39 @@ int cmd_fill_mask(int argc, char** argv) {
        "bigbird fill-mask -m run/final -f genome.fa.gz -r chr1:100001-101000 --position 100500 --top 10",
        "bigbird fill-mask -m run/final 'ACGTTGCA[MASK]GGTCA'"});
   FillMaskCommand options;
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", options.model, "Model folder with a masked-token head")
-      ->required()
-      ->type_name("MODEL");
+  verb.add_required("-m,--model MODEL", options.model, "Model folder with a masked-token head");
   CLI::Option* text =
-      app.add_option("TEXT", options.text,
-                     "Text with [MASK] in it, all of them masked at once; - reads a text from "
-                     "every line of stdin");
-  CLI::Option* fasta = app.add_option("-f,--fasta-ref", options.fasta, "Genome (FASTA with .fai)");
+      verb.add_option("TEXT", options.text,
+                      "Text with [MASK] in it, all of them masked at once; - reads a text from "
+                      "every line of stdin");
+  CLI::Option* fasta = verb.add_option("-f,--fasta-ref", options.fasta, "Genome (FASTA with .fai)");
   fasta->type_name("FASTA")->excludes(text);
-  CLI::Option* region = app.add_option("-r,--region", options.region,
-                                       "Region of the genome, 1-based and closed; forward strand");
+  CLI::Option* region = verb.add_option("-r,--region", options.region,
+                                        "Region of the genome, 1-based and closed; forward strand");
   region->type_name("REGION")->needs(fasta);
   fasta->needs(region);
-  CLI::Option* position = app.add_option("--position", options.positions,
-                                         "Mask the tokens that hold these positions, all at once (1-based)");
+  CLI::Option* position = verb.add_option("--position", options.positions,
+                                          "Mask the tokens that hold these positions, all at once (1-based)");
   position->delimiter(',')->needs(region);
-  app.add_option("--every", options.every,
-                 "Mask every N-th token, then the ones after them, until each was masked once; a number "
-                 "beyond the region's tokens masks one at a time")
-      ->check(CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max() / 2))
+  verb.add_option("--every", options.every,
+                  "Mask every N-th token, then the ones after them, until each was masked once; a number "
+                  "beyond the region's tokens masks one at a time",
+                  CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max() / 2))
       ->excludes(position);
-  app.add_option("--top", options.top, "Pieces to show for every masked token, the most probable first")
-      ->check(CLI::Range(1, 1 << 24));
-  app.add_option("-o,--output", options.output, "Where the TSV goes; - is stdout")->type_name("FILE");
+  verb.add_option("--top", options.top, "Pieces to show for every masked token, the most probable first",
+                  CLI::Range(1, 1 << 24));
+  verb.add_option("-o,--output FILE", options.output, "Where the TSV goes; - is stdout");
   add_machine(verb);
   if (!verb.parse(argc, argv)) return 0;
   if (options.text.empty() && options.region.empty()) {
     throw_usage("fill-mask needs something to fill", "give a text with [MASK], or -f FASTA -r REGION");
   }
 
-  require_model_folders({options.model});
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend({options.model});
   MaskFiller filler(options.model, options.top, *backend);
   std::vector<std::string> comments;
   if (verb.provenance()) {
-    Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
+    Provenance provenance = verb.made_from(options.fasta);
     for (const std::string& file : filler.weight_files()) {
       provenance.inputs.push_back(model_input(file, sha256_file(file)));
     }

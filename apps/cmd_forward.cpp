@@ -1,7 +1,6 @@
 // bigbird forward: one forward pass of a model on given token ids, everything written out.
 #include "apps/command_line.h"
-#include "apps/random_mode_options.h"
-#include "apps/smoothing_options.h"
+#include "apps/summary_options.h"
 #include "apps/verbs.h"
 #include "lib/core/cancel.h"
 #include "lib/inference/forward_pass.h"
@@ -20,20 +19,18 @@ int cmd_forward(int argc, char** argv) {
   std::string model, input, output;
   RandomModeOptions random_mode;
   ForwardPassOptions options;
-  verb.app().add_option("-m,--model", model, "Model folder")->required();
-  verb.app()
-      .add_option("-i,--input", input,
-                  "safetensors with input_ids, attention_mask, token_type_ids (B x T) and the labels of the "
-                  "model's head; of a model with a decoder decoder_input_ids, labels or both (B x T')")
-      ->required();
-  verb.app().add_option("-o,--output", output, "safetensors to write")->required();
-  verb.app().add_flag("--hidden-states", options.hidden_states,
-                      "Also write hidden_states.0 (embeddings) to .L; of a decoder decoder_hidden_states");
-  verb.app().add_flag("--gradients", options.gradients,
-                      "Also write grad.NAME of every parameter (needs labels)");
+  verb.add_required("-m,--model", model, "Model folder");
+  verb.add_required(
+      "-i,--input", input,
+      "safetensors with input_ids, attention_mask, token_type_ids (B x T) and the labels of the "
+      "model's head; of a model with a decoder decoder_input_ids, labels or both (B x T')");
+  verb.add_required("-o,--output", output, "safetensors to write");
+  verb.add_flag("--hidden-states", options.hidden_states,
+                "Also write hidden_states.0 (embeddings) to .L; of a decoder decoder_hidden_states");
+  verb.add_flag("--gradients", options.gradients, "Also write grad.NAME of every parameter (needs labels)");
   SmoothingOptions smoothing;
-  smoothing.add(verb.app(), options.smoothing);
-  random_mode.add(verb.app(), "Random blocks, instead of the model's own");
+  smoothing.add(verb, options.smoothing);
+  random_mode.add(verb, "Random blocks, instead of the model's own");
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
@@ -46,7 +43,7 @@ int cmd_forward(int argc, char** argv) {
   const auto backend = verb.make_backend();
   std::map<std::string, std::string> metadata;
   if (verb.provenance()) {
-    Provenance provenance{bigbird_version(), verb.command(), {}, {}, {}};
+    Provenance provenance = verb.made_from();
     provenance.inputs.push_back(model_input(model, folder.weights_digest()));
     provenance.inputs.push_back({"input", input, sha256_file(input)});
     if (!random_mode.plan().empty()) {

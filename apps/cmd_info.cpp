@@ -9,7 +9,6 @@
 #include "lib/core/ordered_map.h"
 #include "lib/describe/describe.h"
 #include "lib/io/files/file.h"
-#include "lib/io/files/provenance.h"
 
 namespace bigbird::apps {
 namespace {
@@ -51,16 +50,12 @@ int cmd_info(int argc, char** argv) {
   std::string path;
   DescribeOptions options;
   bool as_json = false;
-  CLI::App& app = verb.app();
-  app.add_option("X", path, "Folder, file, or prefix of token shards")->required();
-  app.add_option("--length", options.length,
-                 "Tokens of a sequence, for the memory of a model; 0 is all it has")
-      ->transform(count_suffix())
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--batch", options.batch, "Sequences at a time, for the memory of a model")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
-  app.add_flag("--json", as_json, "JSON instead of lines");
+  verb.add_required("X", path, "Folder, file, or prefix of token shards");
+  verb.add_count("--length", options.length,
+                 "Tokens of a sequence, for the memory of a model; 0 is all it has", CLI::NonNegativeNumber);
+  verb.add_option("--batch", options.batch, "Sequences at a time, for the memory of a model",
+                  CLI::Range(1, 1 << 20));
+  verb.add_flag("--json", as_json, "JSON instead of lines");
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,7 +10,6 @@
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "apps/work_options.h"
-#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/ism.h"
@@ -88,8 +86,7 @@ int mutate_file(Verb& verb, IsmCommand& typed) {
   regions.ism = options;
   regions.output = typed.output;
   regions.work = typed.work.work(verb);
-  require_model_folders(options.models);
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend(options.models);
   if (verb.provenance()) {
     std::vector<std::string> digests;
     for (const std::string& model : options.models) digests.push_back(ModelFolder(model).weights_digest());
@@ -113,8 +110,7 @@ int mutate_one(Verb& verb, const IsmCommand& typed) {
   if (typed.svg_profile >= 0 && typed.svg.empty())
     throw_usage("--svg-profile without --svg", "give --svg FILE too");
 
-  require_model_folders(options.models);
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend(options.models);
   const IsmResult result = mutate_region(options, *backend);
   const std::size_t drawn = drawn_profile(result, typed.svg_profile);
   tell(result);
@@ -132,44 +128,34 @@ int mutate_one(Verb& verb, const IsmCommand& typed) {
 }
 
 void add_options(Verb& verb, IsmCommand& typed) {
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", typed.ism.models, "Fine-tuned model folder; several are averaged")
-      ->required()
+  verb.add_required("-m,--model MODEL", typed.ism.models, "Fine-tuned model folder; several are averaged")
       ->take_all()
-      ->expected(1)
-      ->type_name("MODEL");
-  app.add_option("-f,--fasta-ref", typed.ism.fasta, "Genome")->required()->type_name("FASTA");
+      ->expected(1);
+  verb.add_required("-f,--fasta-ref FASTA", typed.ism.fasta, "Genome");
   CLI::Option* const region =
-      app.add_option("-r,--region", typed.ism.region, "Bases to substitute, as in chr1:1000-1050");
-  app.add_option("-R,--regions-file", typed.regions.regions, "Every region of it by itself, into one table")
-      ->type_name("BED")
+      verb.add_option("-r,--region", typed.ism.region, "Bases to substitute, as in chr1:1000-1050");
+  verb.add_option("-R,--regions-file BED", typed.regions.regions,
+                  "Every region of it by itself, into one table")
       ->excludes(region);
-  app.add_option("-o,--output", typed.output,
-                 "OUT.npy (float32 [profiles, bases, A C G T], with OUT.rows.tsv and OUT.profiles.tsv) or "
-                 "OUT.tsv; - is a table on stdout")
-      ->type_name("FILE");
-  app.add_option("--svg", typed.svg, "Logo and heat map of one profile")->type_name("FILE");
-  app.add_option("--svg-profile", typed.svg_profile,
-                 "Index of that profile; the first that is computed if not given")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("K");
+  verb.add_option("-o,--output FILE", typed.output,
+                  "OUT.npy (float32 [profiles, bases, A C G T], with OUT.rows.tsv and OUT.profiles.tsv) or "
+                  "OUT.tsv; - is a table on stdout");
+  verb.add_option("--svg FILE", typed.svg, "Logo and heat map of one profile");
+  verb.add_option("--svg-profile K", typed.svg_profile,
+                  "Index of that profile; the first that is computed if not given", CLI::NonNegativeNumber);
   typed.scoring.add(verb, {.strands = Strands::both, .profiles = "all", .offset = true});
-  app.add_option(
+  verb.add_option(
       "--value", typed.value,
       "diff: p(alt) - p(ref); lfc: log2 odds(alt) - log2 odds(ref); on each strand, then averaged");
-  app.add_option(
+  verb.add_option(
       "--window-at", typed.window,
       "region: one window, on the middle of the region; base: one on each base; auto: region where it fits");
-  app.add_option("--window", typed.ism.window_length, "bp, for a model that does not tell its window")
-      ->transform(count_suffix())
-      ->check(CLI::Range(1, 1 << 24));
-  app.add_option("--max-n", typed.ism.max_n, "Largest fraction of N in a window")
-      ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--max-sequences", typed.ism.max_sequences,
-                 "Refuse a region that needs more sequences, three or four for each base; 0: refuse none")
-      ->transform(count_suffix())
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("COUNT");
+  verb.add_count("--window", typed.ism.window_length, "bp, for a model that does not tell its window",
+                 CLI::Range(1, 1 << 24));
+  verb.add_option("--max-n", typed.ism.max_n, "Largest fraction of N in a window", CLI::Range(0.0, 1.0));
+  verb.add_count("--max-sequences COUNT", typed.ism.max_sequences,
+                 "Refuse a region that needs more sequences, three or four for each base; 0: refuse none",
+                 CLI::NonNegativeNumber);
   typed.work.add(verb);
   typed.work.add_chunk(verb, "Regions of a BED", regions_of_a_chunk);
   add_machine(verb);

@@ -17,24 +17,18 @@ int cmd_liftover(int argc, char** argv) {
        "bigbird liftover --chain hg38ToHg19.over.chain.gz -f hg19.fa.gz calls.vcf.gz -o calls.hg19.vcf.gz",
        "bcftools view calls.bcf | bigbird liftover --chain hg38ToHg19.over.chain.gz -f hg19.fa.gz -"});
   LiftoverOptions options;
-  CLI::App& app = verb.app();
-  app.add_option("IN", options.input, "BED or VCF, plain or gzip; - is stdin")->required()->type_name("FILE");
-  app.add_option("--chain", options.chain, "UCSC chain file from the input's assembly to the new one")
-      ->required()
-      ->type_name("CHAIN");
-  app.add_option("-o,--output", options.output, "In the input's format; .gz is BGZF, - is stdout")
-      ->type_name("FILE");
-  app.add_option("--unmapped", options.unmapped, "What does not lift, each after a line #REASON")
-      ->type_name("FILE");
-  app.add_option("-f,--fasta-ref", options.fasta,
-                 "Genome of the new assembly: names contigs, checks REF, anchors flipped indels")
-      ->type_name("FASTA");
-  app.add_option("--min-match", options.min_match, "Fraction of a BED record's bases that must map")
-      ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--bed-plus", options.bed_columns,
-                 "The first N columns are BED; the others are kept as they are (broadPeak: 6)")
-      ->check(CLI::Range(3, 12))
-      ->type_name("N");
+  verb.add_required("IN FILE", options.input, "BED or VCF, plain or gzip; - is stdin");
+  verb.add_required("--chain CHAIN", options.chain,
+                    "UCSC chain file from the input's assembly to the new one");
+  verb.add_option("-o,--output FILE", options.output, "In the input's format; .gz is BGZF, - is stdout");
+  verb.add_option("--unmapped FILE", options.unmapped, "What does not lift, each after a line #REASON");
+  verb.add_option("-f,--fasta-ref FASTA", options.fasta,
+                  "Genome of the new assembly: names contigs, checks REF, anchors flipped indels");
+  verb.add_option("--min-match", options.min_match, "Fraction of a BED record's bases that must map",
+                  CLI::Range(0.0, 1.0));
+  verb.add_option("--bed-plus N", options.bed_columns,
+                  "The first N columns are BED; the others are kept as they are (broadPeak: 6)",
+                  CLI::Range(3, 12));
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
   if (verb.provenance()) {

@@ -79,21 +79,14 @@ int run_merge(const std::string& name, bool of_variants, int argc, char** argv) 
              "bigbird " + name + " nbest.1.json nbest.2.json -o nbest.json",
              "bigbird " + name + " part1 part2 part3 -o scores.bw --calls calls.bed"});
   MergeOptions options;
-  CLI::App& app = verb.app();
-  app.add_option("SHARDS", options.shards,
-                 "One output of each shard, in any order, with the files that lie beside it")
-      ->required();
-  app.add_option("-o,--output", options.paths.output, "The same of one run; - is stdout")
-      ->required()
-      ->type_name("OUT");
-  app.add_option("--calls", options.paths.calls, "Of `promoter scan`: the called promoters")
-      ->type_name("BED");
-  app.add_option("--summary", options.paths.summary,
-                 "Of `promoter scan`: counts and evaluation; OUT.summary.json where not given")
-      ->type_name("JSON");
-  app.add_option("--report", options.report,
-                 "Of `variants`: PREFIX of skipped.tsv and summary.json in place of OUT")
-      ->type_name("PREFIX");
+  verb.add_required("SHARDS", options.shards,
+                    "One output of each shard, in any order, with the files that lie beside it");
+  verb.add_required("-o,--output OUT", options.paths.output, "The same of one run; - is stdout");
+  verb.add_option("--calls BED", options.paths.calls, "Of `promoter scan`: the called promoters");
+  verb.add_option("--summary JSON", options.paths.summary,
+                  "Of `promoter scan`: counts and evaluation; OUT.summary.json where not given");
+  verb.add_option("--report PREFIX", options.report,
+                  "Of `variants`: PREFIX of skipped.tsv and summary.json in place of OUT");
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
   const Merged merged = merge_any(options, of_variants);

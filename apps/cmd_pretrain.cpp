@@ -1,14 +1,11 @@
 // `bigbird pretrain`: masked tokens and next sentences on token shards.
 #include <fmt/core.h>
 
-#include <memory>
 #include <string>
 
 #include "apps/command_line.h"
-#include "apps/random_mode_options.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
-#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/model/config.h"
 #include "lib/model/folder/model_folder.h"
@@ -30,50 +27,40 @@ struct Typed {
   bool no_nsp = false;
 };
 
-void add_model_options(CLI::App& app, Typed& typed) {
-  const char* group = "Model";
+void add_model_options(Verb& verb, Typed& typed) {
+  const OptionGroup group(verb, "Model");
   ModelConfig& config = typed.config;
-  app.add_option("--layers", config.num_hidden_layers, "Encoder layers")->group(group);
-  app.add_option("--width", config.hidden_size, "Width of the hidden states")->group(group);
-  app.add_option("--heads", config.num_attention_heads, "Attention heads")->group(group);
-  app.add_option("--intermediate", typed.intermediate,
-                 "Inner width of the feed-forward layers; 0 is 4 x width")
-      ->group(group);
-  app.add_option("--block-size", config.block_size, "Tokens of an attention block")->group(group);
-  app.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row")->group(group);
-  app.add_option("--attention", typed.attention, "bigbird, full, window, random or window+random")
-      ->group(group);
-  typed.random_mode.add(app,
+  verb.add_option("--layers", config.num_hidden_layers, "Encoder layers");
+  verb.add_option("--width", config.hidden_size, "Width of the hidden states");
+  verb.add_option("--heads", config.num_attention_heads, "Attention heads");
+  verb.add_option("--intermediate", typed.intermediate,
+                  "Inner width of the feed-forward layers; 0 is 4 x width");
+  verb.add_option("--block-size", config.block_size, "Tokens of an attention block");
+  verb.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row");
+  verb.add_option("--attention", typed.attention, "bigbird, full, window, random or window+random");
+  typed.random_mode.add(verb,
                         "Where random blocks come from, and when attention is full instead (google; with "
-                        "--init the model's own)",
-                        group);
-  app.add_option("--norm", typed.norm, "LayerNorm after each part or before it: postnorm or prenorm")
-      ->group(group);
-  app.add_option("--positions", typed.positions,
-                 "A learned table (absolute), or queries and keys turned by their position (rotary; no model "
-                 "of Hugging Face's BigBird)")
-      ->check(CLI::IsMember({"absolute", "rotary"}))
-      ->group(group);
-  app.add_option("--attention-dropout", typed.attention_dropout,
-                 "Dropout of attention probabilities (full attention only)")
-      ->check(CLI::Range(0.0, 0.999))
-      ->group(group);
-  app.add_option("--max-positions", config.max_position_embeddings,
-                 "Rows of the position table; 0 is --length in whole blocks")
-      ->transform(count_suffix())
-      ->group(group);
+                        "--init the model's own)");
+  verb.add_option("--norm", typed.norm, "LayerNorm after each part or before it: postnorm or prenorm");
+  verb.add_option(
+      "--positions", typed.positions,
+      "A learned table (absolute), or queries and keys turned by their position (rotary; no model "
+      "of Hugging Face's BigBird)",
+      CLI::IsMember({"absolute", "rotary"}));
+  verb.add_option("--attention-dropout", typed.attention_dropout,
+                  "Dropout of attention probabilities (full attention only)", CLI::Range(0.0, 0.999));
+  verb.add_count("--max-positions", config.max_position_embeddings,
+                 "Rows of the position table; 0 is --length in whole blocks");
 }
 
 // Those of pretraining alone.
-void add_objective_options(CLI::App& app, Typed& typed, PretrainOptions& options) {
-  const char* group = "Training";
-  app.add_option("--mask-probability", options.objective.mask_probability, "Fraction of tokens to predict")
-      ->group(group);
-  app.add_flag("--no-nsp", typed.no_nsp, "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]")
-      ->group(group);
-  app.add_flag("--no-mlm", typed.no_mlm, "Leave masked-token prediction out")->group(group);
-  app.add_option("--eval-samples", options.eval_samples, "Samples of a validation, a seeded choice; 0 is all")
-      ->transform(count_suffix())
+void add_objective_options(Verb& verb, Typed& typed, PretrainOptions& options) {
+  const OptionGroup group(verb, "Training");
+  verb.add_option("--mask-probability", options.objective.mask_probability, "Fraction of tokens to predict");
+  verb.add_flag("--no-nsp", typed.no_nsp,
+                "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]");
+  verb.add_flag("--no-mlm", typed.no_mlm, "Leave masked-token prediction out");
+  verb.add_count("--eval-samples", options.eval_samples, "Samples of a validation, a seeded choice; 0 is all")
       ->group("Checkpoints and validation");
 }
 
@@ -82,10 +69,10 @@ PositionType positions_of(const Typed& typed) {
 }
 
 // The model folder's config with what was typed on top; the shape of its weights cannot change.
-ModelConfig config_on_top_of(const std::string& folder, const CLI::App& app, const Typed& typed) {
+ModelConfig config_on_top_of(const std::string& folder, const Verb& verb, const Typed& typed) {
   ModelConfig config = ModelFolder(folder).config();
   const auto fixed = [&](const char* option, std::int64_t typed_value, std::int64_t value) {
-    if (app.count(option) > 0 && typed_value != value) {
+    if (verb.given(option) && typed_value != value) {
       throw_usage(fmt::format("{} {}: the model in {} has {}", option, typed_value, folder, value),
                   fmt::format("leave {} out with --init", option));
     }
@@ -95,20 +82,20 @@ ModelConfig config_on_top_of(const std::string& folder, const CLI::App& app, con
   fixed("--heads", typed.config.num_attention_heads, config.num_attention_heads);
   fixed("--intermediate", typed.intermediate, config.intermediate_size);
   fixed("--max-positions", typed.config.max_position_embeddings, config.max_position_embeddings);
-  if (app.count("--norm") > 0 && parse_norm_type(typed.norm) != config.norm_type) {
+  if (verb.given("--norm") && parse_norm_type(typed.norm) != config.norm_type) {
     throw_usage(
         fmt::format("--norm {}: the model in {} has {}", typed.norm, folder, name_of(config.norm_type)),
         "leave --norm out with --init");
   }
-  if (app.count("--positions") > 0 && positions_of(typed) != config.position_type) {
+  if (verb.given("--positions") && positions_of(typed) != config.position_type) {
     throw_usage(fmt::format("--positions {}: the model in {} has others", typed.positions, folder),
                 "leave --positions out with --init");
   }
-  if (app.count("--block-size") > 0) config.block_size = typed.config.block_size;
-  if (app.count("--random-blocks") > 0) config.num_random_blocks = typed.config.num_random_blocks;
-  if (app.count("--attention") > 0) config.attention = parse_attention_pattern(typed.attention);
+  if (verb.given("--block-size")) config.block_size = typed.config.block_size;
+  if (verb.given("--random-blocks")) config.num_random_blocks = typed.config.num_random_blocks;
+  if (verb.given("--attention")) config.attention = parse_attention_pattern(typed.attention);
   typed.random_mode.apply(config);
-  if (app.count("--attention-dropout") > 0) config.attention_probs_dropout_prob = typed.attention_dropout;
+  if (verb.given("--attention-dropout")) config.attention_probs_dropout_prob = typed.attention_dropout;
   return config;
 }
 
@@ -142,22 +129,18 @@ int cmd_pretrain(int argc, char** argv) {
   Typed typed;
   typed.config.max_position_embeddings = 0;
   PretrainOptions options;
-  CLI::App& app = verb.app();
-  app.add_option("--train", options.train, "Prefix of the token shards to train on")
-      ->required()
-      ->type_name("P");
-  app.add_option("--valid", options.valid, "Prefix of token shards to validate on")->type_name("P");
-  app.add_option("-m,--tokenizer", options.tokenizer, "Tokenizer folder the shards were made with")
-      ->required()
-      ->type_name("TOKENIZER");
-  add_model_options(app, typed);
+  verb.add_required("--train P", options.train, "Prefix of the token shards to train on");
+  verb.add_option("--valid P", options.valid, "Prefix of token shards to validate on");
+  verb.add_required("-m,--tokenizer TOKENIZER", options.tokenizer,
+                    "Tokenizer folder the shards were made with");
+  add_model_options(verb, typed);
   TrainingOptions training(verb, options,
                            {"Sequences", "Most tokens of a sample, special ones included", false});
-  app.get_option("--length")->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 30));
-  add_objective_options(app, typed, options);
+  verb.app().get_option("--length")->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 30));
+  add_objective_options(verb, typed, options);
   if (!verb.parse(argc, argv)) return 0;
 
-  options.config = options.init.empty() ? fresh_config(typed) : config_on_top_of(options.init, app, typed);
+  options.config = options.init.empty() ? fresh_config(typed) : config_on_top_of(options.init, verb, typed);
   // The model that is begun from has them; the parser's defaults would be another one's.
   if (!options.init.empty()) {
     verb.leave_out_of_toml({"--layers", "--width", "--heads", "--intermediate", "--max-positions", "--norm",
@@ -167,7 +150,7 @@ int cmd_pretrain(int argc, char** argv) {
   options.objective.mlm = !typed.no_mlm;
   options.objective.nsp = !typed.no_nsp;
   training.finish();
-  const std::unique_ptr<kernels::Backend> backend = training.make_backend();
+  const auto backend = training.make_backend();
   training.run([&] { return pretrain(options, *backend); });
   return 0;
 }

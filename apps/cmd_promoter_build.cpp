@@ -41,45 +41,36 @@ void report(const PromoterBuildOptions& options, const std::string& negatives,
 }
 
 void add_options(Verb& verb, PromoterBuildOptions& options, std::string& negatives, std::string& split) {
-  CLI::App& app = verb.app();
-  app.add_option("--tss", options.tss,
-                 "BED of 6 columns, one base wide; EPDnew's BED of 8, TSS from the thick range; SGA; or FPS")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("-f,--fasta-ref", options.fasta, "Genome")->required()->type_name("FASTA");
-  app.add_option("-o,--output", options.output,
-                 "Folder: train.tsv, valid.tsv, test.tsv, dropped.tsv, manifest.json")
-      ->required()
-      ->type_name("DIR");
-  app.add_option("--lift", options.chain,
-                 "Lift the TSS to the genome's assembly with this UCSC chain file first")
-      ->type_name("CHAIN");
-  app.add_option("--left", options.left, "Bases before the TSS, on the sense strand")
-      ->transform(count_suffix());
-  app.add_option("--right", options.right, "Bases from the TSS on")->transform(count_suffix());
-  app.add_option("--max-n", options.max_n, "Drop windows with a larger fraction of N");
-  app.add_option("--negatives", negatives,
-                 "random: 12 of 20 blocks replaced by random bases; permute: 12 of 20 blocks permuted among "
-                 "their places; dinucleotide: shuffled, dinucleotide counts kept; genomic: a window of the "
-                 "same chromosome away from every TSS, with about the same fraction of G and C; "
-                 "random+genomic: one of each")
-      ->type_name("KIND[+KIND]");
-  app.add_option("--min-distance", options.min_distance,
-                 "Bases between a genomic negative and any TSS of the file, used or not")
-      ->transform(count_suffix());
-  app.add_option(
+  verb.add_required(
+      "--tss FILE", options.tss,
+      "BED of 6 columns, one base wide; EPDnew's BED of 8, TSS from the thick range; SGA; or FPS");
+  verb.add_required("-f,--fasta-ref FASTA", options.fasta, "Genome");
+  verb.add_required("-o,--output DIR", options.output,
+                    "Folder: train.tsv, valid.tsv, test.tsv, dropped.tsv, manifest.json");
+  verb.add_option("--lift CHAIN", options.chain,
+                  "Lift the TSS to the genome's assembly with this UCSC chain file first");
+  verb.add_count("--left", options.left, "Bases before the TSS, on the sense strand");
+  verb.add_count("--right", options.right, "Bases from the TSS on");
+  verb.add_option("--max-n", options.max_n, "Drop windows with a larger fraction of N");
+  verb.add_option("--negatives KIND[+KIND]", negatives,
+                  "random: 12 of 20 blocks replaced by random bases; permute: 12 of 20 blocks permuted among "
+                  "their places; dinucleotide: shuffled, dinucleotide counts kept; genomic: a window of the "
+                  "same chromosome away from every TSS, with about the same fraction of G and C; "
+                  "random+genomic: one of each");
+  verb.add_count("--min-distance", options.min_distance,
+                 "Bases between a genomic negative and any TSS of the file, used or not");
+  verb.add_option(
       "--gc-tolerance", options.gc_tolerance,
       "Difference of the fractions of G and C allowed to a genomic negative; where none is found, 2.5 "
       "and 5 times as much, then the closest");
-  app.add_option(
-         "--split", split,
-         "promoter, gene, chromosome (80/10/10), kfold:K or kfold:K:UNIT; what stays on one side with its "
-         "negatives. Promoters whose windows overlap or are equal always do")
-      ->type_name("UNIT");
-  app.add_flag(
+  verb.add_option(
+      "--split UNIT", split,
+      "promoter, gene, chromosome (80/10/10), kfold:K or kfold:K:UNIT; what stays on one side with its "
+      "negatives. Promoters whose windows overlap or are equal always do");
+  verb.add_flag(
       "--no-join{false}", options.join,
       "Split without regard to overlaps and equal sequences, as published splits were; leaks as a rule");
-  app.add_flag(
+  verb.add_flag(
       "--allow-leaks", options.allow_leaks,
       "Write a data set that leaks between its sides, with a warning and the counts in its manifest");
   verb.add_seed();
@@ -111,8 +102,7 @@ int cmd_promoter_build(int argc, char** argv) {
   options.seed = verb.seed();
   options.replace = verb.force();
   options.with_provenance = verb.provenance();
-  options.provenance = {
-      bigbird_version(), verb.command(), verb.seed(), options.fasta, {{"tss", options.tss, ""}}};
+  options.provenance = verb.made_from(options.fasta, {{"tss", options.tss, ""}});
   const PromoterBuildSummary summary = build_promoters(options);
   report(options, negatives, summary);
   verb.set_throughput(static_cast<double>(summary.promoters), "promoters");

@@ -1,7 +1,6 @@
 // `bigbird promoter calibrate`: a promoter model's scores as probabilities, kept in its folder.
 #include <fmt/format.h>
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,7 +9,6 @@
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
-#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/promoter/calibrate.h"
@@ -53,34 +51,27 @@ LabelledScores scores_of(SequenceScorer& scorer, const LabelledSource& source, d
 }
 
 void add_options(Verb& verb, PromoterCalibrateCommand& typed) {
-  CLI::App& app = verb.app();
   typed.options.add(verb, "promoter finetune");
-  app.add_option(
-         "--data", typed.data,
-         "Folder of promoter build, or of valid.csv or dev.csv (or .tsv): the valid side is fitted on, "
-         "the test side, where there is one, measured on")
-      ->type_name("DIR");
-  app.add_option(
-         "--valid", typed.sides.valid.path,
-         "In place of --data: windows to fit on, a TSV or CSV with the columns sequence and label, or a "
-         "FASTA of class 1")
-      ->type_name("FILE");
-  app.add_option("--valid-negatives", typed.sides.valid.negatives,
-                 "FASTA of class 0, where --valid is one of class 1")
-      ->type_name("FASTA");
-  app.add_option("--test", typed.sides.test.path,
-                 "The same to measure on; without a test side by five folds of the valid side")
-      ->type_name("FILE");
-  app.add_option("--test-negatives", typed.sides.test.negatives,
-                 "FASTA of class 0, where --test is one of class 1")
-      ->type_name("FASTA");
-  app.add_option("--prior", typed.prior,
-                 "Fraction of promoters where the model is to be used; without it that of the valid side")
-      ->type_name("P");
-  app.add_option("--train-prior", typed.train_prior, "Fraction of promoters that the model was trained on")
-      ->type_name("P");
-  app.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are left out")
-      ->check(CLI::Range(0.0, 1.0));
+  verb.add_option(
+      "--data DIR", typed.data,
+      "Folder of promoter build, or of valid.csv or dev.csv (or .tsv): the valid side is fitted on, "
+      "the test side, where there is one, measured on");
+  verb.add_option(
+      "--valid FILE", typed.sides.valid.path,
+      "In place of --data: windows to fit on, a TSV or CSV with the columns sequence and label, or a "
+      "FASTA of class 1");
+  verb.add_option("--valid-negatives FASTA", typed.sides.valid.negatives,
+                  "FASTA of class 0, where --valid is one of class 1");
+  verb.add_option("--test FILE", typed.sides.test.path,
+                  "The same to measure on; without a test side by five folds of the valid side");
+  verb.add_option("--test-negatives FASTA", typed.sides.test.negatives,
+                  "FASTA of class 0, where --test is one of class 1");
+  verb.add_option("--prior P", typed.prior,
+                  "Fraction of promoters where the model is to be used; without it that of the valid side");
+  verb.add_option("--train-prior P", typed.train_prior,
+                  "Fraction of promoters that the model was trained on");
+  verb.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are left out",
+                  CLI::Range(0.0, 1.0));
   typed.scoring.add(verb, {.strands = Strands::forward});
   verb.add_seed();
   add_machine(verb);
@@ -112,14 +103,13 @@ int cmd_promoter_calibrate(int argc, char** argv) {
   OutputSet outputs = options.outputs();
   find_sides(typed.data, sides);
 
-  require_model_folders({options.model()});
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend({options.model()});
   SequenceScorer scorer({{options.model()}, typed.scoring.strands(), typed.scoring.batch()}, *backend);
   require_two_classes(scorer);
   const LabelledScores side = scores_of(scorer, sides.valid, typed.max_n);
   const CalibrationChoices choices =
       options.choices(verb, promoter_choices(side, typed.prior, typed.train_prior));
-  Provenance provenance{bigbird_version(), verb.command(), verb.seed(), "", {}};
+  Provenance provenance = verb.made_from();
   provenance.inputs = {model_input(options.model(), scorer.digests().front()),
                        {"valid", sides.valid.path, ""}};
   MeasuredSide other{fmt::format("valid, {}-fold", calibration_folds), {}};

@@ -1,11 +1,9 @@
 // `bigbird promoter finetune`: a pretrained encoder becomes a promoter classifier.
-#include <memory>
 #include <string>
 
 #include "apps/command_line.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
-#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/genomics/promoter/finetune.h"
 
@@ -20,29 +18,22 @@ int cmd_promoter_finetune(int argc, char** argv) {
        "bigbird promoter finetune --data promoters --init run/final -o fresh-run --fresh-negatives random",
        "bigbird promoter finetune --train train.csv --valid dev.csv --init run/final -o own-run"});
   PromoterFinetuneOptions options;
-  CLI::App& app = verb.app();
-  app.add_option(
-         "--data", options.data,
-         "Folder of promoter build; or of train.csv and dev.csv (or .tsv), with the columns sequence and "
-         "label")
-      ->type_name("DIR");
-  app.add_option(
-         "--train", options.train.path,
-         "In place of --data: a TSV or CSV with the columns sequence and label, or a FASTA of class 1")
-      ->type_name("FILE");
-  app.add_option("--train-negatives", options.train.negatives,
-                 "FASTA of class 0, where --train is one of class 1; not needed with --fresh-negatives")
-      ->type_name("FASTA");
-  app.add_option("--valid", options.valid.path, "The same for validation; may be left out")
-      ->type_name("FILE");
-  app.add_option("--valid-negatives", options.valid.negatives,
-                 "FASTA of class 0, where --valid is one of class 1")
-      ->type_name("FASTA");
+  verb.add_option(
+      "--data DIR", options.data,
+      "Folder of promoter build; or of train.csv and dev.csv (or .tsv), with the columns sequence and "
+      "label");
+  verb.add_option(
+      "--train FILE", options.train.path,
+      "In place of --data: a TSV or CSV with the columns sequence and label, or a FASTA of class 1");
+  verb.add_option("--train-negatives FASTA", options.train.negatives,
+                  "FASTA of class 0, where --train is one of class 1; not needed with --fresh-negatives");
+  verb.add_option("--valid FILE", options.valid.path, "The same for validation; may be left out");
+  verb.add_option("--valid-negatives FASTA", options.valid.negatives,
+                  "FASTA of class 0, where --valid is one of class 1");
   std::string fresh_negatives;
-  app.add_option("--fresh-negatives", fresh_negatives,
-                 "In place of the training side's negatives one of every promoter, made anew in each epoch: "
-                 "random, permute or dinucleotide, as promoter build makes them; its genomic ones stay")
-      ->type_name("KIND");
+  verb.add_option("--fresh-negatives KIND", fresh_negatives,
+                  "In place of the training side's negatives one of every promoter, made anew in each epoch: "
+                  "random, permute or dinucleotide, as promoter build makes them; its genomic ones stay");
   TrainingOptions training(
       verb, options,
       {"Windows",
@@ -58,7 +49,7 @@ int cmd_promoter_finetune(int argc, char** argv) {
   }
   if (!fresh_negatives.empty()) options.fresh_negatives = parse_negative_kind(fresh_negatives);
   training.finish();
-  const std::unique_ptr<kernels::Backend> backend = training.make_backend();
+  const auto backend = training.make_backend();
   training.run([&] { return promoter_finetune(options, *backend); });
   return 0;
 }

@@ -11,7 +11,6 @@
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
-#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/genomics/promoter/evaluate.h"
 #include "lib/genomics/promoter/labelled_sequences.h"
@@ -60,26 +59,22 @@ std::int64_t write_table(const PromoterPredictCommand& typed, SequenceScorer& sc
 }
 
 void add_options(Verb& verb, PromoterPredictCommand& typed) {
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", typed.models, "Model folder of promoter finetune; several are averaged")
-      ->required()
-      ->allow_extra_args(false)
-      ->type_name("MODEL");
-  app.add_option("FASTA", typed.records, "Every record is one window, on the forward strand");
-  app.add_option("-f,--fasta-ref", typed.fasta, "Genome for --regions-file")->type_name("FASTA");
-  app.add_option("-R,--regions-file", typed.regions, "Windows; strand - is reverse-complemented")
-      ->type_name("BED");
-  app.add_option(
-         "--data", typed.data.path,
-         "Labelled sequences, whose labels are carried over: a file of promoter build, a TSV or CSV with "
-         "the columns sequence and label, or a FASTA of class 1")
-      ->type_name("FILE");
-  app.add_option("--data-negatives", typed.data.negatives, "FASTA of class 0, where --data is one of class 1")
-      ->type_name("FASTA");
-  app.add_option("-o,--output", typed.output, "Where the TSV goes; - is stdout")->type_name("FILE");
-  app.add_option("--max-n", typed.max_n,
-                 "Windows with a larger fraction of N are not scored: their score is .")
-      ->check(CLI::Range(0.0, 1.0));
+  verb.add_required("-m,--model MODEL", typed.models,
+                    "Model folder of promoter finetune; several are averaged")
+      ->allow_extra_args(false);
+  verb.add_option("FASTA", typed.records, "Every record is one window, on the forward strand");
+  verb.add_option("-f,--fasta-ref FASTA", typed.fasta, "Genome for --regions-file");
+  verb.add_option("-R,--regions-file BED", typed.regions, "Windows; strand - is reverse-complemented");
+  verb.add_option(
+      "--data FILE", typed.data.path,
+      "Labelled sequences, whose labels are carried over: a file of promoter build, a TSV or CSV with "
+      "the columns sequence and label, or a FASTA of class 1");
+  verb.add_option("--data-negatives FASTA", typed.data.negatives,
+                  "FASTA of class 0, where --data is one of class 1");
+  verb.add_option("-o,--output FILE", typed.output, "Where the TSV goes; - is stdout");
+  verb.add_option("--max-n", typed.max_n,
+                  "Windows with a larger fraction of N are not scored: their score is .",
+                  CLI::Range(0.0, 1.0));
   typed.scoring.add(verb, {.strands = Strands::forward, .calibrated = true, .had_batch = true});
   add_machine(verb);
 }
@@ -108,8 +103,7 @@ int cmd_promoter_predict(int argc, char** argv) {
                                                 : !typed.regions.empty()
                                                     ? read_bed_windows(typed.regions, typed.fasta)
                                                     : read_labelled_windows(typed.data);
-  require_model_folders(typed.models);
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend(typed.models);
   SequenceScorer scorer({typed.models, typed.scoring.strands(), typed.scoring.batch()}, *backend);
   require_classes(scorer);
   const CalibratedScores calibrated(method, scorer);

@@ -2,20 +2,16 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "apps/work_options.h"
-#include "kernels/backend.h"
 #include "lib/core/log.h"
 #include "lib/genomics/promoter/scan.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/model_folder.h"
 
 namespace bigbird::apps {
 namespace {
@@ -52,50 +48,32 @@ void tell(const PromoterScanOptions& options, const PromoterScanSummary& summary
 }
 
 void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scoring, WorkOptions& work) {
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", options.models, "Model folder of promoter finetune; several are averaged")
-      ->required()
-      ->allow_extra_args(false)
-      ->type_name("MODEL");
-  app.add_option("-f,--fasta-ref", options.fasta, "Genome")->required()->type_name("FASTA");
-  CLI::Option* region = app.add_option("-r,--region", options.region,
-                                       "Only this region, or a list of them: chr1:1000-2000,chr2");
-  app.add_option("-R,--regions-file", options.regions, "Only these regions")
-      ->type_name("BED")
-      ->excludes(region);
-  app.add_option("--step", options.step, "Bases between scored positions, which are its multiples")
-      ->transform(count_suffix());
-  app.add_option("--left", options.left, "Bases before the TSS, where the model does not tell its window")
-      ->transform(count_suffix());
-  app.add_option("--right", options.right, "Bases from the TSS on, where the model does not tell")
-      ->transform(count_suffix());
-  app.add_option("--max-n", options.max_n, "Leave out windows with a larger fraction of N");
+  verb.add_required("-m,--model MODEL", options.models,
+                    "Model folder of promoter finetune; several are averaged")
+      ->allow_extra_args(false);
+  verb.add_required("-f,--fasta-ref FASTA", options.fasta, "Genome");
+  CLI::Option* region = verb.add_option("-r,--region", options.region,
+                                        "Only this region, or a list of them: chr1:1000-2000,chr2");
+  verb.add_option("-R,--regions-file BED", options.regions, "Only these regions")->excludes(region);
+  verb.add_count("--step", options.step, "Bases between scored positions, which are its multiples");
+  verb.add_count("--left", options.left, "Bases before the TSS, where the model does not tell its window");
+  verb.add_count("--right", options.right, "Bases from the TSS on, where the model does not tell");
+  verb.add_option("--max-n", options.max_n, "Leave out windows with a larger fraction of N");
   scoring.add(verb, {.strands = Strands::both, .calibrated = true});
-  const char* out = "Output";
-  app.add_option("-o,--output", options.output,
-                 "Track of the higher score: bigWig for .bw, else bedGraph; - is stdout")
-      ->type_name("FILE")
-      ->group(out);
-  app.add_flag("--per-strand", options.per_strand,
-               "Tracks of each strand too: NAME.plus.bw and NAME.minus.bw")
-      ->group(out);
-  app.add_option("--calls", options.calls, "Called promoters, one a peak; thick is the base of the TSS")
-      ->type_name("BED")
-      ->group(out);
-  app.add_option("--threshold", options.threshold, "Lowest score of a call")->group(out);
-  app.add_option("--merge-distance", options.merge_distance,
-                 "Of calls so near to each other the strongest stays")
-      ->transform(count_suffix())
-      ->group(out);
-  app.add_option("--summary", options.summary,
-                 "Counts and evaluation as JSON; OUT.summary.json for a track in a file")
-      ->type_name("JSON")
-      ->group(out);
-  app.add_option("--tss", options.tss, "Known TSS: recall and precision of the calls")
-      ->type_name("FILE")
+  const OptionGroup out(verb, "Output");
+  verb.add_option("-o,--output FILE", options.output,
+                  "Track of the higher score: bigWig for .bw, else bedGraph; - is stdout");
+  verb.add_flag("--per-strand", options.per_strand,
+                "Tracks of each strand too: NAME.plus.bw and NAME.minus.bw");
+  verb.add_option("--calls BED", options.calls, "Called promoters, one a peak; thick is the base of the TSS");
+  verb.add_option("--threshold", options.threshold, "Lowest score of a call");
+  verb.add_count("--merge-distance", options.merge_distance,
+                 "Of calls so near to each other the strongest stays");
+  verb.add_option("--summary JSON", options.summary,
+                  "Counts and evaluation as JSON; OUT.summary.json for a track in a file");
+  verb.add_option("--tss FILE", options.tss, "Known TSS: recall and precision of the calls")
       ->group("Evaluation");
-  app.add_option("--within", options.within, "Bases between a call and a TSS that agree")
-      ->transform(count_suffix())
+  verb.add_count("--within", options.within, "Bases between a call and a TSS that agree")
       ->group("Evaluation");
   for (const char* place : {"--calls", "--summary"}) verb.leave_out_of_provenance(place);
   work.add(verb);
@@ -126,11 +104,10 @@ int cmd_promoter_scan(int argc, char** argv) {
   const bool to_a_file = options.output != "-" && !options.output.starts_with("/dev/");
   if (options.summary.empty() && to_a_file) options.summary = options.output + ".summary.json";
   options.with_provenance = verb.provenance();
-  options.provenance = {bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
+  options.provenance = verb.made_from(options.fasta);
   if (!options.tss.empty()) options.provenance.inputs.push_back({"tss", options.tss, ""});
   check_scan_options(options);
-  require_model_folders(options.models);
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend(options.models);
   require_different(
       {{"--output", options.output}, {"--calls", options.calls}, {"--summary", options.summary}});
   const PromoterScanSummary summary = promoter_scan(options, *backend);

@@ -3,46 +3,37 @@
 
 #include "apps/command_line.h"
 #include "apps/verbs.h"
-#include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/quantization/quantize.h"
 
 namespace bigbird::apps {
 namespace {
 
-void add_options(CLI::App& app, QuantizeOptions& options) {
-  app.add_option("MODEL", options.model,
-                 "Model folder: a promoter or chromatin classifier, or one that predicts masked tokens")
-      ->required();
-  app.add_option("-o,--output", options.output, "Model folder to write")->required()->type_name("OUT");
-  app.add_option(
-         "--calibrate", options.data,
-         "Data: the folder of promoter build or a file of labelled sequences; the data set of chromatin "
-         "build; prefix of token shards. Layers are chosen on its training side, the loss is measured "
-         "on its validation side")
-      ->required()
-      ->type_name("DATA");
-  app.add_option("--max-loss", options.max_loss,
-                 "Most that may be lost: of the mean AUROC (0.002 when not given), or of masked tokens "
-                 "Kullback-Leibler divergence in nats (0.01)")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("X");
-  app.add_option(
-         "--keep", options.keep,
-         "Layers that stay as they are, those of the largest errors: a number, or auto (outliers, and "
-         "more while the loss is too large)")
-      ->type_name("N|auto");
-  app.add_option("--sample", options.sample,
+void add_options(Verb& verb, QuantizeOptions& options) {
+  verb.add_required("MODEL", options.model,
+                    "Model folder: a promoter or chromatin classifier, or one that predicts masked tokens");
+  verb.add_required("-o,--output OUT", options.output, "Model folder to write");
+  verb.add_required(
+      "--calibrate DATA", options.data,
+      "Data: the folder of promoter build or a file of labelled sequences; the data set of chromatin "
+      "build; prefix of token shards. Layers are chosen on its training side, the loss is measured "
+      "on its validation side");
+  verb.add_option("--max-loss X", options.max_loss,
+                  "Most that may be lost: of the mean AUROC (0.002 when not given), or of masked tokens "
+                  "Kullback-Leibler divergence in nats (0.01)",
+                  CLI::NonNegativeNumber);
+  verb.add_option(
+      "--keep N|auto", options.keep,
+      "Layers that stay as they are, those of the largest errors: a number, or auto (outliers, and "
+      "more while the loss is too large)");
+  verb.add_count("--sample", options.sample,
                  "Windows that effects of substitutions are compared on; a quarter of them, or of samples "
-                 "of shards, tells single layers apart")
-      ->transform(count_suffix())
-      ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--max-examples", options.most_examples,
+                 "of shards, tells single layers apart",
+                 CLI::Range(1, 1 << 20));
+  verb.add_count("--max-examples", options.most_examples,
                  "Most bins of chromatin, or samples of token shards, that the loss is measured on, a random "
-                 "choice; 0 is all")
-      ->transform(count_suffix());
-  app.add_option("-f,--fasta-ref", options.fasta, "Genome, instead of the chromatin data set's own")
-      ->type_name("FASTA");
+                 "choice; 0 is all");
+  verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome, instead of the chromatin data set's own");
 }
 
 }  // namespace
@@ -56,7 +47,7 @@ int cmd_quantize(int argc, char** argv) {
        "bigbird quantize chromatin-run/final -o chromatin-int8 --calibrate chromatin --max-loss 0.001",
        "bigbird quantize run/final -o int8 --calibrate valid --keep 4"});
   QuantizeOptions options;
-  add_options(verb.app(), options);
+  add_options(verb, options);
   verb.add_seed();
   verb.add_random_mode();
   verb.add_threads();
@@ -65,11 +56,9 @@ int cmd_quantize(int argc, char** argv) {
   options.seed = verb.seed();
   options.replace = verb.force();
   options.with_provenance = verb.provenance();
-  options.provenance = {bigbird_version(), verb.command(), verb.seed(), options.fasta, {}};
+  options.provenance = verb.made_from(options.fasta);
   const QuantizedFolder written = quantize_folder(options);
-  OutputStream out("-");
-  out.write(written.table());
-  out.close();
+  write_output("-", written.table());
   verb.set_throughput(static_cast<double>(written.errors.size()), "layers");
   return 0;
 }

@@ -40,30 +40,25 @@ struct ReportCommand {
 };
 
 void add_options(Verb& verb, ReportCommand& typed) {
-  CLI::App& app = verb.app();
-  app.add_option(
-         "INPUT", typed.inputs,
-         std::string("Any of: ") + report_kinds +
-             ". Runs share their charts; summaries of `variants` and `promoter scan` lie beside their outputs")
-      ->required();
-  app.add_option("-o,--output", typed.output, "HTML page to write")->required()->type_name("FILE");
-  app.add_option("--multiqc", typed.multiqc,
-                 "Folder for the same numbers as files *_mqc.json, which MultiQC reads")
-      ->type_name("DIR");
-  app.add_option("--threshold", typed.options.threshold, "Predictions from here on count as positive");
-  app.add_option("--strongest", typed.options.strongest, "Variants and calls that are listed")
-      ->transform(count_suffix())
-      ->check(CLI::Range(0, 10'000));
-  app.add_option(
-         "-m,--model", typed.ism.models,
-         "Model that scored the variants: logos of the bases around the strongest, from every substitution")
-      ->allow_extra_args(false)
-      ->type_name("MODEL");
-  app.add_option("-f,--fasta-ref", typed.ism.fasta, "Genome of the variants (--model)")->type_name("FASTA");
-  app.add_option("--logos", typed.logos, "Variants with a logo, from the strongest on (--model)")
-      ->check(CLI::Range(0, 1000));
-  app.add_option("--logo-bases", typed.bases, "Bases of a logo, the variant in their middle (--model)")
-      ->check(CLI::Range(1, 201));
+  verb.add_required(
+      "INPUT", typed.inputs,
+      std::string("Any of: ") + report_kinds +
+          ". Runs share their charts; summaries of `variants` and `promoter scan` lie beside their outputs");
+  verb.add_required("-o,--output FILE", typed.output, "HTML page to write");
+  verb.add_option("--multiqc DIR", typed.multiqc,
+                  "Folder for the same numbers as files *_mqc.json, which MultiQC reads");
+  verb.add_option("--threshold", typed.options.threshold, "Predictions from here on count as positive");
+  verb.add_count("--strongest", typed.options.strongest, "Variants and calls that are listed",
+                 CLI::Range(0, 10'000));
+  verb.add_option(
+          "-m,--model MODEL", typed.ism.models,
+          "Model that scored the variants: logos of the bases around the strongest, from every substitution")
+      ->allow_extra_args(false);
+  verb.add_option("-f,--fasta-ref FASTA", typed.ism.fasta, "Genome of the variants (--model)");
+  verb.add_option("--logos", typed.logos, "Variants with a logo, from the strongest on (--model)",
+                  CLI::Range(0, 1000));
+  verb.add_option("--logo-bases", typed.bases, "Bases of a logo, the variant in their middle (--model)",
+                  CLI::Range(1, 201));
   typed.scoring.add(verb, {.strands = Strands::both});
   verb.add_threads();
   verb.add_device();

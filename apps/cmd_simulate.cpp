@@ -14,17 +14,13 @@ int cmd_simulate(int argc, char** argv) {
             {"bigbird simulate -o simulated",
              "bigbird simulate -o simulated-100M --bp 100M --chromosomes 5 --seed 7"});
   SimulateOptions options;
-  CLI::App& app = verb.app();
-  app.add_option(
-         "-o,--output", options.output,
-         "Folder: genome.fa.gz, promoters.tss.bed, peaks/*.narrowPeak.gz, variants.vcf.gz, simulate.json")
-      ->required()
-      ->type_name("DIR");
-  app.add_option("--bp", options.bases, "Length of the genome, bp (at least 100K a chromosome)")
-      ->transform(count_suffix());
-  app.add_option("--chromosomes", options.chromosomes, "Chromosomes, 1 to 22, of nearly equal length");
-  app.add_option("--promoters-per-mb", options.promoters_per_mb,
-                 "Genes with a promoter per million bases, 1 to 200");
+  verb.add_required(
+      "-o,--output DIR", options.output,
+      "Folder: genome.fa.gz, promoters.tss.bed, peaks/*.narrowPeak.gz, variants.vcf.gz, simulate.json");
+  verb.add_count("--bp", options.bases, "Length of the genome, bp (at least 100K a chromosome)");
+  verb.add_option("--chromosomes", options.chromosomes, "Chromosomes, 1 to 22, of nearly equal length");
+  verb.add_option("--promoters-per-mb", options.promoters_per_mb,
+                  "Genes with a promoter per million bases, 1 to 200");
   verb.add_seed();
   verb.add_threads();
   verb.add_force();
@@ -33,7 +29,7 @@ int cmd_simulate(int argc, char** argv) {
   options.seed = verb.seed();
   options.replace = verb.force();
   options.with_provenance = verb.provenance();
-  options.provenance = {bigbird_version(), verb.command(), verb.seed(), "", {}};
+  options.provenance = verb.made_from();
   const SimulateSummary summary = simulate_genome(options);
   std::int64_t peaks = 0;
   for (const std::int64_t track : summary.peaks) peaks += track;

@@ -1,6 +1,5 @@
 // `bigbird text classify evaluate`: accuracy, F1 and MCC of predicted classes, F1 of several labels,
 // correlation of numbers.
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,7 +7,6 @@
 #include "apps/scoring_options.h"
 #include "apps/text_options.h"
 #include "apps/verbs.h"
-#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
@@ -29,26 +27,20 @@ struct ClassifyEvaluateCommand {
 };
 
 void add_options(Verb& verb, ClassifyEvaluateCommand& typed) {
-  CLI::App& app = verb.app();
-  app.add_option("--data", typed.data,
-                 "Labelled texts: CSV, TSV, JSON Lines, or a folder with one for each class")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("-m,--model", typed.options.model, "Model folder to classify them with")->type_name("MODEL");
-  app.add_option("--predictions", typed.predictions,
-                 "Instead: what text classify predict wrote of them, as TSV")
-      ->type_name("TSV");
-  app.add_option("-o,--output", typed.output, "Where the JSON goes; - is stdout")->type_name("FILE");
-  app.add_option("--table", typed.table, "Precision, recall, F1 and confusions of every class, as TSV")
-      ->type_name("FILE");
-  app.add_option("--svg", typed.svg, "The confusion table as a picture")->type_name("FILE");
-  app.add_option("--labels", typed.labels,
-                 "What the data call the classes, in the order of the model's outputs, as for a model that "
-                 "names them LABEL_0, LABEL_1 ...")
-      ->delimiter(',')
-      ->type_name("A,B");
-  app.add_option("--length", typed.options.length,
-                 "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
+  verb.add_required("--data FILE", typed.data,
+                    "Labelled texts: CSV, TSV, JSON Lines, or a folder with one for each class");
+  verb.add_option("-m,--model MODEL", typed.options.model, "Model folder to classify them with");
+  verb.add_option("--predictions TSV", typed.predictions,
+                  "Instead: what text classify predict wrote of them, as TSV");
+  verb.add_option("-o,--output FILE", typed.output, "Where the JSON goes; - is stdout");
+  verb.add_option("--table FILE", typed.table, "Precision, recall, F1 and confusions of every class, as TSV");
+  verb.add_option("--svg FILE", typed.svg, "The confusion table as a picture");
+  verb.add_option("--labels A,B", typed.labels,
+                  "What the data call the classes, in the order of the model's outputs, as for a model that "
+                  "names them LABEL_0, LABEL_1 ...")
+      ->delimiter(',');
+  verb.add_option("--length", typed.options.length,
+                  "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
   typed.columns.add(verb, true);
   typed.scoring.add(verb, {});
   add_machine(verb);
@@ -79,8 +71,7 @@ int cmd_text_classify_evaluate(int argc, char** argv) {
     provenance.inputs.push_back({"predictions", predictions, ""});
   } else {
     options.batch = scoring.batch();
-    require_model_folders({options.model});
-    const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+    const auto backend = verb.make_backend({options.model});
     TextClassifier classifier(options, *backend);
     scored = score_texts(gold, classifier, labels);
     say_inputs(data, scored.inputs, classifier.length());
@@ -89,9 +80,7 @@ int cmd_text_classify_evaluate(int argc, char** argv) {
   }
   if (!table.empty()) write_text_atomic(table, class_table_tsv(scored));
   if (!svg.empty()) write_text_atomic(svg, confusion_svg(scored));
-  OutputStream out(output);
-  out.write(text_metrics_json(scored, verb.provenance() ? provenance_json(provenance) : std::string()));
-  out.close();
+  write_output(output, text_metrics_json(scored, verb.json_of(provenance)));
   outputs.commit();
   verb.set_throughput(static_cast<double>(scored.rows()), "texts");
   return 0;

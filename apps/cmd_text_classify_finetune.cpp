@@ -1,6 +1,5 @@
 // `bigbird text classify finetune`: a pretrained encoder becomes a classifier of texts.
 #include <array>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,7 +8,6 @@
 #include "apps/text_options.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
-#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/names.h"
 #include "lib/text/classify/finetune.h"
@@ -38,17 +36,15 @@ int cmd_text_classify_finetune(int argc, char** argv) {
   TextColumnOptions columns;
   TextEncodingChoice encoding;
   std::string problem = "auto";
-  CLI::App& app = verb.app();
-  app.add_option("--train", train, "CSV, TSV, JSON Lines, or a folder with one of texts for each class")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("--valid", valid, "The same for validation; may be left out")->type_name("FILE");
-  app.add_option(
-         "--problem", problem,
-         "single: a class each; multi: a list of labels each; regression: a number each; auto: told by "
-         "the labels")
-      ->check(CLI::IsMember({"auto", "single", "multi", "regression"}));
-  app.add_flag(
+  verb.add_required("--train FILE", train,
+                    "CSV, TSV, JSON Lines, or a folder with one of texts for each class");
+  verb.add_option("--valid FILE", valid, "The same for validation; may be left out");
+  verb.add_option(
+      "--problem", problem,
+      "single: a class each; multi: a list of labels each; regression: a number each; auto: told by "
+      "the labels",
+      CLI::IsMember({"auto", "single", "multi", "regression"}));
+  verb.add_flag(
       "--second-type", options.second_type,
       "The second text of a pair has token type 1, as BERT's; else all are 0, as Hugging Face's BigBird");
   columns.add(verb, true);
@@ -64,7 +60,7 @@ int cmd_text_classify_finetune(int argc, char** argv) {
     throw_usage("text classify finetune: training texts are read from files", "write them to a file first");
   training.finish();
   const LabelledTextOptions read = columns.columns(Labels::required);
-  const std::unique_ptr<kernels::Backend> backend = training.make_backend();
+  const auto backend = training.make_backend();
   training.reads(train);
   training.reads(valid);
   // Rows are read to their end: of several learning rates each begins anew.

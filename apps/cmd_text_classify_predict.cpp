@@ -1,6 +1,5 @@
 // `bigbird text classify predict`: classes of texts, as a table or as JSON Lines; or of one text, at once.
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,7 +10,6 @@
 #include "apps/text_options.h"
 #include "apps/verbs.h"
 #include "apps/work_options.h"
-#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
@@ -54,20 +52,15 @@ struct ClassifyCommand {
 };
 
 void add_options(Verb& verb, ClassifyCommand& typed) {
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", typed.options.model, "Model folder with a classification head")
-      ->required()
-      ->type_name("MODEL");
-  app.add_option("IN", typed.prediction.input, "CSV, TSV, JSON Lines, a folder of texts, or - for stdin")
-      ->type_name("FILE");
-  typed.text_option = app.add_option("--text", typed.text, "Instead: one text, classified at once");
-  typed.pair_option = app.add_option("--text-pair", typed.pair, "The second text of a pair with --text");
-  app.add_option("-o,--output", typed.prediction.output, "Where the predictions go; - is stdout")
-      ->type_name("FILE");
-  app.add_option("-O,--output-type", typed.form, "Type of the output")
-      ->check(CLI::IsMember({"tsv", "jsonl"}));
-  app.add_option("--length", typed.options.length,
-                 "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
+  verb.add_required("-m,--model MODEL", typed.options.model, "Model folder with a classification head");
+  verb.add_option("IN FILE", typed.prediction.input,
+                  "CSV, TSV, JSON Lines, a folder of texts, or - for stdin");
+  typed.text_option = verb.add_option("--text", typed.text, "Instead: one text, classified at once");
+  typed.pair_option = verb.add_option("--text-pair", typed.pair, "The second text of a pair with --text");
+  verb.add_option("-o,--output FILE", typed.prediction.output, "Where the predictions go; - is stdout");
+  verb.add_option("-O,--output-type", typed.form, "Type of the output", CLI::IsMember({"tsv", "jsonl"}));
+  verb.add_option("--length", typed.options.length,
+                  "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
   typed.columns.add(verb, false);
   typed.work.add(verb);
   typed.work.add_chunk(verb, "Texts", texts_of_a_chunk);
@@ -100,8 +93,7 @@ int cmd_text_classify_predict(int argc, char** argv) {
   options.batch = typed.scoring.batch();
   prediction.work = typed.work.work(verb);
   prediction.form = typed.form == "jsonl" ? PredictionForm::jsonl : PredictionForm::tsv;
-  require_model_folders({options.model});
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend({options.model});
   TextClassifier classifier(options, *backend);
   InputTally tally;
   if (at_once) {
@@ -112,7 +104,7 @@ int cmd_text_classify_predict(int argc, char** argv) {
     prediction.columns = typed.columns.columns(Labels::ignored);
     prediction.precision = backend->precision();
     if (verb.provenance()) {
-      Provenance provenance{bigbird_version(), verb.command(), std::nullopt, "", {}};
+      Provenance provenance = verb.made_from();
       provenance.inputs = {model_input(options.model, classifier.folder().weights_digest())};
       prediction.comments = provenance_lines(provenance);
     }

@@ -23,16 +23,13 @@ struct GlueEvaluateCommand {
 };
 
 void add_options(Verb& verb, GlueEvaluateCommand& typed) {
-  CLI::App& app = verb.app();
-  app.add_option("--data", typed.data,
-                 "File with labels; or the folder of its dev.tsv, of mnli of both sides' dev files")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("-m,--model", typed.model, "Model folder to predict with")->type_name("MODEL");
-  app.add_option("--predictions", typed.predictions,
-                 "Instead: a file with the header index<TAB>prediction, rows numbered from 0; or its folder")
-      ->type_name("TSV");
-  app.add_option("-o,--output", typed.output, "Where the JSON goes; - is stdout")->type_name("FILE");
+  verb.add_required("--data FILE", typed.data,
+                    "File with labels; or the folder of its dev.tsv, of mnli of both sides' dev files");
+  verb.add_option("-m,--model MODEL", typed.model, "Model folder to predict with");
+  verb.add_option(
+      "--predictions TSV", typed.predictions,
+      "Instead: a file with the header index<TAB>prediction, rows numbered from 0; or its folder");
+  verb.add_option("-o,--output FILE", typed.output, "Where the JSON goes; - is stdout");
   typed.glue.add(verb);
 }
 
@@ -63,7 +60,7 @@ int cmd_text_glue_evaluate(int argc, char** argv) {
     throw_usage("text glue evaluate: two files of labels and one of predictions",
                 "give the folder with MNLI-m.tsv and MNLI-mm.tsv, or one file of labels");
   }
-  Provenance provenance{bigbird_version(), verb.command(), std::nullopt, "", {}};
+  Provenance provenance = verb.made_from();
   std::unique_ptr<kernels::Backend> backend;
   std::unique_ptr<TextClassifier> classifier;
   std::optional<GlueOutputs> outputs;
@@ -90,9 +87,7 @@ int cmd_text_glue_evaluate(int argc, char** argv) {
     }
     rows += scores.back().examples;
   }
-  OutputStream out(output);
-  out.write(glue_metrics_json(task, scores, verb.provenance() ? provenance_json(provenance) : std::string()));
-  out.close();
+  write_output(output, glue_metrics_json(task, scores, verb.json_of(provenance)));
   verb.set_throughput(static_cast<double>(rows), "texts");
   return 0;
 }

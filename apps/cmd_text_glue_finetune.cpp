@@ -1,8 +1,6 @@
 // `bigbird text glue finetune`: a pretrained encoder learns a task of GLUE from its folder as downloaded.
 #include <fmt/format.h>
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +8,6 @@
 #include "apps/text_options.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
-#include "kernels/backend.h"
 #include "lib/core/log.h"
 #include "lib/text/classify/finetune.h"
 #include "lib/text/classify/glue_files.h"
@@ -34,17 +31,17 @@ void set_glue_defaults(TextFinetuneOptions& options) {
 }
 
 // Where the command line leaves them: those of the task.
-void take_settings_of(const GlueTask& task, const CLI::App& app, TextFinetuneOptions& options) {
+void take_settings_of(const GlueTask& task, const Verb& verb, TextFinetuneOptions& options) {
   std::vector<std::string> taken;
-  if (app.count("--lr") == 0) {
+  if (!verb.given("--lr")) {
     options.learning_rate = task.learning_rate;
     taken.push_back(fmt::format("rate {:g}", task.learning_rate));
   }
-  if (app.count("--batch") == 0) {
+  if (!verb.given("--batch")) {
     options.batch = task.batch;
     taken.push_back(fmt::format("batch {}", task.batch));
   }
-  if (app.count("--warmup") == 0) {
+  if (!verb.given("--warmup")) {
     options.warmup_share = task.warmup_share;
     taken.push_back(fmt::format("warm-up {:g} % of the steps", 100 * task.warmup_share));
   }
@@ -64,21 +61,17 @@ int cmd_text_glue_finetune(int argc, char** argv) {
   std::string name, data;
   bool replace_invalid = false;
   TextEncodingChoice encoding;
-  CLI::App& app = verb.app();
-  app.add_option("--task", name,
-                 "cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte or wnli. It decides the default of --lr (2e-5 "
-                 "for stsb, rte and wnli, else 1e-5), of --batch (32 for sst2, qqp, mnli and qnli, else 16) "
-                 "and of --warmup (25 % of the steps for qqp, else 6 %)")
-      ->required()
-      ->type_name("TASK");
-  app.add_option("--data", data,
-                 "Folder with the task's train.tsv and dev.tsv as downloaded, or the one with its folder")
-      ->required()
-      ->type_name("DIR");
-  app.add_flag(
+  verb.add_required(
+      "--task TASK", name,
+      "cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte or wnli. It decides the default of --lr (2e-5 "
+      "for stsb, rte and wnli, else 1e-5), of --batch (32 for sst2, qqp, mnli and qnli, else 16) "
+      "and of --warmup (25 % of the steps for qqp, else 6 %)");
+  verb.add_required("--data DIR", data,
+                    "Folder with the task's train.tsv and dev.tsv as downloaded, or the one with its folder");
+  verb.add_flag(
       "--second-type", options.second_type,
       "The second text of a pair has token type 1, as BERT's; else all are 0, as Hugging Face's BigBird");
-  app.add_flag("--replace-invalid", replace_invalid, "Put U+FFFD where bytes are no UTF-8; else an error");
+  verb.add_flag("--replace-invalid", replace_invalid, "Put U+FFFD where bytes are no UTF-8; else an error");
   encoding.add(verb);
   TrainingOptions training(
       verb, options,
@@ -90,14 +83,14 @@ int cmd_text_glue_finetune(int argc, char** argv) {
   options.glue_task = task.name;
   options.labels.problem = task.classes.empty() ? ProblemType::regression : ProblemType::single_label;
   options.labels.classes = task.class_names();
-  take_settings_of(task, app, options);
+  take_settings_of(task, verb, options);
   training.finish();
   const std::string train = glue_split_files(task, data, GlueSplit::train).front().path;
   // Of MNLI the matched side, as the published runs choose by it.
   const std::string dev = glue_split_files(task, data, GlueSplit::dev).front().path;
   training.reads(train);
   training.reads(dev);
-  const std::unique_ptr<kernels::Backend> backend = training.make_backend();
+  const auto backend = training.make_backend();
   // Rows are read to their end: of several learning rates each begins anew.
   training.run([&] {
     const TextRows train_rows = glue_rows(train, task, replace_invalid);

@@ -1,7 +1,6 @@
 // `bigbird text glue predict`: the submission file of a GLUE task.
 #include <fmt/format.h>
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,11 +8,9 @@
 #include "apps/command_line.h"
 #include "apps/text_options.h"
 #include "apps/verbs.h"
-#include "kernels/backend.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
-#include "lib/model/folder/model_folder.h"
 #include "lib/text/classify/glue_scores.h"
 
 namespace bigbird::apps {
@@ -27,19 +24,13 @@ int cmd_text_glue_predict(int argc, char** argv) {
              "entailment,not_entailment -o submission"});
   GlueScoringOptions glue;
   std::string model, data, output, split = "test";
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", model, "Model folder with a classification head")
-      ->required()
-      ->type_name("MODEL");
-  app.add_option("--data", data, "Folder of the task as downloaded, or the one with its folder")
-      ->required()
-      ->type_name("DIR");
-  app.add_option("-o,--output", output,
-                 "Folder for the file: CoLA.tsv, SST-2.tsv, AX.tsv ...; of mnli MNLI-m.tsv and MNLI-mm.tsv")
-      ->required()
-      ->type_name("DIR");
-  app.add_option("--split", split, "test, dev or train; rows of the last two are numbered from 0")
-      ->check(CLI::IsMember({"test", "dev", "train"}));
+  verb.add_required("-m,--model MODEL", model, "Model folder with a classification head");
+  verb.add_required("--data DIR", data, "Folder of the task as downloaded, or the one with its folder");
+  verb.add_required(
+      "-o,--output DIR", output,
+      "Folder for the file: CoLA.tsv, SST-2.tsv, AX.tsv ...; of mnli MNLI-m.tsv and MNLI-mm.tsv");
+  verb.add_option("--split", split, "test, dev or train; rows of the last two are numbered from 0",
+                  CLI::IsMember({"test", "dev", "train"}));
   glue.add(verb);
   if (!verb.parse(argc, argv)) return 0;
   const GlueTask& task = glue.task();
@@ -49,8 +40,7 @@ int cmd_text_glue_predict(int argc, char** argv) {
   const std::vector<GlueSplitFile> files = glue_split_files(task, data, part);
   if (task.name == "mnli" && part != GlueSplit::train && files.size() == 1)
     log_warning(fmt::format("{}: the other of MNLI's two sides is not there", files.front().path));
-  require_model_folders({model});
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend({model});
   TextClassifier classifier(glue.classifier(model), *backend);
   const GlueOutputs outputs(task, classifier, glue.labels());
   std::uint64_t rows = 0;

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "apps/command_line.h"
-#include "apps/document_options.h"
 #include "apps/text_options.h"
 #include "apps/verbs.h"
 #include "lib/core/error.h"
@@ -32,19 +31,13 @@ int cmd_text_pretrain_data(int argc, char** argv) {
   TextEncodingChoice encoding;
   std::string tokenizer_folder;
   bool no_join = false;
-  CLI::App& app = verb.app();
   source.add(verb);
-  app.add_option("-m,--model", tokenizer_folder, "Tokenizer or model folder")
-      ->required()
-      ->type_name("TOKENIZER");
-  app.add_option("-o,--output", options.prefix, "Prefix P of P.bin, P.idx and P.json")
-      ->required()
-      ->type_name("P");
-  app.add_option("--shard-tokens", options.tokens_per_shard,
-                 "Begin a new shard after so many tokens; 0: one shard")
-      ->transform(count_suffix());
-  app.add_flag("--no-join", no_join,
-               "A sample is of one document; else short ones are packed, [SEP] between them");
+  verb.add_required("-m,--model TOKENIZER", tokenizer_folder, "Tokenizer or model folder");
+  verb.add_required("-o,--output P", options.prefix, "Prefix P of P.bin, P.idx and P.json");
+  verb.add_count("--shard-tokens", options.tokens_per_shard,
+                 "Begin a new shard after so many tokens; 0: one shard");
+  verb.add_flag("--no-join", no_join,
+                "A sample is of one document; else short ones are packed, [SEP] between them");
   encoding.add(verb);
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
@@ -57,7 +50,7 @@ int cmd_text_pretrain_data(int argc, char** argv) {
                     "take one of text, such as `bigbird text vocabulary` makes");
   }
   if (verb.provenance()) {
-    Provenance provenance{bigbird_version(), verb.command(), std::nullopt, "", {}};
+    Provenance provenance = verb.made_from();
     for (const std::string& input : source.inputs()) provenance.inputs.push_back({"text", input, ""});
     provenance.inputs.push_back({"tokenizer", tokenizer_folder, tokenizer->digest()});
     options.provenance = provenance;

@@ -23,29 +23,22 @@ int cmd_text_qa_evaluate(int argc, char** argv) {
   AnswerEvaluationOptions options;
   std::string format, output = "-", html;
   std::size_t worst = 50;
-  CLI::App& app = verb.app();
-  app.add_option("--format", format, "squad, hotpotqa, nq, triviaqa or wikihop")->required();
-  app.add_option("--data", options.data, "The data set's file with answers, plain or .gz")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("--predictions", options.predictions,
-                 "What was predicted: {id: text}; of hotpotqa and nq the form of their official scripts")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("--null-odds", options.null_odds,
-                 "SQuAD 2.0: {id: score that there is no answer}; gives the best thresholds too")
-      ->type_name("FILE");
-  app.add_option("--null-threshold", options.null_threshold,
-                 "With --null-odds: a score above it makes a prediction \"\"; default 1, as in the official "
-                 "script");
-  app.add_flag("--version-2", options.version_2,
-               "Score as SQuAD 2.0 even where every question has an answer; else the data tell");
-  app.add_option("-o,--output", output, "Where the JSON goes; - is stdout")->type_name("FILE");
-  app.add_option("--html", html, "The worst answers in their context, as one page to read")
-      ->type_name("FILE");
-  app.add_option("--worst", worst, "How many of them")->check(CLI::Range(1, 100000));
-  app.add_flag("--replace-invalid", options.replace_invalid,
-               "Put U+FFFD where bytes of the data are no UTF-8; else an error");
+  verb.add_required("--format", format, "squad, hotpotqa, nq, triviaqa or wikihop");
+  verb.add_required("--data FILE", options.data, "The data set's file with answers, plain or .gz");
+  verb.add_required("--predictions FILE", options.predictions,
+                    "What was predicted: {id: text}; of hotpotqa and nq the form of their official scripts");
+  verb.add_option("--null-odds FILE", options.null_odds,
+                  "SQuAD 2.0: {id: score that there is no answer}; gives the best thresholds too");
+  verb.add_option("--null-threshold", options.null_threshold,
+                  "With --null-odds: a score above it makes a prediction \"\"; default 1, as in the official "
+                  "script");
+  verb.add_flag("--version-2", options.version_2,
+                "Score as SQuAD 2.0 even where every question has an answer; else the data tell");
+  verb.add_option("-o,--output FILE", output, "Where the JSON goes; - is stdout");
+  verb.add_option("--html FILE", html, "The worst answers in their context, as one page to read");
+  verb.add_option("--worst", worst, "How many of them", CLI::Range(1, 100000));
+  verb.add_flag("--replace-invalid", options.replace_invalid,
+                "Put U+FFFD where bytes of the data are no UTF-8; else an error");
   if (!verb.parse(argc, argv)) return 0;
   options.task = &question_task(format);
   if (options.null_threshold && options.null_odds.empty()) {
@@ -66,9 +59,7 @@ int cmd_text_qa_evaluate(int argc, char** argv) {
                                   "",
                                   {{"data", options.data, ""}, {"predictions", options.predictions, ""}}});
   }
-  OutputStream out(output);
-  out.write(answer_metrics_json(evaluation, provenance));
-  out.close();
+  write_output(output, answer_metrics_json(evaluation, provenance));
   outputs.commit();
   verb.set_throughput(static_cast<double>(evaluation.ids.front().second.questions), "questions");
   return 0;

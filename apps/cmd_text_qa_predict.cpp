@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -82,74 +81,66 @@ std::uint64_t answer_at_once(const PredictChoice& choice, kernels::Backend& back
           ? checked_text(choice.context_text, "--context-text", replace_invalid)
           : checked_text(InputStream(choice.context).read_all(), choice.context, replace_invalid);
   const SquadAnswer answer = answer_question(choice.options, question, context, backend);
-  OutputStream out(choice.options.output);
-  out.write(choice.json ? json_text(answer_json(answer)) + "\n" : answer_line(answer));
-  out.close();
+  write_output(choice.options.output,
+               choice.json ? json_text(answer_json(answer)) + "\n" : answer_line(answer));
   return 1;
 }
 
-void add_question_options(CLI::App& app, PredictChoice& choice) {
+void add_question_options(Verb& verb, PredictChoice& choice) {
   QuestionPredictionOptions& options = choice.options;
-  app.add_option("-m,--model", options.model, "Model folder with the head of the format")
-      ->required()
-      ->type_name("MODEL");
-  app.add_option("IN", options.input,
-                 "Questions, plain or .gz, or - for stdin; answers in it are not looked at")
-      ->type_name("FILE");
-  app.add_option("--format", choice.format,
-                 "Of IN: squad (nested or flat, JSON or JSON Lines), hotpotqa, nq, triviaqa or wikihop; "
-                 "default that of the model's text.json, else squad");
+  verb.add_required("-m,--model MODEL", options.model, "Model folder with the head of the format");
+  verb.add_option("IN FILE", options.input,
+                  "Questions, plain or .gz, or - for stdin; answers in it are not looked at");
+  verb.add_option("--format", choice.format,
+                  "Of IN: squad (nested or flat, JSON or JSON Lines), hotpotqa, nq, triviaqa or wikihop; "
+                  "default that of the model's text.json, else squad");
   choice.asked =
-      app.add_option("--question", choice.question, "Instead of IN: one question, answered at once");
+      verb.add_option("--question", choice.question, "Instead of IN: one question, answered at once");
   choice.context_file =
-      app.add_option("--context", choice.context, "The text that --question is about; - is stdin")
-          ->type_name("FILE");
-  choice.given_context = app.add_option("--context-text", choice.context_text, "The same, as an argument")
+      verb.add_option("--context FILE", choice.context, "The text that --question is about; - is stdin");
+  choice.given_context = verb.add_option("--context-text", choice.context_text, "The same, as an argument")
                              ->excludes(choice.context_file);
-  app.add_flag("--json", choice.json, "Of --question: a JSON object instead of a line to read");
-  app.add_option("-o,--output", options.output,
-                 "Where the predictions go, in the data set's own form, or the answer; - is stdout")
-      ->type_name("FILE");
-  app.add_option("--length", options.length,
-                 "Most tokens of an input; 0 is what the model was trained with, or 384 where its folder has "
-                 "no text.json, as in Hugging Face's pipeline");
-  app.add_flag("--replace-invalid", options.replace_invalid,
-               "Put U+FFFD where bytes are no UTF-8; else an error");
+  verb.add_flag("--json", choice.json, "Of --question: a JSON object instead of a line to read");
+  verb.add_option("-o,--output FILE", options.output,
+                  "Where the predictions go, in the data set's own form, or the answer; - is stdout");
+  verb.add_option(
+      "--length", options.length,
+      "Most tokens of an input; 0 is what the model was trained with, or 384 where its folder has "
+      "no text.json, as in Hugging Face's pipeline");
+  verb.add_flag("--replace-invalid", options.replace_invalid,
+                "Put U+FFFD where bytes are no UTF-8; else an error");
 }
 
-void add_answer_options(CLI::App& app, PredictChoice& choice) {
+void add_answer_options(Verb& verb, PredictChoice& choice) {
   QuestionPredictionOptions& options = choice.options;
   const auto add = [&](CLI::Option* option) { return choice.formats.add(option->group("Answers")); };
-  add(app.add_option("--max-answer", options.max_answer,
-                     "Most tokens of an answer: default 30, of the pipeline 15; of nq and triviaqa most "
-                     "words, default 38 and 16")
-          ->type_name("COUNT"));
-  add(app.add_option("--n-best", options.n_best,
-                     "Starts and ends that are looked at, of squad also the candidates that are kept; "
-                     "default 20, of the pipeline 1 (its top_k), of hotpotqa 50")
-          ->type_name("COUNT"));
-  choice.support = add(app.add_option("--support-threshold", choice.support_threshold,
-                                      "Of hotpotqa: sentences of this probability are supporting")
-                           ->check(CLI::Range(0.0, 1.0)));
+  add(verb.add_option("--max-answer COUNT", options.max_answer,
+                      "Most tokens of an answer: default 30, of the pipeline 15; of nq and triviaqa most "
+                      "words, default 38 and 16"));
+  add(verb.add_option("--n-best COUNT", options.n_best,
+                      "Starts and ends that are looked at, of squad also the candidates that are kept; "
+                      "default 20, of the pipeline 1 (its top_k), of hotpotqa 50"));
+  choice.support =
+      add(verb.add_option("--support-threshold", choice.support_threshold,
+                          "Of hotpotqa: sentences of this probability are supporting", CLI::Range(0.0, 1.0)));
 }
 
-void add_squad_options(CLI::App& app, PredictChoice& choice) {
+void add_squad_options(Verb& verb, PredictChoice& choice) {
   QuestionPredictionOptions& options = choice.options;
   const auto add = [&](CLI::Option* option) { return choice.formats.add(option->group("Of squad")); };
-  add(app.add_option("--nbest", options.nbest, "Candidates of every question, with probabilities and places")
-          ->type_name("FILE"));
-  add(app.add_option("--null-odds", options.null_odds,
-                     "With --version-2: score of no answer minus that of the best one")
-          ->type_name("FILE"));
+  add(verb.add_option("--nbest FILE", options.nbest,
+                      "Candidates of every question, with probabilities and places"));
+  add(verb.add_option("--null-odds FILE", options.null_odds,
+                      "With --version-2: score of no answer minus that of the best one"));
   choice.with_version =
-      add(app.add_flag("--version-2,!--no-version-2", choice.version_2,
-                       "There may be no answer, as in SQuAD 2.0; default as the model was trained"));
-  choice.threshold = add(app.add_option(
+      add(verb.add_flag("--version-2,!--no-version-2", choice.version_2,
+                        "There may be no answer, as in SQuAD 2.0; default as the model was trained"));
+  choice.threshold = add(verb.add_option(
       "--null-threshold", options.null_threshold,
       "With --version-2: no answer where its score is above that of the best one by more than this"));
-  add(app.add_option("--decode", choice.decoding,
-                     "run_qa: as Hugging Face's run_qa.py; pipeline: as its question-answering pipeline")
-          ->check(CLI::IsMember({"run_qa", "pipeline"})));
+  add(verb.add_option("--decode", choice.decoding,
+                      "run_qa: as Hugging Face's run_qa.py; pipeline: as its question-answering pipeline",
+                      CLI::IsMember({"run_qa", "pipeline"})));
 }
 
 // The data set, and what the model was trained for where the command line leaves it open.
@@ -213,11 +204,11 @@ int cmd_text_qa_predict(int argc, char** argv) {
        "bigbird text qa predict -m trivia/final dev.json --evidence evidence -o predictions.json"});
   PredictChoice choice;
   QuestionPredictionOptions& options = choice.options;
-  add_question_options(verb.app(), choice);
-  add_answer_options(verb.app(), choice);
+  add_question_options(verb, choice);
+  add_answer_options(verb, choice);
   add_window_options(verb, options.windows, "; where the length is that of training, as in training",
                      choice.formats);
-  add_squad_options(verb.app(), choice);
+  add_squad_options(verb, choice);
   choice.trivia.add(verb, options, choice.formats);
   choice.work.add(verb);
   choice.work.add_chunk(verb, "Questions (of nq and triviaqa 16 by default)", squad_task().chunk);
@@ -238,8 +229,7 @@ int cmd_text_qa_predict(int argc, char** argv) {
   options.work = choice.work.work(verb);
   if (task.takes("null_odds")) check_squad_options(choice);
   choice.trivia.take("text qa predict", task, options);
-  require_model_folders({options.model});
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend({options.model});
   const std::uint64_t questions =
       choice.at_once() ? answer_at_once(choice, *backend) : predict_questions(task, options, *backend);
   verb.set_throughput(static_cast<double>(questions), "questions");

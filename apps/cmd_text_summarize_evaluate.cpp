@@ -4,24 +4,20 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "apps/command_line.h"
-#include "apps/search_options.h"
 #include "apps/summary_options.h"
 #include "apps/verbs.h"
-#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/metrics/rouge.h"
-#include "lib/model/folder/model_folder.h"
 #include "lib/text/summarize/evaluate.h"
 #include "lib/text/summarize/predict.h"
 #include "lib/text/summarize/summarizer.h"
@@ -50,10 +46,9 @@ WrittenBy write_summaries(const Verb& verb, const SummaryEvaluateCommand& typed)
   prediction.pairs.parts = SummaryParts::document;
   prediction.output = typed.summaries;
   prediction.work.chunk = documents_of_a_chunk;
-  require_model_folders({typed.model});
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend({typed.model});
   prediction.precision = backend->precision();
-  SummarizerOptions options = typed.search.summarizer();
+  SummarizerOptions options = typed.search.summarizer(verb);
   options.model = typed.model;
   Summarizer summarizer(options, *backend);
   typed.search.apply(verb, summarizer.search());
@@ -64,43 +59,35 @@ WrittenBy write_summaries(const Verb& verb, const SummaryEvaluateCommand& typed)
 }
 
 void add_options(Verb& verb, SummaryEvaluateCommand& typed) {
-  CLI::App& app = verb.app();
-  app.add_option(
-         "--data", typed.evaluation.data,
-         "Summaries that people wrote: JSON Lines, CSV, TSV, lines, or a folder of documents/ and summaries/")
-      ->required()
-      ->type_name("FILE");
-  CLI::Option* const predictions = app.add_option(
+  verb.add_required(
+      "--data FILE", typed.evaluation.data,
+      "Summaries that people wrote: JSON Lines, CSV, TSV, lines, or a folder of documents/ and summaries/");
+  CLI::Option* const predictions = verb.add_option(
       "--predictions", typed.evaluation.predictions,
       "What was predicted: JSON Lines, CSV or TSV, by id; or one summary a line (.txt), in the order of the data");
   predictions->type_name("FILE");
   CLI::Option* const model_option =
-      app.add_option("-m,--model", typed.model,
-                     "Or: a model folder with a decoder, which summarizes the documents first")
-          ->type_name("MODEL")
+      verb.add_option("-m,--model MODEL", typed.model,
+                      "Or: a model folder with a decoder, which summarizes the documents first")
           ->excludes(predictions);
-  app.add_option(
-         "--summaries", typed.summaries,
-         "With -m: where its summaries go, as JSON Lines; else they are not kept. In parts, and to go on after "
-         "a stop: `text summarize predict`, then --predictions")
-      ->type_name("FILE")
+  verb.add_option(
+          "--summaries FILE", typed.summaries,
+          "With -m: where its summaries go, as JSON Lines; else they are not kept. In parts, and to go on after "
+          "a stop: `text summarize predict`, then --predictions")
       ->needs(model_option);
-  app.add_option("--prediction-field", typed.evaluation.prediction_field,
-                 "Field of the predictions; default as --summary-field");
-  app.add_option("-o,--output", typed.output, "Where the JSON goes; - is stdout")->type_name("FILE");
-  app.add_option("--table", typed.table, "Scores of every document, as TSV")->type_name("FILE");
-  app.add_option(
-         "--types", typed.evaluation.rouge.types,
-         "rouge1 to rouge9, rougeL (of whole texts) and rougeLsum (of lines, which papers print as R-L)")
-      ->delimiter(',')
-      ->capture_default_str();
-  app.add_flag("--no-stem", typed.no_stem, "Compare words, not their Porter stems");
-  app.add_option("--bootstrap", typed.evaluation.bootstrap_seed,
-                 "Seed of the 1,000 samples that intervals of 95 % come from")
-      ->type_name("SEED");
-  app.add_option("--line-break", typed.evaluation.line_break,
-                 "What stands for a line break in a text; \"\" is nothing but line breaks themselves")
-      ->type_name("TEXT");
+  verb.add_option("--prediction-field", typed.evaluation.prediction_field,
+                  "Field of the predictions; default as --summary-field");
+  verb.add_option("-o,--output FILE", typed.output, "Where the JSON goes; - is stdout");
+  verb.add_option("--table FILE", typed.table, "Scores of every document, as TSV");
+  verb.add_option(
+          "--types", typed.evaluation.rouge.types,
+          "rouge1 to rouge9, rougeL (of whole texts) and rougeLsum (of lines, which papers print as R-L)")
+      ->delimiter(',');
+  verb.add_flag("--no-stem", typed.no_stem, "Compare words, not their Porter stems");
+  verb.add_option("--bootstrap SEED", typed.evaluation.bootstrap_seed,
+                  "Seed of the 1,000 samples that intervals of 95 % come from");
+  verb.add_option("--line-break TEXT", typed.evaluation.line_break,
+                  "What stands for a line break in a text; \"\" is nothing but line breaks themselves");
   typed.data.add(verb, SummaryParts::both);
   typed.search.add(verb);
 }
@@ -183,13 +170,9 @@ int cmd_text_summarize_evaluate(int argc, char** argv) {
   say_remarks(evaluation);
   const Provenance provenance{bigbird_version(), verb.command(), seed, "", inputs};
   if (!table.empty()) {
-    write_text_atomic(table, summary_scores_tsv(evaluation, verb.provenance() ? provenance_lines(provenance)
-                                                                              : std::vector<std::string>()));
+    write_text_atomic(table, summary_scores_tsv(evaluation, verb.lines_of(provenance)));
   }
-  OutputStream out(typed.output);
-  out.write(
-      summary_metrics_json(evaluation, verb.provenance() ? provenance_json(provenance) : std::string()));
-  out.close();
+  write_output(typed.output, summary_metrics_json(evaluation, verb.json_of(provenance)));
   outputs.commit();
   say_scores(evaluation, options.rouge.types);
   verb.set_throughput(static_cast<double>(evaluation.ids.size()), "documents");

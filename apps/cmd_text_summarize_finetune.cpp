@@ -1,13 +1,10 @@
 // `bigbird text summarize finetune`: a model with a decoder learns summaries.
-#include <memory>
 #include <string>
 
 #include "apps/command_line.h"
-#include "apps/smoothing_options.h"
 #include "apps/summary_options.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
-#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/text/summarize/finetune.h"
 
@@ -25,23 +22,20 @@ int cmd_text_summarize_finetune(int argc, char** argv) {
   SummaryFinetuneOptions options;
   SummaryDataOptions data;
   bool blanks = false;
-  CLI::App& app = verb.app();
-  app.add_option("--train", options.train,
-                 "Documents and summaries: JSON Lines, CSV, TSV, or a folder of documents/ and summaries/")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("--valid", options.valid, "The same for validation; may be left out")->type_name("FILE");
-  app.add_option("--target-length", options.target_length,
-                 "Most tokens of a summary; longer ones are cut, their end with them")
-      ->capture_default_str();
-  app.add_flag("--newlines-are-blanks", blanks, "Leave newlines to the tokenizer; else they are \"<n>\"");
+  verb.add_required(
+      "--train FILE", options.train,
+      "Documents and summaries: JSON Lines, CSV, TSV, or a folder of documents/ and summaries/");
+  verb.add_option("--valid FILE", options.valid, "The same for validation; may be left out");
+  verb.add_option("--target-length", options.target_length,
+                  "Most tokens of a summary; longer ones are cut, their end with them");
+  verb.add_flag("--newlines-are-blanks", blanks, "Leave newlines to the tokenizer; else they are \"<n>\"");
   SmoothingOptions smoothing;
-  smoothing.add(app, options.smoothing);
-  app.add_option("--layer-drop", options.layer_drop,
-                 "How often an update leaves out a layer; negative is the model's own")
-      ->check(CLI::Range(-1.0, 0.999));
-  app.add_flag("--freeze-positions", options.optimizer.freeze_positions,
-               "Leave the tables of positions as they are, as the published code does for Pegasus");
+  smoothing.add(verb, options.smoothing);
+  verb.add_option("--layer-drop", options.layer_drop,
+                  "How often an update leaves out a layer; negative is the model's own",
+                  CLI::Range(-1.0, 0.999));
+  verb.add_flag("--freeze-positions", options.optimizer.freeze_positions,
+                "Leave the tables of positions as they are, as the published code does for Pegasus");
   data.add(verb, SummaryParts::both);
   TrainingOptions training(
       verb, options,
@@ -57,7 +51,7 @@ int cmd_text_summarize_finetune(int argc, char** argv) {
   training.finish();
   training.reads(options.train);
   training.reads(options.valid);
-  const std::unique_ptr<kernels::Backend> backend = training.make_backend();
+  const auto backend = training.make_backend();
   training.run([&] { return summary_finetune(options, *backend); });
   return 0;
 }

@@ -1,19 +1,15 @@
 // `bigbird text summarize predict`: summaries of documents by a model with a decoder.
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 
 #include "apps/command_line.h"
-#include "apps/search_options.h"
 #include "apps/summary_options.h"
 #include "apps/verbs.h"
 #include "apps/work_options.h"
-#include "kernels/backend.h"
 #include "lib/core/names.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/model_folder.h"
 #include "lib/text/summarize/predict.h"
 #include "lib/text/summarize/summarizer.h"
 
@@ -39,31 +35,27 @@ int cmd_text_summarize_predict(int argc, char** argv) {
   SummaryDataOptions data;
   SearchOptionsOfVerb search;
   WorkOptions work;
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", model, "Model folder with a decoder")->required()->type_name("MODEL");
-  app.add_option(
-         "IN", prediction.input,
-         "Documents: JSON Lines, CSV, TSV, lines (.txt, a document a line), a folder of .txt, or - for stdin")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("-o,--output", prediction.output, "Where the summaries go; - is stdout")->type_name("FILE");
-  app.add_option(
-         "-O,--output-type", form,
-         "Type of the output; lines are what `text summarize evaluate --predictions` takes, in the order "
-         "of the data")
+  verb.add_required("-m,--model MODEL", model, "Model folder with a decoder");
+  verb.add_required(
+      "IN FILE", prediction.input,
+      "Documents: JSON Lines, CSV, TSV, lines (.txt, a document a line), a folder of .txt, or - for stdin");
+  verb.add_option("-o,--output FILE", prediction.output, "Where the summaries go; - is stdout");
+  verb.add_option(
+          "-O,--output-type", form,
+          "Type of the output; lines are what `text summarize evaluate --predictions` takes, in the order "
+          "of the data")
       ->type_name(choices(summary_form_names));
   search.add(verb);
   data.add(verb, SummaryParts::document);
   work.add(verb);
   work.add_chunk(verb, "Documents", documents_of_a_chunk);
   if (!verb.parse(argc, argv)) return 0;
-  SummarizerOptions options = search.summarizer();
+  SummarizerOptions options = search.summarizer(verb);
   options.model = model;
   prediction.pairs = data.pairs();
   prediction.form = parse_name(summary_form_names, form, "output type");
   prediction.work = work.work(verb);
-  require_model_folders({model});
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend({model});
   prediction.precision = backend->precision();
   Summarizer summarizer(options, *backend);
   search.apply(verb, summarizer.search());

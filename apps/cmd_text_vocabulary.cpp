@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "apps/command_line.h"
-#include "apps/document_options.h"
+#include "apps/text_options.h"
 #include "apps/verbs.h"
 #include "lib/core/log.h"
 #include "lib/io/files/provenance.h"
@@ -21,30 +21,27 @@ int cmd_text_vocabulary(int argc, char** argv) {
              "bigbird text vocabulary wiki.jsonl.gz news.txt -o tokenizer --byte-fallback"});
   TextVocabularyOptions options;
   DocumentOptions source;
-  CLI::App& app = verb.app();
   source.add(verb);
-  app.add_option("-o,--output", options.output, "Tokenizer folder to make")->required()->type_name("FOLDER");
-  app.add_option("--vocab-size", options.vocab_size, "Pieces, the 101 reserved ones among them")
-      ->transform(count_suffix());
-  app.add_flag("--byte-fallback", options.byte_fallback,
-               "Unknown characters become the pieces of their bytes, never <unk>");
-  app.add_option("--character-coverage", options.character_coverage,
-                 "Fraction of the characters, most frequent first, that become pieces");
+  verb.add_required("-o,--output FOLDER", options.output, "Tokenizer folder to make");
+  verb.add_count("--vocab-size", options.vocab_size, "Pieces, the 101 reserved ones among them");
+  verb.add_flag("--byte-fallback", options.byte_fallback,
+                "Unknown characters become the pieces of their bytes, never <unk>");
+  verb.add_option("--character-coverage", options.character_coverage,
+                  "Fraction of the characters, most frequent first, that become pieces");
   std::string required;
   CLI::Option* const required_option =
-      app.add_option("--required-characters", required,
-                     "Characters that are pieces however rare they are; \"\" for none; not given printable "
-                     "ASCII, of 512 pieces and more")
-          ->type_name("TEXT");
-  app.add_option("--max-piece-length", options.max_piece_length, "Longest piece, characters");
-  app.add_option("--max-sentence-bytes", options.max_sentence_bytes, "Longer lines are cut at white space");
+      verb.add_option("--required-characters TEXT", required,
+                      "Characters that are pieces however rare they are; \"\" for none; not given printable "
+                      "ASCII, of 512 pieces and more");
+  verb.add_option("--max-piece-length", options.max_piece_length, "Longest piece, characters");
+  verb.add_option("--max-sentence-bytes", options.max_sentence_bytes, "Longer lines are cut at white space");
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
   options.overwrite = verb.force();
   if (required_option->count() > 0) options.required_characters = required;
   options.source = fmt::format("{}", fmt::join(source.inputs(), ", "));
   if (verb.provenance()) {
-    Provenance provenance{bigbird_version(), verb.command(), std::nullopt, "", {}};
+    Provenance provenance = verb.made_from();
     for (const std::string& input : source.inputs()) provenance.inputs.push_back({"text", input, ""});
     options.provenance = provenance;
   }

@@ -21,7 +21,7 @@ constexpr std::array<std::pair<PrintFormat, const char*>, 3> print_names{
 
 Provenance provenance_of(const Verb& verb, const SourceOptions& source, const std::string& folder,
                          const Tokenizer& tokenizer) {
-  Provenance provenance{bigbird_version(), verb.command(), {}, source.fasta, {}};
+  Provenance provenance = verb.made_from(source.fasta);
   provenance.inputs.push_back({"tokenizer", folder, tokenizer.digest()});
   if (!source.documents.empty()) provenance.inputs.push_back({"documents", source.documents, ""});
   if (!source.windows.empty()) provenance.inputs.push_back({"windows", source.windows, ""});
@@ -38,34 +38,28 @@ struct TokenizeCommand {
 };
 
 void add_options(Verb& verb, TokenizeCommand& typed) {
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", typed.folder, "Tokenizer folder, or a model folder that holds one")
-      ->required()
-      ->type_name("FOLDER");
-  app.add_option("-f,--fasta-ref", typed.source.fasta,
-                 "Genome (FASTA with .fai); alone: a document per record")
-      ->type_name("FASTA");
-  CLI::Option* documents = app.add_option("-d,--documents", typed.source.documents,
-                                          "Documents (BED12): a block per sentence; strand - is read as the "
-                                          "reverse complement, last block first");
+  verb.add_required("-m,--model FOLDER", typed.folder, "Tokenizer folder, or a model folder that holds one");
+  verb.add_option("-f,--fasta-ref FASTA", typed.source.fasta,
+                  "Genome (FASTA with .fai); alone: a document per record");
+  CLI::Option* documents = verb.add_option("-d,--documents", typed.source.documents,
+                                           "Documents (BED12): a block per sentence; strand - is read as the "
+                                           "reverse complement, last block first");
   documents->type_name("BED");
-  app.add_option("-R,--regions-file", typed.source.windows, "Windows (BED): each a document of one sentence")
-      ->type_name("BED")
+  verb.add_option("-R,--regions-file BED", typed.source.windows,
+                  "Windows (BED): each a document of one sentence")
       ->excludes(documents);
-  app.add_option("--text", typed.source.text,
-                 "Instead of a genome: a sentence per line, a blank line between documents; - is stdin")
-      ->type_name("FILE");
+  verb.add_option("--text FILE", typed.source.text,
+                  "Instead of a genome: a sentence per line, a blank line between documents; - is stdin");
   CLI::Option* prefix =
-      app.add_option("-o,--output", typed.output, "Write PREFIX.bin, PREFIX.idx and PREFIX.json");
+      verb.add_option("-o,--output", typed.output, "Write PREFIX.bin, PREFIX.idx and PREFIX.json");
   prefix->type_name("PREFIX");
-  app.add_option(
-         "--shard-size", typed.tokens_per_shard,
-         "Begin a new shard (PREFIX.00000.bin, PREFIX.00001.bin, ...) before the document that would pass "
-         "this many tokens; 0: one shard")
-      ->transform(count_suffix());
-  app.add_option("--print", typed.print,
-                 "Print instead: ids or pieces, a line per sentence; bed, a line per token with its bases")
-      ->check(CLI::IsMember({"ids", "pieces", "bed"}))
+  verb.add_count(
+      "--shard-size", typed.tokens_per_shard,
+      "Begin a new shard (PREFIX.00000.bin, PREFIX.00001.bin, ...) before the document that would pass "
+      "this many tokens; 0: one shard");
+  verb.add_option("--print", typed.print,
+                  "Print instead: ids or pieces, a line per sentence; bed, a line per token with its bases",
+                  CLI::IsMember({"ids", "pieces", "bed"}))
       ->excludes(prefix);
   verb.add_threads();
 }

@@ -12,29 +12,23 @@ namespace bigbird::apps {
 namespace {
 
 void add_options(Verb& verb, VocabularyOptions& options) {
-  CLI::App& app = verb.app();
-  app.add_option("-f,--fasta-ref", options.source.fasta, "Genome (FASTA with .fai)")->type_name("FASTA");
-  app.add_option("-d,--documents", options.source.documents,
-                 "Documents (BED12, as bigbird chunk writes them)")
-      ->type_name("BED");
-  app.add_option("--text", options.source.text, "Instead of both: DNA, a sentence per line")
-      ->type_name("FILE");
-  app.add_option("-o,--output", options.output, "Tokenizer folder to make")->required()->type_name("FOLDER");
-  app.add_option("--vocab-size", options.vocab_size, "Pieces, with 5 special ones and the letters A C G T N")
-      ->transform(count_suffix());
-  app.add_option("--sample-bp", options.sample_bases,
-                 "Train on a random sample of sentences of this many bases")
-      ->transform(count_suffix());
-  app.add_option("--max-piece-length", options.max_piece_length,
+  verb.add_option("-f,--fasta-ref FASTA", options.source.fasta, "Genome (FASTA with .fai)");
+  verb.add_option("-d,--documents BED", options.source.documents,
+                  "Documents (BED12, as bigbird chunk writes them)");
+  verb.add_option("--text FILE", options.source.text, "Instead of both: DNA, a sentence per line");
+  verb.add_required("-o,--output FOLDER", options.output, "Tokenizer folder to make");
+  verb.add_count("--vocab-size", options.vocab_size, "Pieces, with 5 special ones and the letters A C G T N");
+  verb.add_count("--sample-bp", options.sample_bases,
+                 "Train on a random sample of sentences of this many bases");
+  verb.add_count("--max-piece-length", options.max_piece_length,
                  "Longest piece, bp; 0: no limit (not with sentencepiece). The default keeps long N runs and "
-                 "satellites from filling the vocabulary")
-      ->transform(count_suffix());
-  app.add_option(
-         "--trainer", options.trainer,
-         "exact: BPE by its definition, every two pieces side by side counted, as Hugging Face's trainer "
-         "counts. apart: only those of a run that do not overlap, the rule of vocabularies made before. "
-         "sentencepiece: the library's trainer, minutes for 20 Mb before its version 0.2.3")
-      ->check(CLI::IsMember({"exact", "apart", "sentencepiece"}));
+                 "satellites from filling the vocabulary");
+  verb.add_option(
+      "--trainer", options.trainer,
+      "exact: BPE by its definition, every two pieces side by side counted, as Hugging Face's trainer "
+      "counts. apart: only those of a run that do not overlap, the rule of vocabularies made before. "
+      "sentencepiece: the library's trainer, minutes for 20 Mb before its version 0.2.3",
+      CLI::IsMember({"exact", "apart", "sentencepiece"}));
   verb.add_seed();
   verb.add_threads();
   verb.add_force();
@@ -63,7 +57,7 @@ int cmd_train_bpe(int argc, char** argv) {
   options.seed = verb.seed();
   options.overwrite = verb.force();
   if (verb.provenance()) {
-    Provenance provenance{bigbird_version(), verb.command(), verb.seed(), options.source.fasta, {}};
+    Provenance provenance = verb.made_from(options.source.fasta);
     if (from_genome) provenance.inputs.push_back({"documents", options.source.documents, ""});
     if (!from_genome) provenance.inputs.push_back({"text", options.source.text, ""});
     options.provenance = provenance;

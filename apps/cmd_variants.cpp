@@ -6,10 +6,8 @@
 #include "apps/variant_options.h"
 #include "apps/verbs.h"
 #include "apps/work_options.h"
-#include "kernels/backend.h"
 #include "lib/genomics/variants/run.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/model_folder.h"
 
 namespace bigbird::apps {
 namespace {
@@ -24,32 +22,27 @@ struct VariantsCommand {
 void add_options(Verb& verb, VariantsCommand& typed) {
   typed.options.output = "-";
   typed.shared.add(verb, true);
-  CLI::App& app = verb.app();
-  app.add_option(
-         "-O,--output-type", typed.type,
-         "v, z, b: VCF, VCF.gz, BCF with INFO fields BB_*; tsv: a row for each ALT; npy, h5: matrices "
-         "[ALTs, profiles] and OUT.rows.tsv. By the suffix of OUT, else v")
+  verb.add_option(
+          "-O,--output-type", typed.type,
+          "v, z, b: VCF, VCF.gz, BCF with INFO fields BB_*; tsv: a row for each ALT; npy, h5: matrices "
+          "[ALTs, profiles] and OUT.rows.tsv. By the suffix of OUT, else v")
       ->type_name(choices(variant_format_names));
-  app.add_option("-o,--output", typed.options.output,
-                 "Where the scores go; - is stdout. OUT.skipped.tsv and OUT.summary.json lie beside it")
-      ->type_name("OUT");
-  app.add_option("--report", typed.options.report, "PREFIX of skipped.tsv and summary.json in place of OUT")
-      ->type_name("PREFIX");
-  app.add_option("--background", typed.options.background,
-                 "File of `variants background`: adds E-values and the functional score")
-      ->type_name("FILE");
+  verb.add_option("-o,--output OUT", typed.options.output,
+                  "Where the scores go; - is stdout. OUT.skipped.tsv and OUT.summary.json lie beside it");
+  verb.add_option("--report PREFIX", typed.options.report,
+                  "PREFIX of skipped.tsv and summary.json in place of OUT");
+  verb.add_option("--background FILE", typed.options.background,
+                  "File of `variants background`: adds E-values and the functional score");
   typed.shared.add_tracks(verb);
-  app.add_option(
-         "--baseline", typed.options.baselines,
-         "Table with chrom, pos, ref, alt and scores of another tool, as columns beside ours. With an "
-         "index (.tbi, .csi) it is asked for places; else it is held in memory: 24 bytes and 4 a score "
-         "for each row, twice as much while it is read. `variants evaluate` compares them")
-      ->allow_extra_args(false)
-      ->type_name("[NAME=]FILE");
-  app.add_option("--baseline-columns", typed.options.baseline_columns,
-                 "Its columns to take; all when not given")
-      ->delimiter(',')
-      ->type_name("NAME,...");
+  verb.add_option(
+          "--baseline [NAME=]FILE", typed.options.baselines,
+          "Table with chrom, pos, ref, alt and scores of another tool, as columns beside ours. With an "
+          "index (.tbi, .csi) it is asked for places; else it is held in memory: 24 bytes and 4 a score "
+          "for each row, twice as much while it is read. `variants evaluate` compares them")
+      ->allow_extra_args(false);
+  verb.add_option("--baseline-columns NAME,...", typed.options.baseline_columns,
+                  "Its columns to take; all when not given")
+      ->delimiter(',');
   typed.work.add(verb);
 }
 
@@ -72,8 +65,7 @@ int cmd_variants(int argc, char** argv) {
   typed.options.format = variant_format(typed.type, typed.options.output);
   typed.options.restart = typed.work.restart(verb);
   typed.options.shard = typed.work.shard();
-  require_model_folders(typed.shared.models());
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend(typed.shared.models());
   const std::unique_ptr<SequenceScorer> scorer = typed.shared.make_scorer(*backend);
   if (verb.provenance()) {
     const Provenance provenance = typed.shared.provenance(verb, *scorer);

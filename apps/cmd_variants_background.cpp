@@ -5,10 +5,8 @@
 #include "apps/command_line.h"
 #include "apps/variant_options.h"
 #include "apps/verbs.h"
-#include "kernels/backend.h"
 #include "lib/genomics/variants/run.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/model_folder.h"
 
 namespace bigbird::apps {
 
@@ -22,19 +20,15 @@ int cmd_variants_background(int argc, char** argv) {
   VariantOptions shared;
   VariantBackgroundOptions options;
   shared.add(verb, false);
-  CLI::App& app = verb.app();
-  app.add_option("-o,--output", options.output,
-                 "Sorted |logFC * diff| of every profile; while it is made, twice its size lies beside it")
-      ->required()
-      ->type_name("OUT.safetensors");
-  app.add_option("--max-records", options.max_records, "Take so many of the first records; 0: all")
-      ->transform(count_suffix());
+  verb.add_required(
+      "-o,--output OUT.safetensors", options.output,
+      "Sorted |logFC * diff| of every profile; while it is made, twice its size lies beside it");
+  verb.add_count("--max-records", options.max_records, "Take so many of the first records; 0: all");
   shared.add_tracks(verb);
   if (!verb.parse(argc, argv)) return 0;
 
   options.scoring = shared.scoring();
-  require_model_folders(shared.models());
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const auto backend = verb.make_backend(shared.models());
   const std::unique_ptr<SequenceScorer> scorer = shared.make_scorer(*backend);
   if (verb.provenance()) options.provenance_json = provenance_json(shared.provenance(verb, *scorer));
   const VariantTally tally = run_variant_background(options, *scorer);

@@ -38,47 +38,39 @@ void log_evaluation(const VariantEvaluation& evaluation, bool with_labels) {
 }
 
 void add_options(Verb& verb, VariantEvaluationOptions& options, std::string& output, std::string& json) {
-  CLI::App& app = verb.app();
-  app.add_option("SCORED", options.scored,
-                 "What `variants` wrote: a table or VCF, plain or compressed; - is stdin. Or any table with "
-                 "the columns chrom, pos, ref, alt and scores")
-      ->required();
-  app.add_option(
-         "--labels", options.labels,
-         "Table with chrom, pos, ref, alt, label (0 or 1) and maybe class; or a VCF: ClinVar's CLNSIG "
-         "(pathogenic 1, benign 0, others left out) and MC for classes")
-      ->type_name("FILE");
-  app.add_option("--labels-column", options.labels_column,
-                 "Column or INFO field of the labels, when not label or CLNSIG")
-      ->type_name("NAME");
-  app.add_option(
-         "--score", options.scores,
-         "Column to evaluate; several are taken. effect is |lfc * diff|. E-values (e, e_*, *_e) and "
-         "funsig count from below, diff and lfc by their size, others from above: NAME:higher, "
-         "NAME:lower or NAME:size says otherwise. Without it: all that `variants` writes of an allele")
-      ->allow_extra_args(false)
-      ->type_name("COLUMN");
-  app.add_option(
-         "--baseline", options.baselines,
-         "Table with chrom, pos, ref, alt and scores of another tool, as further scores NAME_COLUMN "
-         "and to compare with effect. It is held in memory: 24 bytes and 4 a score for each row, twice "
-         "as much while it is read")
-      ->allow_extra_args(false)
-      ->type_name("[NAME=]FILE");
-  app.add_option("--baseline-columns", options.baseline_columns, "Its columns to take; all when not given")
-      ->delimiter(',')
-      ->type_name("NAME,...");
-  app.add_option("-f,--fasta-ref", options.fasta,
-                 "Genome: insertions and deletions are left-aligned before they are compared")
-      ->type_name("FASTA");
-  app.add_option(
-         "--bootstrap", options.draws,
-         "Draws for the 95 % interval of AUROC; 0: none. Each takes as long as reading the scores once")
-      ->transform(count_suffix());
-  app.add_option("-o,--output", output,
-                 "A row for each score and class; without --labels a row for each baseline. - is stdout")
-      ->type_name("OUT.tsv");
-  app.add_option("--json", json, "Both tables and the counts, as JSON")->type_name("FILE");
+  verb.add_required(
+      "SCORED", options.scored,
+      "What `variants` wrote: a table or VCF, plain or compressed; - is stdin. Or any table with "
+      "the columns chrom, pos, ref, alt and scores");
+  verb.add_option(
+      "--labels FILE", options.labels,
+      "Table with chrom, pos, ref, alt, label (0 or 1) and maybe class; or a VCF: ClinVar's CLNSIG "
+      "(pathogenic 1, benign 0, others left out) and MC for classes");
+  verb.add_option("--labels-column NAME", options.labels_column,
+                  "Column or INFO field of the labels, when not label or CLNSIG");
+  verb.add_option(
+          "--score COLUMN", options.scores,
+          "Column to evaluate; several are taken. effect is |lfc * diff|. E-values (e, e_*, *_e) and "
+          "funsig count from below, diff and lfc by their size, others from above: NAME:higher, "
+          "NAME:lower or NAME:size says otherwise. Without it: all that `variants` writes of an allele")
+      ->allow_extra_args(false);
+  verb.add_option(
+          "--baseline [NAME=]FILE", options.baselines,
+          "Table with chrom, pos, ref, alt and scores of another tool, as further scores NAME_COLUMN "
+          "and to compare with effect. It is held in memory: 24 bytes and 4 a score for each row, twice "
+          "as much while it is read")
+      ->allow_extra_args(false);
+  verb.add_option("--baseline-columns NAME,...", options.baseline_columns,
+                  "Its columns to take; all when not given")
+      ->delimiter(',');
+  verb.add_option("-f,--fasta-ref FASTA", options.fasta,
+                  "Genome: insertions and deletions are left-aligned before they are compared");
+  verb.add_count(
+      "--bootstrap", options.draws,
+      "Draws for the 95 % interval of AUROC; 0: none. Each takes as long as reading the scores once");
+  verb.add_option("-o,--output OUT.tsv", output,
+                  "A row for each score and class; without --labels a row for each baseline. - is stdout");
+  verb.add_option("--json FILE", json, "Both tables and the counts, as JSON");
   verb.add_seed();
   verb.add_threads();
 }
@@ -102,21 +94,19 @@ int cmd_variants_evaluate(int argc, char** argv) {
   options.seed = verb.seed();
   const VariantEvaluation evaluation = evaluate_variants(options);
   log_evaluation(evaluation, !options.labels.empty());
-  Provenance provenance{bigbird_version(), verb.command(), verb.seed(), options.fasta, {}};
+  Provenance provenance = verb.made_from(options.fasta);
   provenance.inputs.push_back({"scored", options.scored, ""});
   if (!options.labels.empty()) provenance.inputs.push_back({"labels", options.labels, ""});
   for (const std::string& baseline : options.baselines)
     provenance.inputs.push_back({"baseline", baseline, ""});
-  const std::vector<std::string> lines =
-      verb.provenance() ? provenance_lines(provenance) : std::vector<std::string>{};
+  const std::vector<std::string> lines = verb.lines_of(provenance);
   if (options.labels.empty()) {
     write_comparison_table(output, evaluation, lines);
   } else {
     write_evaluation_table(output, evaluation, lines);
   }
   if (!json.empty()) {
-    write_text_atomic(json, variant_evaluation_json(
-                                evaluation, verb.provenance() ? provenance_json(provenance) : std::string()));
+    write_text_atomic(json, variant_evaluation_json(evaluation, verb.json_of(provenance)));
   }
   outputs.commit();
   verb.set_throughput(static_cast<double>(evaluation.rows), "alleles");

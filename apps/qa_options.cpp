@@ -41,40 +41,29 @@ void FormatOptions::check(const std::string& verb, const QuestionTask& task) con
 
 void add_window_options(Verb& verb, WindowChoice& windows, const std::string& otherwise,
                         FormatOptions& formats) {
-  constexpr const char* group = "Windows of long texts (squad, nq, triviaqa)";
-  CLI::App& app = verb.app();
+  const OptionGroup group(verb, "Windows of long texts (squad, nq, triviaqa)");
   formats.add(
-      app.add_option("--overlap", windows.overlap,
-                     "Context tokens that a window shares with the one before it (doc_stride of "
-                     "Hugging Face's run_qa); default a third of the length, at most 1024: 128 of 384" +
-                         otherwise)
-          ->type_name("TOKENS")
-          ->group(group));
-  formats.add(app.add_option("--step", windows.step,
-                             "Instead: context tokens from one window to the next (doc_stride of BERT's and "
-                             "ETC's scripts; the paper's stride of 2048 for nq)")
-                  ->excludes("--overlap")
-                  ->type_name("TOKENS")
-                  ->group(group));
-  formats.add(app.add_option("--max-question", windows.max_question,
-                             "Tokens of a question that are kept, of hotpotqa too; default 64, at most a "
-                             "quarter of the length" +
-                                 otherwise)
-                  ->type_name("TOKENS")
-                  ->group(group));
+      verb.add_option("--overlap TOKENS", windows.overlap,
+                      "Context tokens that a window shares with the one before it (doc_stride of "
+                      "Hugging Face's run_qa); default a third of the length, at most 1024: 128 of 384" +
+                          otherwise));
+  formats.add(verb.add_option("--step TOKENS", windows.step,
+                              "Instead: context tokens from one window to the next (doc_stride of BERT's and "
+                              "ETC's scripts; the paper's stride of 2048 for nq)")
+                  ->excludes("--overlap"));
+  formats.add(verb.add_option("--max-question TOKENS", windows.max_question,
+                              "Tokens of a question that are kept, of hotpotqa too; default 64, at most a "
+                              "quarter of the length" +
+                                  otherwise));
 }
 
 void TriviaChoice::add(Verb& verb, QuestionReading& reading, FormatOptions& formats) {
-  constexpr const char* group = "Of triviaqa";
-  CLI::App& app = verb.app();
-  formats.add(app.add_option("--evidence", reading.evidence,
-                             "The folder evidence of the download: documents are in its wikipedia and web")
-                  ->type_name("DIR")
-                  ->group(group));
-  formats.add(app.add_option("--domain", domain_,
-                             "wikipedia: the documents of a question compete; web: each has an answer")
-                  ->check(CLI::IsMember({"wikipedia", "web"}))
-                  ->group(group));
+  const OptionGroup group(verb, "Of triviaqa");
+  formats.add(verb.add_option("--evidence DIR", reading.evidence,
+                              "The folder evidence of the download: documents are in its wikipedia and web"));
+  formats.add(verb.add_option("--domain", domain_,
+                              "wikipedia: the documents of a question compete; web: each has an answer",
+                              CLI::IsMember({"wikipedia", "web"})));
 }
 
 void TriviaChoice::take(const std::string& verb, const QuestionTask& task, QuestionReading& reading) const {
