@@ -36,16 +36,14 @@ struct AttributeCommand {
   std::string method = name_of(AttributionMethod::gradient_x_input);
   std::string baseline = name_of(AttributionOptions{}.baseline);
   AttributionOptions attribution;
-  const CLI::Option* steps = nullptr;
-  const CLI::Option* baseline_option = nullptr;
 };
 
 // --method with what belongs to it.
-AttributionOptions method_of(const AttributeCommand& options) {
+AttributionOptions method_of(const Verb& verb, const AttributeCommand& options) {
   AttributionOptions attribution = options.attribution;
   attribution.method = parse_attribution_method(options.method);
   attribution.baseline = parse_attribution_baseline(options.baseline);
-  const bool typed = options.steps->count() + options.baseline_option->count() > 0;
+  const bool typed = verb.given("--steps") || verb.given("--baseline");
   if (typed && attribution.method == AttributionMethod::gradient_x_input) {
     throw_usage("attribute: --steps and --baseline are of integrated gradients",
                 "give --method integrated-gradients too");
@@ -161,14 +159,12 @@ void add_options(Verb& verb, AttributeCommand& options) {
   verb.add_option("--method METHOD", options.method,
                   "gradient-x-input (gxi): at the tokens alone, one pass; integrated-gradients (ig): from a "
                   "baseline to the tokens, so that the values add up");
-  options.steps = verb.add_count(
-      "--steps COUNT", options.attribution.steps,
-      "Points between baseline and tokens (Gauss-Legendre), a forward and a backward pass each",
-      CLI::Range(1, 1 << 16));
-  options.baseline_option = verb.add_option(
-      "--baseline VECTOR", options.baseline,
-      "Word vector that the path starts from: zero; mean, of all pieces; n, pad or mask, those "
-      "of the pieces N, [PAD] and [MASK]");
+  verb.add_count("--steps COUNT", options.attribution.steps,
+                 "Points between baseline and tokens (Gauss-Legendre), a forward and a backward pass each",
+                 CLI::Range(1, 1 << 16));
+  verb.add_option("--baseline VECTOR", options.baseline,
+                  "Word vector that the path starts from: zero; mean, of all pieces; n, pad or mask, those "
+                  "of the pieces N, [PAD] and [MASK]");
   options.scoring.add(
       verb, {.strands = Strands::both, .profiles = "the only one", .offset = true, .batch_tokens = 1});
   verb.add_count("--window", options.window,
@@ -195,7 +191,7 @@ int cmd_attribute(int argc, char** argv) {
   AttributeCommand options;
   add_options(verb, options);
   if (!verb.parse(argc, argv)) return 0;
-  const AttributionOptions method = method_of(options);
+  const AttributionOptions method = method_of(verb, options);
 
   Fasta fasta(options.fasta);
   const Region region = parse_region(options.region, ContigNames(fasta.contigs()));

@@ -17,7 +17,6 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
 
 namespace bigbird::apps {
@@ -66,8 +65,7 @@ constexpr double quiet_share = 0.7;
 // What the rates are of, as lines of the table; warns where the machine was not free.
 std::vector<std::string> facts_of_run(const Verb& verb, const kernels::Backend& backend,
                                       const MachineRates& rates, double share) {
-  std::vector<std::string> comments;
-  if (verb.provenance()) comments = provenance_lines(verb.made_from());
+  std::vector<std::string> comments = verb.lines_of(verb.made_from());
   for (const std::string& line :
        {"processor=" + processor_name(), fmt::format("processors={}", processor_count()),
         fmt::format("threads={}", kernels::thread_count()), "device=" + backend.name(),
@@ -96,11 +94,10 @@ int cmd_bench(int argc, char** argv) {
   std::string output = "-", size = "small";
   verb.add_option("-m,--model MODEL", options.model,
                   "Model folder to measure; without it a model of random weights of --size");
-  CLI::Option* const size_option = verb.add_option(
-      "--size", size,
-      "small: 4 layers of width 256, done in about a minute. base: 12 of 768, as the machines "
-      "of docs/speed.md were measured, minutes",
-      CLI::IsMember({"small", "base"}));
+  verb.add_option("--size", size,
+                  "small: 4 layers of width 256, done in about a minute. base: 12 of 768, as the machines "
+                  "of docs/speed.md were measured, minutes",
+                  CLI::IsMember({"small", "base"}));
   verb.add_option("--seconds SECONDS", options.rates.seconds,
                   "Time each measurement for so long at least, and 3 runs of it", CLI::Range(0.0, 3600.0));
   verb.add_option("-o,--output FILE", output, "Table of the rates (TSV); - is stdout");
@@ -109,7 +106,7 @@ int cmd_bench(int argc, char** argv) {
   verb.add_device();
   verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
-  if (!options.model.empty() && size_option->count() > 0)
+  if (!options.model.empty() && verb.given("--size"))
     throw_usage("--size with --model, whose size is its own", "leave one of them out");
 
   stop_anywhere(true);

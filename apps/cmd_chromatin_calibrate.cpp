@@ -103,12 +103,8 @@ int cmd_chromatin_calibrate(int argc, char** argv) {
   calibration.fitted_on = fmt::format("{}, split {}", typed.data, typed.split);
   calibration.positive_weight = config.positive_weight;
   for (const Profile& profile : scorer.profiles()) calibration.names.push_back(profile.name);
-  const Provenance provenance{
-      bigbird_version(),
-      verb.command(),
-      verb.seed(),
-      typed.fasta,
-      {model_input(options.model(), scorer.digests().front()), {"data", typed.data, ""}}};
+  const Provenance provenance = verb.made_from(
+      typed.fasta, {model_input(options.model(), scorer.digests().front()), {"data", typed.data, ""}});
   options.fit(verb, scorer, side, options.choices(verb, chromatin_choices(config)), other, calibration,
               provenance, typed.profiles_tsv);
   outputs.commit();

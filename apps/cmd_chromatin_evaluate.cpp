@@ -175,9 +175,8 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
   OutputSet outputs({{"--output", options.output},
                      {"--profiles-tsv", options.profiles_tsv},
                      {"--svg", has_suffix(options.svg, ".svg") ? options.svg : ""}});
-  require_model_folders(options.models);
-  Evaluated evaluated =
-      options.models.empty() ? evaluate_files(options) : evaluate_models(options, *verb.make_backend());
+  Evaluated evaluated = options.models.empty() ? evaluate_files(options)
+                                               : evaluate_models(options, *verb.make_backend(options.models));
   double bins = 0;
   for (const ChromatinScores& scores : evaluated.sets) {
     bins += static_cast<double>(scores.rows);
@@ -187,8 +186,7 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
     }
   }
   evaluated.inputs.push_back({"labels", options.labels, ""});
-  const Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta,
-                              evaluated.inputs};
+  const Provenance provenance = verb.made_from(options.fasta, evaluated.inputs);
   if (!options.profiles_tsv.empty()) {
     write_profile_scores(options.profiles_tsv, evaluated.sets, evaluated.profiles, verb.lines_of(provenance));
   }

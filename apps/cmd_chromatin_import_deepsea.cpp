@@ -13,8 +13,6 @@ namespace {
 // Bound by add_genome_options().
 struct TypedBins {
   std::int64_t window = 8000, left = -1, right = -1, train_lines = -1;
-  CLI::Option* before = nullptr;
-  CLI::Option* lines = nullptr;
 };
 
 void add_matrix_options(Verb& verb, DeepseaImportOptions& options, bool& no_pairs) {
@@ -34,33 +32,31 @@ void add_matrix_options(Verb& verb, DeepseaImportOptions& options, bool& no_pair
 // Windows, and the bins that they are cut around.
 void add_genome_options(Verb& verb, DeepseaImportOptions& options, TypedBins& typed) {
   const OptionGroup genome(verb, "Windows from the genome (else the matrices' own sequences are kept)");
-  CLI::Option* bins = verb.add_option("--bins BED", options.bins,
-                                      "Coordinates of the bins, in the published order (allTFs.pos.bed)");
-  CLI::Option* fasta =
-      verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome of the bins: GRCh37 (hg19)");
-  bins->needs(fasta);
-  fasta->needs(bins);
-  CLI::Option* whole =
-      verb.add_count("--window", typed.window, "Bases of the window, the bin in its middle")->needs(bins);
-  typed.before =
+  CLI::Option* const bins = verb.add_option(
+      "--bins BED", options.bins, "Coordinates of the bins, in the published order (allTFs.pos.bed)");
+  bins->needs(verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome of the bins: GRCh37 (hg19)")
+                  ->needs(bins));
+  verb.add_count("--window", typed.window, "Bases of the window, the bin in its middle")->needs(bins);
+  CLI::Option* const before =
       verb.add_count("--left", typed.left, "Bases of the window before the bin, instead of --window")
-          ->needs(bins);
-  CLI::Option* after =
-      verb.add_count("--right", typed.right, "Bases of the window behind the bin")->needs(bins);
-  typed.before->needs(after)->excludes(whole);
-  after->needs(typed.before)->excludes(whole);
+          ->needs(bins)
+          ->excludes("--window");
+  before->needs(verb.add_count("--right", typed.right, "Bases of the window behind the bin")
+                    ->needs(bins)
+                    ->needs(before)
+                    ->excludes("--window"));
   verb.add_option("--check-every", options.check_every,
                   "Compare every so many bins with the genome; 0 compares none", CLI::NonNegativeNumber);
-  typed.lines = verb.add_count("--train-lines", typed.train_lines,
-                               "Lines of --bins before those of valid.mat; default: the bins of "
-                               "train.mat, or 2,200,000 without it",
-                               CLI::NonNegativeNumber)
-                    ->needs(bins);
+  verb.add_count("--train-lines", typed.train_lines,
+                 "Lines of --bins before those of valid.mat; default: the bins of "
+                 "train.mat, or 2,200,000 without it",
+                 CLI::NonNegativeNumber)
+      ->needs(bins);
 }
 
-void take_window(const TypedBins& typed, DeepseaImportOptions& options) {
+void take_window(const Verb& verb, const TypedBins& typed, DeepseaImportOptions& options) {
   constexpr std::int64_t bin = 200;
-  if (typed.before->count() > 0) {
+  if (verb.given("--left")) {
     if (typed.left < 0 || typed.right < 0)
       throw_usage("import-deepsea: --left and --right are 0 or more bases", "");
     options.left = typed.left;
@@ -73,7 +69,7 @@ void take_window(const TypedBins& typed, DeepseaImportOptions& options) {
     options.left = (typed.window - bin) / 2;
     options.right = typed.window - bin - options.left;
   }
-  if (typed.lines->count() > 0) options.train_lines = typed.train_lines;
+  if (verb.given("--train-lines")) options.train_lines = typed.train_lines;
   log_info(options.bins.empty()
                ? "without --bins the sequences of the matrices are kept: windows are as long as they are"
                : fmt::format("windows of {} bp will be cut from {} around the bins of {}",
@@ -96,7 +92,7 @@ int cmd_chromatin_import_deepsea(int argc, char** argv) {
   verb.add_threads();
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
-  take_window(typed, options);
+  take_window(verb, typed, options);
   options.pairs = !no_pairs;
   options.replace = verb.force();
   options.with_provenance = verb.provenance();

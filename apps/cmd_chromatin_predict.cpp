@@ -103,9 +103,9 @@ void add_options(Verb& verb, PredictCommand& typed) {
   verb.add_option("--data DIR", typed.data, "Data set of chromatin build");
   verb.add_option("--split", typed.split, "Of --data: train, valid, test, none or all");
   verb.add_option("-o,--output PATH", typed.output, "File, or folder of several tracks; - is stdout (text)");
-  CLI::Option* type = verb.add_option("-O,--output-type", typed.format, "Type of the output")
-                          ->type_name(choices(prediction_format_names));
-  verb.add_option("--output-format", typed.format)->group("")->excludes(type);
+  verb.add_option("-O,--output-type", typed.format, "Type of the output")
+      ->type_name(choices(prediction_format_names));
+  verb.add_option("--output-format", typed.format)->group("")->excludes("--output-type");
   typed.scoring.add(verb,
                     {.strands = Strands::both, .calibrated = true, .profiles = "all", .had_batch = true});
   verb.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are not scored",

@@ -6,7 +6,6 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/data/chunk.h"
-#include "lib/io/files/provenance.h"
 
 namespace bigbird::apps {
 namespace {
@@ -62,9 +61,7 @@ int cmd_chunk(int argc, char** argv) {
 
   options.seed = verb.seed();
   options.format = format == "text" ? ChunkFormat::text : ChunkFormat::bed12;
-  if (verb.provenance()) {
-    options.provenance = provenance_lines(verb.made_from(options.fasta));
-  }
+  options.provenance = verb.lines_of(verb.made_from(options.fasta));
   const ChunkSummary summary = chunk_genome(options);
   log_info(fmt::format("{} documents, {} sentences, {} bp from {} chromosomes", summary.documents,
                        summary.sentences, summary.bases, summary.chromosomes));

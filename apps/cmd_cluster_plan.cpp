@@ -171,7 +171,6 @@ int cmd_cluster_plan(int argc, char** argv) {
   std::string sample_time = "1m", task_time = "30m";
   bool as_json = false;
   shared.add(verb, false);
-  CLI::App& app = verb.app();
   const OptionGroup group(verb, "Plan");
   verb.add_option("--sample-time TIME", sample_time, "Run a sample of the records for about so long");
   verb.add_option("--task-time TIME", task_time, "How long a shard should take");
@@ -200,7 +199,7 @@ int cmd_cluster_plan(int argc, char** argv) {
   if (const std::size_t at = plan.command.find(json); at != std::string::npos)
     plan.command.erase(at, json.size());
   // No content, but memory and speed are those with it.
-  if (const CLI::Option* batch = app.get_option("--batch-tokens"); batch->count() > 0)
+  if (const CLI::Option* batch = verb.app().get_option("--batch-tokens"); batch->count() > 0)
     plan.command += " --batch-tokens " + batch->as<std::string>();
   std::cout << (as_json ? json_text(plan_json(plan), 2) + "\n" : plan_text(plan));
   verb.set_throughput(static_cast<double>(plan.cost.whole_sample().passes), "passes");

@@ -147,24 +147,23 @@ int cmd_fill_mask(int argc, char** argv) {
        "bigbird fill-mask -m run/final 'ACGTTGCA[MASK]GGTCA'"});
   FillMaskCommand options;
   verb.add_required("-m,--model MODEL", options.model, "Model folder with a masked-token head");
-  CLI::Option* text =
-      verb.add_option("TEXT", options.text,
-                      "Text with [MASK] in it, all of them masked at once; - reads a text from "
-                      "every line of stdin");
-  CLI::Option* fasta = verb.add_option("-f,--fasta-ref", options.fasta, "Genome (FASTA with .fai)");
-  fasta->type_name("FASTA")->excludes(text);
-  CLI::Option* region = verb.add_option("-r,--region", options.region,
-                                        "Region of the genome, 1-based and closed; forward strand");
-  region->type_name("REGION")->needs(fasta);
-  fasta->needs(region);
-  CLI::Option* position = verb.add_option("--position", options.positions,
-                                          "Mask the tokens that hold these positions, all at once (1-based)");
-  position->delimiter(',')->needs(region);
+  verb.add_option("TEXT", options.text,
+                  "Text with [MASK] in it, all of them masked at once; - reads a text from "
+                  "every line of stdin");
+  CLI::Option* const fasta =
+      verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome (FASTA with .fai)")->excludes("TEXT");
+  fasta->needs(verb.add_option("-r,--region REGION", options.region,
+                               "Region of the genome, 1-based and closed; forward strand")
+                   ->needs(fasta));
+  verb.add_option("--position", options.positions,
+                  "Mask the tokens that hold these positions, all at once (1-based)")
+      ->delimiter(',')
+      ->needs("--region");
   verb.add_option("--every", options.every,
                   "Mask every N-th token, then the ones after them, until each was masked once; a number "
                   "beyond the region's tokens masks one at a time",
                   CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max() / 2))
-      ->excludes(position);
+      ->excludes("--position");
   verb.add_option("--top", options.top, "Pieces to show for every masked token, the most probable first",
                   CLI::Range(1, 1 << 24));
   verb.add_option("-o,--output FILE", options.output, "Where the TSV goes; - is stdout");

@@ -132,11 +132,10 @@ void add_options(Verb& verb, IsmCommand& typed) {
       ->take_all()
       ->expected(1);
   verb.add_required("-f,--fasta-ref FASTA", typed.ism.fasta, "Genome");
-  CLI::Option* const region =
-      verb.add_option("-r,--region", typed.ism.region, "Bases to substitute, as in chr1:1000-1050");
+  verb.add_option("-r,--region", typed.ism.region, "Bases to substitute, as in chr1:1000-1050");
   verb.add_option("-R,--regions-file BED", typed.regions.regions,
                   "Every region of it by itself, into one table")
-      ->excludes(region);
+      ->excludes("--region");
   verb.add_option("-o,--output FILE", typed.output,
                   "OUT.npy (float32 [profiles, bases, A C G T], with OUT.rows.tsv and OUT.profiles.tsv) or "
                   "OUT.tsv; - is a table on stdout");

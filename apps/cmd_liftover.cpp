@@ -6,7 +6,6 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/liftover/liftover.h"
-#include "lib/io/files/provenance.h"
 
 namespace bigbird::apps {
 
@@ -31,10 +30,7 @@ int cmd_liftover(int argc, char** argv) {
                   CLI::Range(3, 12));
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
-  if (verb.provenance()) {
-    options.provenance = provenance_lines(
-        {bigbird_version(), verb.command(), std::nullopt, options.fasta, {{"chain", options.chain, ""}}});
-  }
+  options.provenance = verb.lines_of(verb.made_from(options.fasta, {{"chain", options.chain, ""}}));
   const LiftoverSummary summary = lift_file(options);
   log_info(fmt::format("{} of {} records lifted", summary.lifted, summary.records));
   for (const auto& [reason, count] : summary.reasons) log_info(fmt::format("{}: {}", reason, count));

@@ -52,9 +52,8 @@ void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scori
                     "Model folder of promoter finetune; several are averaged")
       ->allow_extra_args(false);
   verb.add_required("-f,--fasta-ref FASTA", options.fasta, "Genome");
-  CLI::Option* region = verb.add_option("-r,--region", options.region,
-                                        "Only this region, or a list of them: chr1:1000-2000,chr2");
-  verb.add_option("-R,--regions-file BED", options.regions, "Only these regions")->excludes(region);
+  verb.add_option("-r,--region", options.region, "Only this region, or a list of them: chr1:1000-2000,chr2");
+  verb.add_option("-R,--regions-file BED", options.regions, "Only these regions")->excludes("--region");
   verb.add_count("--step", options.step, "Bases between scored positions, which are its multiples");
   verb.add_count("--left", options.left, "Bases before the TSS, where the model does not tell its window");
   verb.add_count("--right", options.right, "Bases from the TSS on, where the model does not tell");

@@ -13,7 +13,6 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/model_folder.h"
 #include "lib/report/allele_logos.h"
 #include "lib/report/report_inputs.h"
 
@@ -88,9 +87,9 @@ int cmd_report(int argc, char** argv) {
   if (!ism.models.empty()) {
     ism.strands = scoring.strands();
     ism.batch = scoring.batch();
-    require_model_folders(ism.models);
-    backend = verb.make_backend();
-    picture = allele_logos(ism, scoring.strands_typed(), *backend, bases / 2, logos);
+    backend = verb.make_backend(ism.models);
+    const bool strands_typed = verb.given("--strands") || verb.given("--strand");
+    picture = allele_logos(ism, strands_typed, *backend, bases / 2, logos);
   }
   Report report = make_report(inputs, options, picture);
   if (verb.provenance()) report.provenance.push_back("bigbird " + bigbird_version() + ": " + verb.command());

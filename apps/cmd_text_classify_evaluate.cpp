@@ -65,7 +65,7 @@ int cmd_text_classify_evaluate(int argc, char** argv) {
   OutputSet outputs({{"--output", output}, {"--table", table}, {"--svg", svg}});
   const TextRows gold = labelled_rows(data, columns.columns(Labels::required));
   ScoredTexts scored;
-  Provenance provenance{bigbird_version(), verb.command(), std::nullopt, "", {{"data", data, ""}}};
+  Provenance provenance = verb.made_from("", {{"data", data, ""}});
   if (options.model.empty()) {
     scored = read_scored_texts(gold, predictions, labels);
     provenance.inputs.push_back({"predictions", predictions, ""});

@@ -44,8 +44,6 @@ struct ClassifyCommand {
   TextClassifierOptions options;
   TextPredictionOptions prediction;
   std::string text, pair, form = "tsv";
-  const CLI::Option* text_option = nullptr;
-  const CLI::Option* pair_option = nullptr;
   TextColumnOptions columns;
   WorkOptions work;
   ScoringOptions scoring;
@@ -55,8 +53,8 @@ void add_options(Verb& verb, ClassifyCommand& typed) {
   verb.add_required("-m,--model MODEL", typed.options.model, "Model folder with a classification head");
   verb.add_option("IN FILE", typed.prediction.input,
                   "CSV, TSV, JSON Lines, a folder of texts, or - for stdin");
-  typed.text_option = verb.add_option("--text", typed.text, "Instead: one text, classified at once");
-  typed.pair_option = verb.add_option("--text-pair", typed.pair, "The second text of a pair with --text");
+  verb.add_option("--text", typed.text, "Instead: one text, classified at once");
+  verb.add_option("--text-pair", typed.pair, "The second text of a pair with --text");
   verb.add_option("-o,--output FILE", typed.prediction.output, "Where the predictions go; - is stdout");
   verb.add_option("-O,--output-type", typed.form, "Type of the output", CLI::IsMember({"tsv", "jsonl"}));
   verb.add_option("--length", typed.options.length,
@@ -82,8 +80,8 @@ int cmd_text_classify_predict(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
   TextClassifierOptions& options = typed.options;
   TextPredictionOptions& prediction = typed.prediction;
-  const bool at_once = typed.text_option->count() > 0;
-  if (at_once == !prediction.input.empty() || (typed.pair_option->count() > 0 && !at_once)) {
+  const bool at_once = verb.given("--text");
+  if (at_once == !prediction.input.empty() || (verb.given("--text-pair") && !at_once)) {
     throw_usage("text classify predict: give the texts in one way", "a file (or -), or --text \"...\"");
   }
   if (at_once && typed.work.asked()) {
@@ -98,7 +96,7 @@ int cmd_text_classify_predict(int argc, char** argv) {
   InputTally tally;
   if (at_once) {
     std::optional<std::string> second;
-    if (typed.pair_option->count() > 0) second = checked_text(typed.pair, "--text-pair");
+    if (verb.given("--text-pair")) second = checked_text(typed.pair, "--text-pair");
     tally = classify_at_once(checked_text(typed.text, "--text"), second, prediction, classifier);
   } else {
     prediction.columns = typed.columns.columns(Labels::ignored);

@@ -65,8 +65,7 @@ int cmd_text_glue_evaluate(int argc, char** argv) {
   std::unique_ptr<TextClassifier> classifier;
   std::optional<GlueOutputs> outputs;
   if (!model.empty()) {
-    require_model_folders({model});
-    backend = verb.make_backend();
+    backend = verb.make_backend({model});
     classifier = std::make_unique<TextClassifier>(glue.classifier(model), *backend);
     outputs.emplace(task, *classifier, glue.labels());
     if (verb.provenance())

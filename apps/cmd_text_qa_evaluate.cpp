@@ -7,7 +7,6 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
-#include "lib/io/files/provenance.h"
 #include "lib/report/answers_html.h"
 #include "lib/text/qa/evaluate.h"
 
@@ -51,14 +50,8 @@ int cmd_text_qa_evaluate(int argc, char** argv) {
   if (!html.empty()) options.worst = worst;
   const AnswerEvaluation evaluation = evaluate_answers(options);
   if (!html.empty()) write_text_atomic(html, answers_html(evaluation, options.predictions));
-  std::string provenance;
-  if (verb.provenance()) {
-    provenance = provenance_json({bigbird_version(),
-                                  verb.command(),
-                                  std::nullopt,
-                                  "",
-                                  {{"data", options.data, ""}, {"predictions", options.predictions, ""}}});
-  }
+  const std::string provenance = verb.json_of(
+      verb.made_from("", {{"data", options.data, ""}, {"predictions", options.predictions, ""}}));
   write_output(output, answer_metrics_json(evaluation, provenance));
   outputs.commit();
   verb.set_throughput(static_cast<double>(evaluation.ids.front().second.questions), "questions");

@@ -60,24 +60,17 @@ struct PredictChoice {
   TriviaChoice trivia;
   WorkOptions work;
   ScoringOptions scoring;
-  CLI::Option* asked = nullptr;
-  CLI::Option* context_file = nullptr;
-  CLI::Option* given_context = nullptr;
-  CLI::Option* with_version = nullptr;
-  CLI::Option* threshold = nullptr;
-  CLI::Option* support = nullptr;
-
-  bool at_once() const { return asked->count() > 0; }
+  bool at_once = false;  // one question
 };
 
 // One question about one text; how many were answered.
-std::uint64_t answer_at_once(const PredictChoice& choice, kernels::Backend& backend) {
+std::uint64_t answer_at_once(const Verb& verb, const PredictChoice& choice, kernels::Backend& backend) {
   const bool replace_invalid = choice.options.replace_invalid;
   const std::string question = checked_text(choice.question, "--question", replace_invalid);
   if (split_white_space(question).empty())
     throw_usage("text qa predict: the question is empty", "ask something");
   const std::string context =
-      choice.given_context->count() > 0
+      verb.given("--context-text")
           ? checked_text(choice.context_text, "--context-text", replace_invalid)
           : checked_text(InputStream(choice.context).read_all(), choice.context, replace_invalid);
   const SquadAnswer answer = answer_question(choice.options, question, context, backend);
@@ -94,12 +87,9 @@ void add_question_options(Verb& verb, PredictChoice& choice) {
   verb.add_option("--format", choice.format,
                   "Of IN: squad (nested or flat, JSON or JSON Lines), hotpotqa, nq, triviaqa or wikihop; "
                   "default that of the model's text.json, else squad");
-  choice.asked =
-      verb.add_option("--question", choice.question, "Instead of IN: one question, answered at once");
-  choice.context_file =
-      verb.add_option("--context FILE", choice.context, "The text that --question is about; - is stdin");
-  choice.given_context = verb.add_option("--context-text", choice.context_text, "The same, as an argument")
-                             ->excludes(choice.context_file);
+  verb.add_option("--question", choice.question, "Instead of IN: one question, answered at once");
+  verb.add_option("--context FILE", choice.context, "The text that --question is about; - is stdin");
+  verb.add_option("--context-text", choice.context_text, "The same, as an argument")->excludes("--context");
   verb.add_flag("--json", choice.json, "Of --question: a JSON object instead of a line to read");
   verb.add_option("-o,--output FILE", options.output,
                   "Where the predictions go, in the data set's own form, or the answer; - is stdout");
@@ -120,9 +110,8 @@ void add_answer_options(Verb& verb, PredictChoice& choice) {
   add(verb.add_option("--n-best COUNT", options.n_best,
                       "Starts and ends that are looked at, of squad also the candidates that are kept; "
                       "default 20, of the pipeline 1 (its top_k), of hotpotqa 50"));
-  choice.support =
-      add(verb.add_option("--support-threshold", choice.support_threshold,
-                          "Of hotpotqa: sentences of this probability are supporting", CLI::Range(0.0, 1.0)));
+  add(verb.add_option("--support-threshold", choice.support_threshold,
+                      "Of hotpotqa: sentences of this probability are supporting", CLI::Range(0.0, 1.0)));
 }
 
 void add_squad_options(Verb& verb, PredictChoice& choice) {
@@ -132,10 +121,9 @@ void add_squad_options(Verb& verb, PredictChoice& choice) {
                       "Candidates of every question, with probabilities and places"));
   add(verb.add_option("--null-odds FILE", options.null_odds,
                       "With --version-2: score of no answer minus that of the best one"));
-  choice.with_version =
-      add(verb.add_flag("--version-2,!--no-version-2", choice.version_2,
-                        "There may be no answer, as in SQuAD 2.0; default as the model was trained"));
-  choice.threshold = add(verb.add_option(
+  add(verb.add_flag("--version-2,!--no-version-2", choice.version_2,
+                    "There may be no answer, as in SQuAD 2.0; default as the model was trained"));
+  add(verb.add_option(
       "--null-threshold", options.null_threshold,
       "With --version-2: no answer where its score is above that of the best one by more than this"));
   add(verb.add_option("--decode", choice.decoding,
@@ -144,48 +132,48 @@ void add_squad_options(Verb& verb, PredictChoice& choice) {
 }
 
 // The data set, and what the model was trained for where the command line leaves it open.
-const QuestionTask& resolve_task(PredictChoice& choice) {
+const QuestionTask& resolve_task(const Verb& verb, PredictChoice& choice) {
   // No folder, no format: that is said before options are judged by one.
   const TextSettings settings = read_text_settings(ModelFolder(choice.options.model).path());
   const bool answers = settings.task == TextTask::question_answering && !settings.data_format.empty();
   choice.options.version_2 =
-      choice.with_version->count() > 0 ? choice.version_2 : settings.version_2.value_or(false);
+      verb.given("--version-2") ? choice.version_2 : settings.version_2.value_or(false);
   if (!choice.format.empty()) return question_task(choice.format);
   return answers ? question_task(settings.data_format) : squad_task();
 }
 
-void check_ways(const PredictChoice& choice, const QuestionTask& task) {
+void check_ways(const Verb& verb, const PredictChoice& choice, const QuestionTask& task) {
   const QuestionPredictionOptions& options = choice.options;
-  const bool has_context = choice.context_file->count() > 0 || choice.given_context->count() > 0;
-  if (choice.at_once() == !options.input.empty() || choice.at_once() != has_context) {
+  const bool has_context = verb.given("--context") || verb.given("--context-text");
+  if (choice.at_once == !options.input.empty() || choice.at_once != has_context) {
     throw_usage("text qa predict: give the questions in one way",
                 "a file (or -), or --question \"...\" with --context FILE");
   }
-  if (choice.at_once() && (!options.nbest.empty() || !options.null_odds.empty())) {
+  if (choice.at_once && (!options.nbest.empty() || !options.null_odds.empty())) {
     throw_usage("text qa predict: --nbest and --null-odds are of a file of questions",
                 "--json tells more of one answer");
   }
-  if (choice.at_once() && task.head.type != HeadType::question_answering) {
+  if (choice.at_once && task.head.type != HeadType::question_answering) {
     throw_usage(
         fmt::format("text qa predict: --question is of squad and triviaqa, and the format is {}", task.name),
         "questions of this format come with texts of their own: give them as a file");
   }
-  if (choice.work.asked() && choice.at_once()) {
+  if (choice.work.asked() && choice.at_once) {
     throw_usage("text qa predict: --shard and --resume are of a file of questions",
                 "one question is answered at once");
   }
-  if (!choice.at_once() && choice.json) {
+  if (!choice.at_once && choice.json) {
     throw_usage("text qa predict: --json is of --question", "predictions of a file are JSON anyway");
   }
 }
 
-void check_squad_options(const PredictChoice& choice) {
+void check_squad_options(const Verb& verb, const PredictChoice& choice) {
   const QuestionPredictionOptions& options = choice.options;
   if (!options.null_odds.empty() && (!options.version_2 || options.decoding != AnswerDecoding::run_qa)) {
     throw_usage("text qa predict: --null-odds needs --version-2 and the decoding of run_qa",
                 "without them every question has an answer");
   }
-  if (choice.threshold->count() > 0 && !options.version_2) {
+  if (verb.given("--null-threshold") && !options.version_2) {
     throw_usage("text qa predict: --null-threshold needs --version-2",
                 "without it every question has an answer");
   }
@@ -213,25 +201,23 @@ int cmd_text_qa_predict(int argc, char** argv) {
   choice.work.add(verb);
   choice.work.add_chunk(verb, "Questions (of nq and triviaqa 16 by default)", squad_task().chunk);
   choice.scoring.add(verb, {});
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_random_mode();
+  add_machine(verb);
   if (!verb.parse(argc, argv)) return 0;
-  const QuestionTask& format = resolve_task(choice);
-  check_ways(choice, format);
-  const QuestionTask& task = choice.at_once() ? squad_task() : format;
+  choice.at_once = verb.given("--question");
+  const QuestionTask& format = resolve_task(verb, choice);
+  check_ways(verb, choice, format);
+  const QuestionTask& task = choice.at_once ? squad_task() : format;
   choice.formats.check("text qa predict", task);
   options.decoding = parse_name(decoding_names, choice.decoding, "way of decoding");
   options.batch = choice.scoring.batch();
-  if (choice.support->count() > 0) options.support_threshold = choice.support_threshold;
+  if (verb.given("--support-threshold")) options.support_threshold = choice.support_threshold;
   choice.work.set_usual_chunk(task.chunk);
   options.work = choice.work.work(verb);
-  if (task.takes("null_odds")) check_squad_options(choice);
+  if (task.takes("null_odds")) check_squad_options(verb, choice);
   choice.trivia.take("text qa predict", task, options);
   const auto backend = verb.make_backend({options.model});
   const std::uint64_t questions =
-      choice.at_once() ? answer_at_once(choice, *backend) : predict_questions(task, options, *backend);
+      choice.at_once ? answer_at_once(verb, choice, *backend) : predict_questions(task, options, *backend);
   verb.set_throughput(static_cast<double>(questions), "questions");
   return 0;
 }

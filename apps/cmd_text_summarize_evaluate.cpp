@@ -62,19 +62,17 @@ void add_options(Verb& verb, SummaryEvaluateCommand& typed) {
   verb.add_required(
       "--data FILE", typed.evaluation.data,
       "Summaries that people wrote: JSON Lines, CSV, TSV, lines, or a folder of documents/ and summaries/");
-  CLI::Option* const predictions = verb.add_option(
-      "--predictions", typed.evaluation.predictions,
+  verb.add_option(
+      "--predictions FILE", typed.evaluation.predictions,
       "What was predicted: JSON Lines, CSV or TSV, by id; or one summary a line (.txt), in the order of the data");
-  predictions->type_name("FILE");
-  CLI::Option* const model_option =
-      verb.add_option("-m,--model MODEL", typed.model,
-                      "Or: a model folder with a decoder, which summarizes the documents first")
-          ->excludes(predictions);
+  verb.add_option("-m,--model MODEL", typed.model,
+                  "Or: a model folder with a decoder, which summarizes the documents first")
+      ->excludes("--predictions");
   verb.add_option(
           "--summaries FILE", typed.summaries,
           "With -m: where its summaries go, as JSON Lines; else they are not kept. In parts, and to go on after "
           "a stop: `text summarize predict`, then --predictions")
-      ->needs(model_option);
+      ->needs("--model");
   verb.add_option("--prediction-field", typed.evaluation.prediction_field,
                   "Field of the predictions; default as --summary-field");
   verb.add_option("-o,--output FILE", typed.output, "Where the JSON goes; - is stdout");
@@ -168,7 +166,8 @@ int cmd_text_summarize_evaluate(int argc, char** argv) {
   }
   const SummaryEvaluation evaluation = evaluate_summaries(options);
   say_remarks(evaluation);
-  const Provenance provenance{bigbird_version(), verb.command(), seed, "", inputs};
+  Provenance provenance = verb.made_from("", inputs);
+  provenance.seed = seed;
   if (!table.empty()) {
     write_text_atomic(table, summary_scores_tsv(evaluation, verb.lines_of(provenance)));
   }

@@ -61,8 +61,8 @@ int cmd_text_summarize_predict(int argc, char** argv) {
   search.apply(verb, summarizer.search());
   summarizer.prepare();
   if (verb.provenance()) {
-    Provenance provenance{bigbird_version(), verb.command(), seed_of(summarizer.search()), "", {}};
-    provenance.inputs = {{"model", model, summarizer.folder().weights_digest()}};
+    Provenance provenance = verb.made_from("", {{"model", model, summarizer.folder().weights_digest()}});
+    provenance.seed = seed_of(summarizer.search());
     prediction.comments = provenance_lines(provenance);
   }
   const SummaryTally tally = predict_summaries(prediction, summarizer);

@@ -29,16 +29,15 @@ int cmd_text_vocabulary(int argc, char** argv) {
   verb.add_option("--character-coverage", options.character_coverage,
                   "Fraction of the characters, most frequent first, that become pieces");
   std::string required;
-  CLI::Option* const required_option =
-      verb.add_option("--required-characters TEXT", required,
-                      "Characters that are pieces however rare they are; \"\" for none; not given printable "
-                      "ASCII, of 512 pieces and more");
+  verb.add_option("--required-characters TEXT", required,
+                  "Characters that are pieces however rare they are; \"\" for none; not given printable "
+                  "ASCII, of 512 pieces and more");
   verb.add_option("--max-piece-length", options.max_piece_length, "Longest piece, characters");
   verb.add_option("--max-sentence-bytes", options.max_sentence_bytes, "Longer lines are cut at white space");
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
   options.overwrite = verb.force();
-  if (required_option->count() > 0) options.required_characters = required;
+  if (verb.given("--required-characters")) options.required_characters = required;
   options.source = fmt::format("{}", fmt::join(source.inputs(), ", "));
   if (verb.provenance()) {
     Provenance provenance = verb.made_from();

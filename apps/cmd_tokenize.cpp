@@ -41,18 +41,15 @@ void add_options(Verb& verb, TokenizeCommand& typed) {
   verb.add_required("-m,--model FOLDER", typed.folder, "Tokenizer folder, or a model folder that holds one");
   verb.add_option("-f,--fasta-ref FASTA", typed.source.fasta,
                   "Genome (FASTA with .fai); alone: a document per record");
-  CLI::Option* documents = verb.add_option("-d,--documents", typed.source.documents,
-                                           "Documents (BED12): a block per sentence; strand - is read as the "
-                                           "reverse complement, last block first");
-  documents->type_name("BED");
+  verb.add_option("-d,--documents BED", typed.source.documents,
+                  "Documents (BED12): a block per sentence; strand - is read as the "
+                  "reverse complement, last block first");
   verb.add_option("-R,--regions-file BED", typed.source.windows,
                   "Windows (BED): each a document of one sentence")
-      ->excludes(documents);
+      ->excludes("--documents");
   verb.add_option("--text FILE", typed.source.text,
                   "Instead of a genome: a sentence per line, a blank line between documents; - is stdin");
-  CLI::Option* prefix =
-      verb.add_option("-o,--output", typed.output, "Write PREFIX.bin, PREFIX.idx and PREFIX.json");
-  prefix->type_name("PREFIX");
+  verb.add_option("-o,--output PREFIX", typed.output, "Write PREFIX.bin, PREFIX.idx and PREFIX.json");
   verb.add_count(
       "--shard-size", typed.tokens_per_shard,
       "Begin a new shard (PREFIX.00000.bin, PREFIX.00001.bin, ...) before the document that would pass "
@@ -60,7 +57,7 @@ void add_options(Verb& verb, TokenizeCommand& typed) {
   verb.add_option("--print", typed.print,
                   "Print instead: ids or pieces, a line per sentence; bed, a line per token with its bases",
                   CLI::IsMember({"ids", "pieces", "bed"}))
-      ->excludes(prefix);
+      ->excludes("--output");
   verb.add_threads();
 }
 

@@ -12,7 +12,6 @@
 #include "apps/config_file.h"
 #include "apps/help.h"
 #include "apps/option_names.h"
-#include "apps/suggest.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 

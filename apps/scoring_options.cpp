@@ -9,12 +9,11 @@ void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
   const char* hidden = "";
   if (defaults.strands) {
     strands_ = name_of(*defaults.strands);
-    CLI::Option* strands = verb.add_option(
+    verb.add_option(
         "--strands STRANDS", strands_,
         "Strands that are read: both, + (as given), - (the reverse complement), or auto: + for models "
         "of promoters, both for others");
-    typed_ = strands;
-    hidden_typed_ = verb.add_option("--strand", strands_)->group(hidden)->excludes(strands);
+    verb.add_option("--strand", strands_)->group(hidden)->excludes("--strands");
   }
   if (defaults.calibrated) {
     verb.add_option(
@@ -23,11 +22,10 @@ void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
         "chromatin calibrate): prior, platt or isotonic; none: as the model gives them");
   }
   if (!defaults.profiles.empty()) {
-    CLI::Option* profiles =
-        verb.add_option("--profiles LIST", profiles_,
-                        "Outputs of the model: numbers, ranges, names (0,5,10-19), all or none; without it " +
-                            defaults.profiles);
-    verb.add_option("--profile", profiles_)->group(hidden)->excludes(profiles);
+    verb.add_option("--profiles LIST", profiles_,
+                    "Outputs of the model: numbers, ranges, names (0,5,10-19), all or none; without it " +
+                        defaults.profiles);
+    verb.add_option("--profile", profiles_)->group(hidden)->excludes("--profiles");
   }
   if (defaults.offset) {
     verb.add_option("--offset BP", offset_,

@@ -191,7 +191,7 @@ void TrainingOptions::finish(const std::string& fasta) {
   options_.final_state = parse_final_state(final_);
   if (!rates_.empty()) options_.learning_rate = rates_.front();
   if (rates_.size() > 1) options_.rate_choices = rates_;
-  if (verb_.app().count("--warmup") > 0) options_.warmup = warmup_;
+  if (verb_.given("--warmup")) options_.warmup = warmup_;
   options_.seed = verb_.seed();
   tell_defaults();
   open_ranks();
@@ -256,7 +256,7 @@ void TrainingOptions::tell(const std::string& fasta) {
 void TrainingOptions::open_ranks() {
   options_.team = &ranks_.open(verb_);
   const int count = options_.team->ranks().count();
-  if (verb_.app().count("--accumulate") == 0) {
+  if (!verb_.given("--accumulate")) {
     if (count == 1 && options_.batch != chosen_by_memory) {
       options_.accumulate = chosen_by_memory;
       parts_by_default_ = true;

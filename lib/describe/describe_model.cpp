@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "lib/calibration/calibration_file.h"
 #include "lib/core/error.h"
-#include "lib/core/json_text.h"
-#include "lib/core/ordered_map.h"
 #include "lib/describe/describe_parts.h"
 #include "lib/inference/model_task.h"
 #include "lib/inference/probabilities.h"
@@ -26,8 +23,6 @@
 
 namespace bigbird {
 namespace {
-
-using Json = nlohmann::basic_json<OrderedMap>;
 
 Json parameters_by_part(const ModelConfig& config, const ParameterLayout& layout) {
   Json parts = {{"total", layout.count()}, {"embeddings", 0}, {"layers", 0}, {"pooler", 0}, {"head", 0}};
@@ -184,14 +179,14 @@ Json training_json(const std::string& folder) {
 
 }  // namespace
 
-std::string describe_tokenizer(const std::string& folder) {
+Json describe_tokenizer(const std::string& folder) {
   Json json = {{"kind", "tokenizer"}, {"path", folder}};
   json.update(tokenizer_json(folder));
-  return json_text(json);
+  return json;
 }
 
-std::string describe_model(const std::string& folder, const DescribeOptions& options,
-                           const kernels::Backend& backend) {
+Json describe_model(const std::string& folder, const DescribeOptions& options,
+                    const kernels::Backend& backend) {
   const std::string config_file = folder + "/config.json";
   const ModelConfig config = read_config(config_file);
   const ParameterLayout layout(config);
@@ -234,10 +229,10 @@ std::string describe_model(const std::string& folder, const DescribeOptions& opt
   json["provenance"] = provenance_of(weights);
   json["next"] = next_of(config, window);
   json["memory_bytes"] = memory_json(config, options, backend);
-  return json_text(json);
+  return json;
 }
 
-std::string describe_run(const std::string& folder) {
+Json describe_run(const std::string& folder) {
   Json json = {{"kind", "run"}, {"path", folder}};
   json["finished"] = folder_exists(folder + "/final");
   std::string last_line, header;
@@ -282,7 +277,7 @@ std::string describe_run(const std::string& folder) {
   }
   for (const char* table : {"/metrics.tsv", "/rates.tsv"}) {
     if (!file_exists(folder + table)) continue;
-    json["provenance"] = Json::parse(provenance_of_text(folder + table));
+    json["provenance"] = provenance_of_text(folder + table);
     break;
   }
   if (file_exists(folder + "/rates.tsv")) json["learning_rates"] = folder + "/rates.tsv";
@@ -290,7 +285,7 @@ std::string describe_run(const std::string& folder) {
                      ? "bigbird report " + folder + "; the model is " + folder + "/final"
                      : "bigbird report " + folder + "; the same command with resume goes on with it";
   if (file_exists(folder + "/config.toml")) json["options"] = read_file(folder + "/config.toml");
-  return json_text(json);
+  return json;
 }
 
 }  // namespace bigbird
