@@ -7,7 +7,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
-#include "lib/report/reliability_svg.h"
+#include "lib/report/curves.h"
 
 namespace bigbird::apps {
 

@@ -22,7 +22,7 @@
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/report/chromatin_curves.h"
+#include "lib/report/curves.h"
 
 namespace bigbird::apps {
 namespace {

@@ -13,8 +13,8 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
-#include "lib/report/allele_logos.h"
 #include "lib/report/report_inputs.h"
+#include "lib/report/sequence_logo.h"
 
 namespace bigbird::apps {
 namespace {

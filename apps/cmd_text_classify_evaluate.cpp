@@ -12,7 +12,7 @@
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/report/confusion_svg.h"
+#include "lib/report/text_evaluations.h"
 #include "lib/text/classify/evaluate.h"
 
 namespace bigbird::apps {

@@ -7,7 +7,7 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
-#include "lib/report/answers_html.h"
+#include "lib/report/text_evaluations.h"
 #include "lib/text/qa/evaluate.h"
 
 namespace bigbird::apps {

@@ -1,4 +1,4 @@
-// Draws curves; see charts.h.
+// Draws curves, bars and tables of counts, and counts values by bins; see charts.h.
 #include "lib/report/charts.h"
 
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "lib/core/unicode.h"
 #include "lib/report/svg_text.h"
 
 namespace bigbird {
@@ -111,6 +112,15 @@ class Legend {
   int rows_ = 0;
   std::string svg_;
 };
+
+constexpr double bars_width = 640, bars_top = 34, bar_row = 22, bar_height = 14, bar_axis_room = 26;
+constexpr double bar_numbers = 78;            // of the numbers
+constexpr double bar_letter = 6.4;            // width of one, at the size of names
+constexpr std::size_t most_bar_letters = 34;  // letters of a name that are shown
+
+constexpr double matrix_width = 640, matrix_top = 78;
+constexpr double matrix_letter = 6.4;            // width of one
+constexpr std::size_t most_matrix_letters = 18;  // letters of a name that are shown
 
 }  // namespace
 
@@ -220,6 +230,143 @@ std::string line_chart_svg(const LineChart& chart) {
     }
   }
   return svg + legend.svg() + "</svg>\n";
+}
+
+std::string bar_chart_svg(const BarChart& chart) {
+  std::size_t longest = 4;
+  double high = 0, low = 0;
+  const auto take = [&](double value) {
+    if (!std::isfinite(value)) return;
+    high = std::max(high, value);
+    low = std::min(low, value);
+  };
+  for (const Bar& each : chart.bars) {
+    longest = std::max(longest, count_code_points(svg_shortened(each.name, most_bar_letters)));
+    take(each.value);
+    if (each.interval) take(each.interval->first), take(each.interval->second);
+  }
+  if (chart.x_high) high = *chart.x_high;
+  if (high == low) high = low + 1;
+  const double left = 14 + bar_letter * static_cast<double>(longest);
+  const double bottom = bars_top + bar_row * static_cast<double>(chart.bars.size());
+  const auto at = [&](double value) {
+    return left + (value - low) / (high - low) * (bars_width - left - bar_numbers);
+  };
+  std::string svg = fmt::format(
+      "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n"
+      "<text class=\"title\" x=\"8\" y=\"18\">{}</text>\n"
+      "<text class=\"tick\" x=\"{}\" y=\"18\" text-anchor=\"end\">{}</text>\n",
+      bars_width, bottom + bar_axis_room, svg_escaped(chart.title), svg_escaped(chart.title), bars_width - 8,
+      svg_escaped(chart.x_label));
+  for (const double tick : round_ticks(low, high, 5)) {
+    svg += fmt::format(
+        "<path class=\"grid\" d=\"M{0:.1f} {1} V{2}\"/><text class=\"tick\" x=\"{0:.1f}\" y=\"{3}\" "
+        "text-anchor=\"middle\">{4}</text>\n",
+        at(tick), bars_top - 4, bottom, bottom + 15, tick_text(tick));
+  }
+  double y = bars_top;
+  for (const Bar& each : chart.bars) {
+    const bool known = std::isfinite(each.value);
+    svg += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
+                       left - 6, y + 11, svg_escaped(svg_shortened(each.name, most_bar_letters)));
+    if (known) {
+      const double begin = at(std::min(0.0, each.value)), end = at(std::max(0.0, each.value));
+      svg += fmt::format("<rect class=\"bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\"/>\n",
+                         begin, y, std::max(end - begin, 0.0), bar_height);
+    }
+    double after = known ? at(std::max(0.0, each.value)) : left;
+    if (known && each.interval) {
+      svg += fmt::format("<path class=\"range\" d=\"M{:.1f} {:.1f} H{:.1f}\"/>\n", at(each.interval->first),
+                         y + bar_height / 2, at(each.interval->second));
+      after = std::max(after, at(each.interval->second));
+    }
+    svg += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", after + 6, y + 11,
+                       known ? tick_text(each.value) : "no value");
+    y += bar_row;
+  }
+  return svg + "</svg>\n";
+}
+
+std::string matrix_chart_svg(const MatrixChart& chart) {
+  const std::size_t size = chart.names.size();
+  std::size_t longest = 8;
+  for (const std::string& name : chart.names)
+    longest = std::max(longest, count_code_points(svg_shortened(name, most_matrix_letters)));
+  const double left = 16 + matrix_letter * static_cast<double>(longest);
+  const double cell_width = (matrix_width - left - 8) / static_cast<double>(std::max<std::size_t>(size, 4));
+  const double cell_height = std::clamp(cell_width, 16.0, 44.0);
+  const double height = matrix_top + cell_height * static_cast<double>(size) + 10;
+  std::string svg = fmt::format(
+      "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n"
+      "<text class=\"title\" x=\"8\" y=\"18\">{}</text>\n"
+      "<text class=\"tick\" x=\"8\" y=\"38\">rows: the label; columns: what was predicted; shade: share of the row"
+      "</text>\n",
+      matrix_width, height, svg_escaped(chart.title), svg_escaped(chart.title));
+  for (std::size_t row = 0; row < size; ++row) {
+    const double y = matrix_top + cell_height * static_cast<double>(row);
+    const double middle = left + cell_width * (static_cast<double>(row) + 0.5);
+    std::int64_t sum = 0;
+    for (std::size_t column = 0; column < size; ++column) sum += chart.counts[row * size + column];
+    svg += fmt::format(
+        "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>"
+        "<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
+        left - 6, y + cell_height / 2 + 4, svg_escaped(svg_shortened(chart.names[row], most_matrix_letters)),
+        middle, matrix_top - 8, svg_escaped(svg_shortened(chart.names[row], most_matrix_letters)));
+    for (std::size_t column = 0; column < size; ++column) {
+      const std::int64_t count = chart.counts[row * size + column];
+      const double share = sum > 0 ? static_cast<double>(count) / static_cast<double>(sum) : 0;
+      const double x = left + cell_width * static_cast<double>(column);
+      svg += fmt::format(
+          "<rect class=\"cell\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+          "fill-opacity=\"{:.2f}\"/>",
+          x + 1, y + 1, cell_width - 2, cell_height - 2, 0.06 + 0.6 * share);
+      svg += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
+                         x + cell_width / 2, y + cell_height / 2 + 4, count);
+    }
+  }
+  return svg + "</svg>\n";
+}
+
+LineChart histogram(const std::string& title, const std::string& x_label,
+                    const std::vector<HistogramValues>& kinds, bool shares, std::size_t bins) {
+  LineChart chart;
+  chart.title = title;
+  chart.x_label = x_label;
+  chart.y_label = shares ? "share" : "count";
+  chart.from_zero = true;
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const HistogramValues& kind : kinds) {
+    for (const double value : kind.values) {
+      if (!std::isfinite(value)) continue;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+  }
+  if (low > high) return chart;
+  if (low == high) {
+    const double room = std::max(std::abs(low), 1e-6) * 0.5;
+    low -= room;
+    high += room;
+  }
+  const double width = (high - low) / static_cast<double>(bins);
+  for (const HistogramValues& kind : kinds) {
+    std::vector<double> counts(bins, 0);
+    double all = 0;
+    for (std::size_t i = 0; i < kind.values.size(); ++i) {
+      const double value = kind.values[i];
+      if (!std::isfinite(value)) continue;
+      const double count = kind.counts.empty() ? 1 : kind.counts[i];
+      counts[std::min(bins - 1, static_cast<std::size_t>((value - low) / width))] += count;
+      all += count;
+    }
+    ChartLine line{kind.name, {{low, 0}}, false, true};
+    for (std::size_t bin = 0; bin < bins; ++bin)
+      line.points.emplace_back(low + width * static_cast<double>(bin),
+                               shares && all > 0 ? counts[bin] / all : counts[bin]);
+    line.points.emplace_back(high, 0);
+    chart.lines.push_back(std::move(line));
+  }
+  return chart;
 }
 
 }  // namespace bigbird
