@@ -13,7 +13,6 @@
 #include "kernels/backend.h"
 #include "kernels/parallel.h"
 #include "lib/bench/machine_rates.h"
-#include "lib/bench/machine_table.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"

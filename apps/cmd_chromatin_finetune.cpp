@@ -4,6 +4,7 @@
 #include "apps/command_line.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
+#include "kernels/backend.h"
 #include "lib/genomics/chromatin/finetune.h"
 
 namespace bigbird::apps {
@@ -38,8 +39,7 @@ int cmd_chromatin_finetune(int argc, char** argv) {
 
   options.strands = parse_strand_sampling(strands);
   training.finish(options.fasta);
-  const auto backend = training.make_backend();
-  training.run([&] { return chromatin_finetune(options, *backend); });
+  training.run([&](kernels::Backend& backend) { return chromatin_finetune(options, backend); });
   return 0;
 }
 

@@ -216,22 +216,17 @@ std::string fish_completion(const std::vector<CompletedVerb>& verbs) {
   return text;
 }
 
-// Of HelpForm::option_table: names, "value", "values" or "flag", description; by tabs.
-std::vector<CompletedOption> options_of(const std::string& table) {
+// Those that are shown.
+std::vector<CompletedOption> options_of(const CLI::App& app) {
   std::vector<CompletedOption> options;
-  std::istringstream lines(table);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::string names, kind;
-    CompletedOption option;
-    std::getline(fields, names, '\t');
-    std::getline(fields, kind, '\t');
-    std::getline(fields, option.description);
-    std::istringstream words(names);
-    for (std::string word; words >> word;) option.names.push_back(word);
-    option.takes_value = kind != "flag";
-    option.repeats = kind == "values";
-    options.push_back(option);
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty() || !option->nonpositional()) continue;
+    CompletedOption completed{{}, option->get_description()};
+    for (const std::string& name : option->get_lnames()) completed.names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) completed.names.push_back("-" + name);
+    completed.takes_value = option->get_expected_min() > 0;
+    completed.repeats = completed.takes_value && option->get_expected_max() > 1;
+    options.push_back(completed);
   }
   return options;
 }
@@ -240,7 +235,8 @@ std::vector<CompletedVerb> all_verbs() {
   std::vector<CompletedVerb> verbs;
   for (const VerbRow& row : verb_table()) {
     if (row.run == nullptr) continue;
-    verbs.push_back({row.name, row.help, options_of(help_of(row, HelpForm::option_table))});
+    verbs.push_back({row.name, row.help, {}});
+    ask_verb(row, [&](const CLI::App& app, const auto&...) { verbs.back().options = options_of(app); });
   }
   return verbs;
 }

@@ -32,6 +32,12 @@ std::string overview_page() {
   return page + ".SH SEE ALSO\nThe page of a verb is bigbird\\-VERB(1), its words joined by hyphens.\n";
 }
 
+std::string page_of(const VerbRow& row) {
+  std::string page;
+  ask_verb(row, [&page](const auto&... told) { page = man_page(told...); });
+  return page;
+}
+
 void write_all(const std::string& folder) {
   OutputSet pages({{"", folder + "/bigbird.1"}});
   pages.make_folder(folder);
@@ -42,7 +48,7 @@ void write_all(const std::string& folder) {
     std::replace(name.begin(), name.end(), ' ', '-');
     const std::string page = fmt::format("{}/bigbird-{}.1", folder, name);
     pages.add({"", page});
-    write_text_atomic(page, help_of(row, HelpForm::man));
+    write_text_atomic(page, page_of(row));
   }
   pages.commit();
 }
@@ -67,7 +73,7 @@ int cmd_man(int argc, char** argv) {
   const std::string name = fmt::format("{}", fmt::join(words, " "));
   const VerbRow* row = find_verb(name);
   if (row == nullptr) throw_usage("man: there is no verb '" + name + "'", "`bigbird` alone lists the verbs");
-  std::cout << help_of(*row, HelpForm::man);
+  std::cout << page_of(*row);
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "apps/command_line.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
+#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/model/config.h"
 #include "lib/model/folder/model_folder.h"
@@ -150,8 +151,7 @@ int cmd_pretrain(int argc, char** argv) {
   options.objective.mlm = !typed.no_mlm;
   options.objective.nsp = !typed.no_nsp;
   training.finish();
-  const auto backend = training.make_backend();
-  training.run([&] { return pretrain(options, *backend); });
+  training.run([&](kernels::Backend& backend) { return pretrain(options, backend); });
   return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "apps/command_line.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
+#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/genomics/promoter/finetune.h"
 
@@ -49,8 +50,7 @@ int cmd_promoter_finetune(int argc, char** argv) {
   }
   if (!fresh_negatives.empty()) options.fresh_negatives = parse_negative_kind(fresh_negatives);
   training.finish();
-  const auto backend = training.make_backend();
-  training.run([&] { return promoter_finetune(options, *backend); });
+  training.run([&](kernels::Backend& backend) { return promoter_finetune(options, backend); });
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "apps/text_options.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
+#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/names.h"
 #include "lib/text/classify/finetune.h"
@@ -60,15 +61,14 @@ int cmd_text_classify_finetune(int argc, char** argv) {
     throw_usage("text classify finetune: training texts are read from files", "write them to a file first");
   training.finish();
   const LabelledTextOptions read = columns.columns(Labels::required);
-  const auto backend = training.make_backend();
   training.reads(train);
   training.reads(valid);
   // Rows are read to their end: of several learning rates each begins anew.
-  training.run([&] {
+  training.run([&](kernels::Backend& backend) {
     const TextRows train_rows = labelled_rows(train, read);
     std::optional<TextRows> valid_rows;
     if (!valid.empty()) valid_rows = labelled_rows(valid, read);
-    return text_finetune(options, train_rows, valid_rows, *backend);
+    return text_finetune(options, train_rows, valid_rows, backend);
   });
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "apps/text_options.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
+#include "kernels/backend.h"
 #include "lib/core/log.h"
 #include "lib/text/classify/finetune.h"
 #include "lib/text/classify/glue_files.h"
@@ -90,12 +91,11 @@ int cmd_text_glue_finetune(int argc, char** argv) {
   const std::string dev = glue_split_files(task, data, GlueSplit::dev).front().path;
   training.reads(train);
   training.reads(dev);
-  const auto backend = training.make_backend();
   // Rows are read to their end: of several learning rates each begins anew.
-  training.run([&] {
+  training.run([&](kernels::Backend& backend) {
     const TextRows train_rows = glue_rows(train, task, replace_invalid);
     const TextRows dev_rows = glue_rows(dev, task, replace_invalid);
-    return text_finetune(options, train_rows, dev_rows, *backend);
+    return text_finetune(options, train_rows, dev_rows, backend);
   });
   return 0;
 }

@@ -9,6 +9,7 @@
 #include "apps/text_options.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
+#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/text/qa/finetune.h"
@@ -102,8 +103,7 @@ int cmd_text_qa_finetune(int argc, char** argv) {
   random_mode.apply(options.random_mode, options.plan);
   training.reads(options.train);
   training.reads(options.valid);
-  const auto backend = training.make_backend();
-  training.run([&] { return question_finetune(options, *backend); });
+  training.run([&](kernels::Backend& backend) { return question_finetune(options, backend); });
   return 0;
 }
 

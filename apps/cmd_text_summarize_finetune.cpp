@@ -5,6 +5,7 @@
 #include "apps/summary_options.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
+#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/text/summarize/finetune.h"
 
@@ -51,8 +52,7 @@ int cmd_text_summarize_finetune(int argc, char** argv) {
   training.finish();
   training.reads(options.train);
   training.reads(options.valid);
-  const auto backend = training.make_backend();
-  training.run([&] { return summary_finetune(options, *backend); });
+  training.run([&](kernels::Backend& backend) { return summary_finetune(options, backend); });
   return 0;
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <iostream>
 #include <utility>
 
 #include "apps/config_file.h"
@@ -161,7 +160,7 @@ bool Verb::parse(int argc, char** argv) {
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     app_.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
-    std::cout << verb_help(app_, verb_, examples_);
+    show_help(app_, verb_, examples_);
     return false;
   } catch (const CLI::FileError&) {
     throw_bad_input(config_file(app_) + ": the configuration cannot be read",

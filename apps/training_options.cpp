@@ -227,11 +227,6 @@ void TrainingOptions::tell_defaults() {
   if (options_.batch != chosen_by_memory) tell_one("--batch", static_cast<double>(options_.batch));
 }
 
-std::unique_ptr<kernels::Backend> TrainingOptions::make_backend() const {
-  if (!options_.init.empty()) require_model_folders({options_.init});
-  return ranks_.make_backend(verb_);
-}
-
 void TrainingOptions::reads(const std::string& path) const {
   if (rates_.size() < 2 || path.empty()) return;
   std::error_code unknown;
@@ -269,8 +264,10 @@ void TrainingOptions::open_ranks() {
   verb_.set_in_command("--accumulate", std::to_string(options_.accumulate));
 }
 
-void TrainingOptions::run(const std::function<TrainingSummary()>& train) {
-  const TrainingSummary summary = sweep_learning_rates(options_, train);
+void TrainingOptions::run(const std::function<TrainingSummary(kernels::Backend&)>& train) {
+  if (!options_.init.empty()) require_model_folders({options_.init});
+  const auto backend = ranks_.make_backend(verb_);
+  const TrainingSummary summary = sweep_learning_rates(options_, [&] { return train(*backend); });
   options_.team->finish();
   std::string kept;
   if (summary.final_valid_loss && summary.final_step < summary.steps)
