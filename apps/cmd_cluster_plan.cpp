@@ -28,45 +28,18 @@ namespace {
 using Json = nlohmann::basic_json<OrderedMap>;
 
 constexpr double seconds_of_an_hour = 3600;
-// Of one array: Slurm's MaxArraySize is 1001 where nobody changed it.
-constexpr std::uint64_t most_shards = 1000;
-// Of what was measured, for a node that is slower or busier, and for chunks that are larger than the sample.
-constexpr double memory_margin = 1.25, time_margin = 2;
-constexpr double memory_step = 256.0 * (1 << 20);
 
-// What a shard is asked for.
-struct Advice {
-  std::uint64_t shards = 1;
-  std::string limit;  // why there are not more of them; empty: there are as many as were wanted
-  double task_seconds = 0;
-  double core_hours = 0;  // of all tasks
-  std::uint64_t memory_mib = 0;
-  double limit_seconds = 0;
-};
-
-Advice advice_for(const VariantCost& cost, double startup, double wanted_task, int threads) {
-  const double work = cost.passes() * cost.seconds_per_pass();
-  Advice advice;
-  const double wanted = std::max(1.0, std::ceil(work / wanted_task));
-  advice.shards = static_cast<std::uint64_t>(std::min(wanted, static_cast<double>(most_shards)));
-  if (wanted > static_cast<double>(most_shards))
-    advice.limit = fmt::format("an array has at most {} tasks", most_shards);
-  if (advice.shards > cost.chunks) {
-    advice.shards = cost.chunks;
-    advice.limit = "a shard has one chunk of records at least; a smaller --chunk makes more of them";
+// Why there are not more shards; empty: there are as many as were wanted.
+std::string limit_of(const ShardAdvice& advice) {
+  switch (advice.limit) {
+    case ShardAdvice::Limit::array:
+      return fmt::format("an array has at most {} tasks", ShardAdvice::most);
+    case ShardAdvice::Limit::chunks:
+      return "a shard has one chunk of records at least; a smaller --chunk makes more of them";
+    case ShardAdvice::Limit::none:
+      break;
   }
-  const auto shards = static_cast<double>(advice.shards);
-  // Shards take chunks in turn: the first ones may have one more.
-  const std::uint64_t most_chunks = (cost.chunks + advice.shards - 1) / advice.shards;
-  const double largest_share = static_cast<double>(most_chunks) / static_cast<double>(cost.chunks);
-  advice.task_seconds = startup + work * largest_share;
-  advice.core_hours = (startup * shards + work) * threads / seconds_of_an_hour;
-  advice.memory_mib = static_cast<std::uint64_t>(
-      std::ceil(static_cast<double>(cost.peak_memory) * memory_margin / memory_step) * memory_step /
-      (1 << 20));
-  constexpr double quarter_hour = 900;
-  advice.limit_seconds = std::ceil(advice.task_seconds * time_margin / quarter_hour) * quarter_hour;
-  return advice;
+  return {};
 }
 
 // "58 s", "12 min", "3 h 20 min", "9 days".
@@ -87,14 +60,14 @@ std::string limit_text(double seconds) {
   return fmt::format("{}:{:02}:00", minutes / 60, minutes % 60);
 }
 
-std::string sbatch_options(const Advice& advice, int threads) {
+std::string sbatch_options(const ShardAdvice& advice, int threads) {
   return fmt::format("--shards {} --cpus-per-task {} --mem {}M --time {}", advice.shards, threads,
                      advice.memory_mib, limit_text(advice.limit_seconds));
 }
 
 struct Plan {
   VariantCost cost;
-  Advice advice;
+  ShardAdvice advice;
   double startup = 0;
   int threads = 1;
   std::string command;  // that would be run with these options
@@ -123,10 +96,11 @@ std::string plan_text(const Plan& plan) {
       sample.seconds, plan.threads, cost.seconds_per_pass(), cost.fastest(), cost.slowest(), plan.startup,
       static_cast<double>(cost.peak_memory) / (1 << 20), rough_duration(plan.startup + work),
       (plan.startup + work) * plan.threads / seconds_of_an_hour);
-  const Advice& advice = plan.advice;
+  const ShardAdvice& advice = plan.advice;
+  const std::string limit = limit_of(advice);
   text += fmt::format("{} shards of about {}, {:.2f} core-hours{}:\n", advice.shards,
                       rough_duration(advice.task_seconds), advice.core_hours,
-                      advice.limit.empty() ? "" : " (" + advice.limit + ")");
+                      limit.empty() ? "" : " (" + limit + ")");
   return text + fmt::format("bigbird cluster sbatch {} \\\n  {} -o OUT > submit.sh\n",
                             sbatch_options(advice, plan.threads), plan.command);
 }
@@ -148,8 +122,9 @@ Json plan_json(const Plan& plan) {
   json["startup_seconds"] = plan.startup;
   json["threads"] = plan.threads;
   json["peak_memory_bytes"] = cost.peak_memory;
+  const std::string limit = limit_of(plan.advice);
   json["shards"] = plan.advice.shards;
-  json["limited_by"] = plan.advice.limit.empty() ? Json() : Json(plan.advice.limit);
+  json["limited_by"] = limit.empty() ? Json() : Json(limit);
   json["task_seconds"] = plan.advice.task_seconds;
   json["core_hours"] = plan.advice.core_hours;
   json["memory_mib"] = plan.advice.memory_mib;
@@ -191,7 +166,7 @@ int cmd_cluster_plan(int argc, char** argv) {
   plan.cost = variant_cost(options, *scorer);
   plan.startup += plan.cost.startup_seconds;
   plan.threads = kernels::thread_count();
-  plan.advice = advice_for(plan.cost, plan.startup, task_seconds, plan.threads);
+  plan.advice = advise_shards(plan.cost, plan.startup, task_seconds, plan.threads);
   // "bigbird cluster plan ..." as typed, of the verb that is planned.
   const ShardedVerb& planned = *find_sharded_verb("variants");
   const std::string own = "bigbird cluster plan", json = " --json";

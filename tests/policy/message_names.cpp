@@ -30,6 +30,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& verbs_of_ro
       {"lib/data/", {"chunk", "train-bpe", "tokenize", "pretrain", "evaluate", "text"}},
       {"lib/io/text/", {"text"}},
       {"lib/quantization/", {"quantize", "check"}},
+      {"lib/quantization/convert.cpp", {"convert"}},
       {"lib/report/", {"report"}},
       {"lib/describe/", {"info", "check"}},
       {"lib/bench/", {"bench", "devices"}},
