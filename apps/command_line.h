@@ -45,7 +45,7 @@ class Verb : public VerbOptions, public VerbCommand, public VerbConsole {
   // Usage errors throw Error{usage} with the nearest option as hint.
   bool parse(int argc, char** argv);
 
-  // What an output tells of this command: its seed, where it has one, the genome (may be empty), other inputs.
+  // What an output tells of this command: its seed, where it has one, the genome (may be empty), more inputs.
   Provenance made_from(const std::string& fasta = {}, std::vector<ProvenanceInput> inputs = {}) const;
 
   // For a verb that several processes run together, once they know of each other: ranks other than 0 say

@@ -1,5 +1,5 @@
 // The faces of a verb's options: --help and its man page; completion scripts are made of them too
-// (cmd_completion.cpp). All come from the CLI11 description, so none can disagree with what the program accepts.
+// (cmd_completion.cpp). All come from the CLI11 description: none can disagree with what the program accepts.
 #pragma once
 
 #include <CLI/CLI.hpp>

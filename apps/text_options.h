@@ -1,5 +1,5 @@
-// What the verbs on texts ask in the same words: of labelled ones columns and format of the data, the model of
-// a task of GLUE, and how texts become tokens; of running text where it is and how it is written.
+// What the verbs on texts ask in the same words: of labelled ones columns and format of the data, the model
+// of a task of GLUE, and how texts become tokens; of running text where it is and how it is written.
 #pragma once
 
 #include <cstdint>

@@ -48,8 +48,8 @@ class VerbOptions {
   CLI::App& app() { return app_; }
 
   // An option: its names as CLI11 takes them and, after a blank, what --help calls its value, as in
-  // "-o,--output FILE"; where the value goes; what it is; and what it must be, where that is not its type alone.
-  // It stands under the heading of the OptionGroup that lives.
+  // "-o,--output FILE"; where the value goes; what it is; and what it must be, where its type does not say
+  // all. It stands under the heading of the OptionGroup that lives.
   template <typename Value>
   CLI::Option* add_option(const std::string& names, Value& value, const std::string& help = {},
                           const std::optional<CLI::Validator>& check = {}) {

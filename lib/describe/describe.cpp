@@ -1,5 +1,5 @@
-// Which form a path is of, see describe.h; and what folders hold that are neither model, tokenizer nor run. What
-// the other forms hold is told by the other files of describe*.cpp.
+// Which form a path is of, see describe.h; and what folders hold that are neither model, tokenizer nor run.
+// What the other forms hold is told by the other files of describe*.cpp.
 #include "lib/describe/describe.h"
 
 #include <fmt/format.h>

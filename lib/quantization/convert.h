@@ -2,7 +2,8 @@
 // measured, what is lost), or as another type, dialect or plan. It stands above genomics and text, whose data
 // sets and models it measures.
 //
-// A model folder of any kind that is read, written as one of ours: other number type, dialect, plan or decoder.
+// A model folder of any kind that is read, written as one of ours: with another number type, dialect, plan or
+// decoder.
 #pragma once
 
 #include <cstddef>

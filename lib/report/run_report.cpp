@@ -1,4 +1,4 @@
-// Runs of training in a report; see report_sections.h.
+// Runs of training in a report; see report_inputs.h.
 #include "lib/report/report_inputs.h"
 
 #include <fmt/format.h>
