@@ -17,7 +17,7 @@ namespace bigbird::apps {
 namespace {
 
 struct CompletedOption {
-  std::vector<std::string> names;  // "--fasta-ref", "-f"
+  std::vector<std::string> names;  // with their dashes
   std::string description;
   bool takes_value = false;
   bool repeats = false;

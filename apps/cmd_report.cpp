@@ -88,8 +88,7 @@ int cmd_report(int argc, char** argv) {
     ism.strands = scoring.strands();
     ism.batch = scoring.batch();
     backend = verb.make_backend(ism.models);
-    const bool strands_typed = verb.given("--strands") || verb.given("--strand");
-    picture = allele_logos(ism, strands_typed, *backend, bases / 2, logos);
+    picture = allele_logos(ism, scoring.strands_typed(verb), *backend, bases / 2, logos);
   }
   Report report = make_report(inputs, options, picture);
   if (verb.provenance()) report.provenance.push_back("bigbird " + bigbird_version() + ": " + verb.command());

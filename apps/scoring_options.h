@@ -34,6 +34,8 @@ class ScoringOptions {
 
   // Error{usage} for a word that is no choice.
   Strands strands() const { return parse_strands(strands_); }
+  // Whether they were said, and are not the verb's default.
+  bool strands_typed(const Verb& verb) const { return verb.given("--strands") || verb.given("--strand"); }
   // Error{usage} likewise.
   CalibrationMethod calibrated() const { return parse_calibration_method(calibrated_); }
   // As lib/genomics/select_profiles.h takes it; empty when not given.

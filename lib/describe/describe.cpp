@@ -9,10 +9,12 @@
 #include <cstddef>
 #include <filesystem>
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
 #include "lib/core/json_problem.h"
 #include "lib/core/json_text.h"
+#include "lib/core/ordered_map.h"
 #include "lib/describe/describe_parts.h"
 #include "lib/inference/model_task.h"
 #include "lib/io/files/file.h"
@@ -23,6 +25,8 @@
 namespace bigbird {
 namespace {
 
+using Json = nlohmann::basic_json<OrderedMap>;
+
 Json manifest_of(const std::string& path) {
   Json manifest = Json::parse(read_file(path), nullptr, false);
   if (!manifest.is_object()) throw_bad_input(path + ": not a JSON object", "make the folder again");
@@ -30,7 +34,7 @@ Json manifest_of(const std::string& path) {
 }
 
 // Of `chromatin build`: its manifest, and how many profiles each group has.
-Json describe_chromatin(const std::string& folder) {
+std::string describe_chromatin(const std::string& folder) {
   Json json = {{"kind", "chromatin data set"}, {"path", folder}};
   json.update(manifest_of(folder + "/manifest.json"));
   for (const Profile& profile : read_profiles(folder + "/profiles.tsv")) {
@@ -38,10 +42,10 @@ Json describe_chromatin(const std::string& folder) {
     count = count.is_null() ? 1 : count.get<std::int64_t>() + 1;
   }
   json["next"] = "bigbird chromatin finetune";
-  return json;
+  return json_text(json);
 }
 
-Json describe_promoters(const std::string& folder) {
+std::string describe_promoters(const std::string& folder) {
   Json json = {{"kind", "promoter data set"}, {"path", folder}};
   for (const char* side : {"train", "valid", "test"}) {
     const std::string path = fmt::format("{}/{}.tsv", folder, side);
@@ -53,21 +57,23 @@ Json describe_promoters(const std::string& folder) {
   }
   json.update(manifest_of(folder + "/manifest.json"));
   json["next"] = "bigbird promoter finetune";
-  return json;
+  return json_text(json);
 }
 
 bool is_event_file(const std::string& name) {
   return name.find("tfevents") != std::string::npos;
 }
 
-Json describe_parts_folder(const std::string& folder, const std::vector<std::string>& names) {
+std::string describe_parts_folder(const std::string& folder, const std::vector<std::string>& names) {
   const auto chunks = std::count_if(names.begin(), names.end(),
                                     [](const std::string& name) { return name.starts_with("chunk-"); });
-  return described("unfinished work in parts", folder, {{"finished_chunks", chunks}},
-                   "the same command with resume goes on from them");
+  return json_text(Json{{"kind", "unfinished work in parts"},
+                        {"path", folder},
+                        {"finished_chunks", chunks},
+                        {"next", "the same command with resume goes on from them"}});
 }
 
-Json describe_folder(const std::string& folder) {
+std::string describe_folder(const std::string& folder) {
   const auto has = [&folder](const char* name) { return file_exists(folder + "/" + name); };
   if (has("labels.npy") && has("manifest.json")) return describe_chromatin(folder);
   const bool folds = folder_exists(folder + "/fold1") || folder_exists(folder + "/fold0");
@@ -76,52 +82,65 @@ Json describe_folder(const std::string& folder) {
     Json json = {{"kind", "simulated genome"}, {"path", folder}};
     json.update(manifest_of(folder + "/simulate.json"));
     json["next"] = "bigbird chunk, promoter build, chromatin build and variants take its files";
-    return json;
+    return json_text(json);
   }
   if (has("tracks.tsv")) {
-    Json json = describe_table(folder + "/tracks.tsv");
+    Json json = Json::parse(describe_table(folder + "/tracks.tsv"));
     const std::uint64_t tracks = json["rows"].get<std::uint64_t>();
-    return described("tracks", folder, {{"tracks", tracks}, {"provenance", json["provenance"]}},
-                     "a genome browser shows each file");
+    return json_text(Json{{"kind", "tracks"},
+                          {"path", folder},
+                          {"tracks", tracks},
+                          {"provenance", json["provenance"]},
+                          {"next", "a genome browser shows each file"}});
   }
   if (has("peaks.tsv")) {
-    const Json json = describe_table(folder + "/peaks.tsv");
-    return described("peaks", folder, {{"tracks", json["rows"]}},
-                     "bigbird chromatin build takes its peaks.tsv");
+    const Json json = Json::parse(describe_table(folder + "/peaks.tsv"));
+    return json_text(Json{{"kind", "peaks"},
+                          {"path", folder},
+                          {"tracks", json["rows"]},
+                          {"next", "bigbird chromatin build takes its peaks.tsv"}});
   }
   const std::vector<std::string> names = names_in(folder);
   const auto count = [&names](auto&& is) {
     return static_cast<std::size_t>(std::count_if(names.begin(), names.end(), is));
   };
-  if (names.empty()) return described("empty folder", folder);
+  if (names.empty()) return json_text(Json{{"kind", "empty folder"}, {"path", folder}});
   if (folder.ends_with(".parts") || folder.ends_with(".parts/")) return describe_parts_folder(folder, names);
   if (const std::size_t events = count(is_event_file); events > 0) {
     const auto last = std::find_if(names.rbegin(), names.rend(), is_event_file);
     Json json = {{"kind", "event files of TensorBoard"}, {"path", folder}, {"files", events}};
-    json.update(describe_events(folder + "/" + *last));
+    json.update(Json::parse(describe_events(folder + "/" + *last)));
     json["kind"] = "event files of TensorBoard";
     json["path"] = folder;
-    return json;
+    return json_text(json);
   }
   const auto ends = [](const char* suffix) {
     return [suffix](const std::string& name) { return name.ends_with(suffix); };
   };
-  if (count(ends(".svg")) == names.size()) return described("pictures", folder, {{"pictures", names.size()}});
+  if (count(ends(".svg")) == names.size())
+    return json_text(Json{{"kind", "pictures"}, {"path", folder}, {"pictures", names.size()}});
   if (count(ends(".tsv")) == names.size()) {
-    const Json first = describe_table(folder + "/" + names.front());
+    const Json first = Json::parse(describe_table(folder + "/" + names.front()));
     if (first["kind"] == "GLUE predictions") {
-      return described("GLUE predictions", folder, {{"files", names}},
-                       "the benchmark's site takes them, zipped; bigbird text glue evaluate those of dev");
+      return json_text(
+          Json{{"kind", "GLUE predictions"},
+               {"path", folder},
+               {"files", names},
+               {"next", "the benchmark's site takes them, zipped; bigbird text glue evaluate those of dev"}});
     }
   }
   if (count(ends("_mqc.json")) == names.size()) {
-    return described("custom content for MultiQC", folder, {{"files", names.size()}}, "multiqc " + folder);
+    return json_text(Json{{"kind", "custom content for MultiQC"},
+                          {"path", folder},
+                          {"files", names.size()},
+                          {"next", "multiqc " + folder}});
   }
   if (const std::size_t logs = count([](const std::string& name) {
         return name.ends_with(".log") && std::isdigit(static_cast<unsigned char>(name.front())) != 0;
       });
       logs > 0) {
-    return described("job in shards", folder, {{"logs", logs}}, "bigbird report " + folder);
+    return json_text(Json{
+        {"kind", "job in shards"}, {"path", folder}, {"logs", logs}, {"next", "bigbird report " + folder}});
   }
   throw_bad_input(folder + ": a folder with nothing in it that is described",
                   "a model has config.json, a run config.toml, a tokenizer spiece.model or tokenizer.json");
@@ -169,7 +188,7 @@ std::string first_bytes(const std::string& path, bool compressed) {
   return {reinterpret_cast<const char*>(file.data()), std::min(file.size(), enough)};
 }
 
-using Describer = Json (*)(const std::string&);
+using Describer = std::string (*)(const std::string&);
 
 // By the bytes that a file of this form begins with; null for text and for what is not known.
 Describer by_first_bytes(const std::string& stored) {
@@ -221,16 +240,17 @@ Describer by_text(const std::string& text) {
 
 // Verbs end every line. A last one without an end is cut, wherever that was: its fields may look whole. Of
 // files that others wrote nothing is known.
-void require_last_line(const std::string& path, const Json& described) {
+void require_last_line(const std::string& path, const std::string& described) {
+  const nlohmann::json json = nlohmann::json::parse(described);
   const MappedFile file(path);
   const bool compressed = file.size() > 1 && file.data()[0] == std::byte{0x1f};
   if (compressed || file.size() == 0 || file.data()[file.size() - 1] == std::byte{'\n'}) return;
-  if (!described.contains("provenance") || !described["provenance"].is_object()) return;
+  if (!json.contains("provenance") || !json["provenance"].is_object()) return;
   throw_bad_input(fmt::format("{}: the last line has no end, byte {}", path, file.size()),
                   "the file was cut short; copy or make it again");
 }
 
-Json describe_file(const std::string& path) {
+std::string describe_file(const std::string& path) {
   const std::string stored = first_bytes(path, false);
   if (stored.empty()) return describe_empty(path);
   if (const Describer describer = by_first_bytes(stored)) return describer(path);
@@ -240,7 +260,7 @@ Json describe_file(const std::string& path) {
   const bool weights = has_any_suffix(path, {".bin", ".pt", ".pth", ".ckpt"}) && stored.starts_with("PK");
   if (describer == nullptr && !weights) describer = by_text(first_bytes(path, true));
   if (describer != nullptr) {
-    Json described = describer(path);
+    std::string described = describer(path);
     const bool lines = describer == describe_table || describer == describe_bed ||
                        describer == describe_bedgraph ||
                        (describer == describe_variants && stored.starts_with("#"));
@@ -252,7 +272,8 @@ Json describe_file(const std::string& path) {
       "a folder of a model, run or tokenizer, the prefix of token shards, or a file that bigbird wrote");
 }
 
-Json describe_path(const std::string& path, const DescribeOptions& options, const kernels::Backend& backend) {
+std::string describe_path(const std::string& path, const DescribeOptions& options,
+                          const kernels::Backend& backend) {
   if (folder_exists(path)) {
     const auto has = [&path](const char* name) { return file_exists(path + "/" + name); };
     if (has("config.json")) return describe_model(path, options, backend);
@@ -264,8 +285,10 @@ Json describe_path(const std::string& path, const DescribeOptions& options, cons
   for (const char* index : {".gzi", ".tbi", ".csi"}) {
     if (!has_suffix(path, index) || !file_exists(path)) continue;
     const std::string file = path.substr(0, path.size() - 4);
-    return described("index", path, {{"of", file_exists(file) ? Json(file) : nullptr}},
-                     "bigbird info " + file);
+    return json_text(Json{{"kind", "index"},
+                          {"path", path},
+                          {"of", file_exists(file) ? Json(file) : nullptr},
+                          {"next", "bigbird info " + file}});
   }
   const bool exists = file_exists(path);
   if (const std::string prefix = shard_prefix(path); !prefix.empty()) return describe_shards(prefix);
@@ -280,7 +303,7 @@ Json describe_path(const std::string& path, const DescribeOptions& options, cons
 std::string describe(const std::string& path, const DescribeOptions& options,
                      const kernels::Backend& backend) {
   try {
-    return json_text(describe_path(path, options, backend));
+    return describe_path(path, options, backend);
   } catch (const std::exception& error) {
     if (!is_json_problem(error)) throw;
     throw_bad_input(fmt::format("{}: {}", path, json_problem(error)),

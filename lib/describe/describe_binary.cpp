@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
+#include "lib/core/ordered_map.h"
 #include "lib/describe/describe_parts.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/hdf5.h"
@@ -16,6 +19,8 @@
 
 namespace bigbird {
 namespace {
+
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // The table that says what the rows of a matrix are: OUT.rows.tsv of OUT.npy, and of OUT.diff.npy. Empty
 // where there is none.
@@ -62,7 +67,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-Json describe_npy(const std::string& path) {
+std::string describe_npy(const std::string& path) {
   const NpyHeader header = read_npy_header(path);
   Json json = {{"kind", "matrix"}, {"path", path}};
   const std::string folder = parent_folder(path);
@@ -73,21 +78,21 @@ Json describe_npy(const std::string& path) {
     const TsvReader table(rows);
     json["kind"] = matrix_of(kind_of_columns(table.columns()));
     json["rows_are_in"] = rows;
-    json["provenance"] = provenance_of_lines(table.comments());
+    json["provenance"] = Json::parse(provenance_of_lines(table.comments()));
   } else if (path.ends_with("labels.npy") && file_exists(folder + "/profiles.tsv")) {
     json["kind"] = "labels of a chromatin data set";
     json["note"] = "a row of bits for each bin, eight profiles a byte";
     json["next"] = "bigbird info " + folder;
-    return json;
+    return json_text(json);
   } else {
     json["note"] = "no table of rows lies beside it";
   }
   if (const std::string next = next_of_matrix(json["kind"].get<std::string>()); !next.empty())
     json["next"] = next;
-  return json;
+  return json_text(json);
 }
 
-Json describe_hdf5(const std::string& path) {
+std::string describe_hdf5(const std::string& path) {
   const Hdf5Reader file(path);
   const std::vector<std::string> names = file.names();
   const auto has = [&names](const char* name) {
@@ -103,12 +108,12 @@ Json describe_hdf5(const std::string& path) {
   if (const std::string rows = rows_table_of(path); !rows.empty()) json["rows_are_in"] = rows;
   const std::string stored = file.attribute("provenance");
   const Json object = Json::parse(stored, nullptr, false);
-  json["provenance"] = object.is_object() ? object : provenance_of_lines(lines_of(stored));
+  json["provenance"] = object.is_object() ? object : Json::parse(provenance_of_lines(lines_of(stored)));
   if (const std::string next = next_of_matrix(kind); !next.empty()) json["next"] = next;
-  return json;
+  return json_text(json);
 }
 
-Json describe_safetensors(const std::string& path) {
+std::string describe_safetensors(const std::string& path) {
   const SafetensorsFile file(path);
   const auto begins = [&file](const char* name) {
     return std::any_of(file.tensors().begin(), file.tensors().end(),
@@ -146,10 +151,10 @@ Json describe_safetensors(const std::string& path) {
   if (const std::string rows = rows_table_of(path); !rows.empty()) json["rows_are_in"] = rows;
   json["provenance"] = parsed(file.metadata(), "provenance");
   if (!next.empty()) json["next"] = next;
-  return json;
+  return json_text(json);
 }
 
-Json describe_shard_file(const std::string& path) {
+std::string describe_shard_file(const std::string& path) {
   const ShardContents contents = MergedShards::contents_of(path);
   const Json output = Json::parse(contents.header.output, nullptr, false);
   std::vector<std::string> comments;
@@ -157,24 +162,27 @@ Json describe_shard_file(const std::string& path) {
     for (const Json& line : output["comments"])
       if (line.is_string()) comments.push_back(line.get<std::string>());
   }
-  return described("shard", path,
-                   {{"of", contents.header.kind},
-                    {"shard", fmt::format("{}/{}", contents.header.shard.index, contents.header.shard.count)},
-                    {"chunks", contents.chunks},
-                    {"records_of_a_chunk", contents.header.chunk},
-                    {"records_of_the_run", contents.records},
-                    {"provenance", provenance_of_lines(comments)}},
-                   "bigbird merge, with the other shards");
+  return json_text(
+      Json{{"kind", "shard"},
+           {"path", path},
+           {"of", contents.header.kind},
+           {"shard", fmt::format("{}/{}", contents.header.shard.index, contents.header.shard.count)},
+           {"chunks", contents.chunks},
+           {"records_of_a_chunk", contents.header.chunk},
+           {"records_of_the_run", contents.records},
+           {"provenance", Json::parse(provenance_of_lines(comments))},
+           {"next", "bigbird merge, with the other shards"}});
 }
 
-Json describe_events(const std::string& path) {
+std::string describe_events(const std::string& path) {
   const EventSummary events = read_event_file(path);
-  return described("event file of TensorBoard", path,
-                   {{"events", events.events},
-                    {"last_step", events.last_step},
-                    {"tags", events.tags},
-                    {"provenance", nullptr}},
-                   "tensorboard shows its folder; bigbird report needs none");
+  return json_text(Json{{"kind", "event file of TensorBoard"},
+                        {"path", path},
+                        {"events", events.events},
+                        {"last_step", events.last_step},
+                        {"tags", events.tags},
+                        {"provenance", nullptr},
+                        {"next", "tensorboard shows its folder; bigbird report needs none"}});
 }
 
 }  // namespace bigbird

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
+#include "lib/core/ordered_map.h"
 #include "lib/data/token_shards.h"
 #include "lib/describe/describe_parts.h"
 #include "lib/io/files/file.h"
@@ -19,6 +22,8 @@
 
 namespace bigbird {
 namespace {
+
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // The "##" lines of a VCF, without the signs. A BCF has the same text behind its magic number and a length.
 std::vector<std::string> header_of_variants(const std::string& path) {
@@ -68,7 +73,7 @@ std::string next_of_bed(const std::string& kind) {
 
 }  // namespace
 
-Json describe_shards(const std::string& prefix) {
+std::string describe_shards(const std::string& prefix) {
   const TokenShards shards(prefix);
   const auto per = [](std::uint64_t amount, std::uint64_t count) {
     return count == 0 ? 0.0 : static_cast<double>(amount) / static_cast<double>(count);
@@ -89,12 +94,12 @@ Json describe_shards(const std::string& prefix) {
     json["provenance"] = sidecar.is_object() ? sidecar.value("provenance", Json()) : Json();
   }
   json["next"] = "bigbird pretrain or evaluate, with the tokenizer of this digest";
-  return json;
+  return json_text(json);
 }
 
-Json describe_bed(const std::string& path) {
+std::string describe_bed(const std::string& path) {
   std::vector<std::string> comments;
-  const Json provenance = provenance_of_text(path, &comments);
+  const std::string provenance = provenance_of_text(path, &comments);
   BedReader reader(path);
   std::uint64_t records = 0, blocks = 0, reverse = 0, bases = 0, documents = 0;
   std::int64_t shortest = 0, longest = 0;
@@ -126,17 +131,17 @@ Json describe_bed(const std::string& path) {
                {"longest", longest},
                {"reverse_strand", reverse},
                {"chromosomes", chromosomes},
-               {"provenance", provenance}};
+               {"provenance", Json::parse(provenance)}};
   if (const std::string next = next_of_bed(kind); !next.empty()) json["next"] = next;
-  return json;
+  return json_text(json);
 }
 
 // Far above any genome, so that no sum of lengths overflows.
 constexpr std::int64_t longest_contig = std::int64_t{1} << 40;
 
-Json describe_bedgraph(const std::string& path) {
+std::string describe_bedgraph(const std::string& path) {
   std::vector<std::string> comments;
-  const Json provenance = provenance_of_text(path, &comments);
+  const std::string provenance = provenance_of_text(path, &comments);
   LineReader lines(path);
   std::vector<std::string_view> fields;
   std::set<std::string, std::less<>> chromosomes;
@@ -180,12 +185,12 @@ Json describe_bedgraph(const std::string& path) {
     if (!comment.starts_with("bigbird_") && equals != std::string::npos)
       json["settings"][comment.substr(0, equals)] = comment.substr(equals + 1);
   }
-  json["provenance"] = provenance;
+  json["provenance"] = Json::parse(provenance);
   json["next"] = "a genome browser shows it";
-  return json;
+  return json_text(json);
 }
 
-Json describe_bigwig(const std::string& path) {
+std::string describe_bigwig(const std::string& path) {
   {
     // The last number of the file is the first one again: else its end is missing.
     const MappedFile file(path);
@@ -201,17 +206,18 @@ Json describe_bigwig(const std::string& path) {
     bases += contig.length;
     lengths[contig.name] = contig.length;
   }
-  return described("track", path,
-                   {{"format", "bigWig"},
-                    {"sequences", reader->contigs().size()},
-                    {"bases_of_sequences", bases},
-                    {"lengths", lengths},
-                    {"provenance", nullptr},
-                    {"note", "a bigWig has no place for the command that made it"}},
-                   "a genome browser shows it; bigbird variants takes conservation from one");
+  return json_text(Json{{"kind", "track"},
+                        {"path", path},
+                        {"format", "bigWig"},
+                        {"sequences", reader->contigs().size()},
+                        {"bases_of_sequences", bases},
+                        {"lengths", lengths},
+                        {"provenance", nullptr},
+                        {"note", "a bigWig has no place for the command that made it"},
+                        {"next", "a genome browser shows it; bigbird variants takes conservation from one"}});
 }
 
-Json describe_variants(const std::string& path) {
+std::string describe_variants(const std::string& path) {
   VcfReader reader(path);
   const std::vector<std::string> header = header_of_variants(path);
   std::set<std::string> fields;
@@ -228,23 +234,23 @@ Json describe_variants(const std::string& path) {
   }
   if (records == 0 && header.empty()) return describe_empty(path);
   // Of several runs over one file the last one's lines stand last.
-  const Json provenance = provenance_of_lines(header);
+  const std::string provenance = provenance_of_lines(header);
   const std::string command = command_of(provenance);
   const bool scored = !fields.empty();
-  return described(scored                                    ? "scored variants"
-                   : command.starts_with("bigbird liftover") ? "lifted variants"
-                                                             : "variants",
-                   path,
-                   {{"records", records},
-                    {"alleles", alleles},
-                    {"chromosomes", chromosomes},
-                    {"contigs_of_header", reader.contigs().size()},
-                    {"score_fields", fields},
-                    {"provenance", provenance}},
-                   scored ? "bigbird variants evaluate" : "bigbird variants");
+  return json_text(Json{{"kind", scored                                    ? "scored variants"
+                                 : command.starts_with("bigbird liftover") ? "lifted variants"
+                                                                           : "variants"},
+                        {"path", path},
+                        {"records", records},
+                        {"alleles", alleles},
+                        {"chromosomes", chromosomes},
+                        {"contigs_of_header", reader.contigs().size()},
+                        {"score_fields", fields},
+                        {"provenance", Json::parse(provenance)},
+                        {"next", scored ? "bigbird variants evaluate" : "bigbird variants"}});
 }
 
-Json describe_genome(const std::string& path) {
+std::string describe_genome(const std::string& path) {
   Json json = {{"kind", "genome"}, {"path", path}};
   std::int64_t bases = 0;
   Json contigs = Json::object();
@@ -255,7 +261,7 @@ Json describe_genome(const std::string& path) {
   json["sequences"] = contigs.size();
   json["bases"] = bases;
   json["lengths"] = contigs;
-  return json;
+  return json_text(json);
 }
 
 }  // namespace bigbird

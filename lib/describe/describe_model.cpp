@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "lib/calibration/calibration_file.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
+#include "lib/core/ordered_map.h"
 #include "lib/describe/describe_parts.h"
 #include "lib/inference/model_task.h"
 #include "lib/inference/probabilities.h"
@@ -23,6 +26,8 @@
 
 namespace bigbird {
 namespace {
+
+using Json = nlohmann::basic_json<OrderedMap>;
 
 Json parameters_by_part(const ModelConfig& config, const ParameterLayout& layout) {
   Json parts = {{"total", layout.count()}, {"embeddings", 0}, {"layers", 0}, {"pooler", 0}, {"head", 0}};
@@ -179,14 +184,14 @@ Json training_json(const std::string& folder) {
 
 }  // namespace
 
-Json describe_tokenizer(const std::string& folder) {
+std::string describe_tokenizer(const std::string& folder) {
   Json json = {{"kind", "tokenizer"}, {"path", folder}};
   json.update(tokenizer_json(folder));
-  return json;
+  return json_text(json);
 }
 
-Json describe_model(const std::string& folder, const DescribeOptions& options,
-                    const kernels::Backend& backend) {
+std::string describe_model(const std::string& folder, const DescribeOptions& options,
+                           const kernels::Backend& backend) {
   const std::string config_file = folder + "/config.json";
   const ModelConfig config = read_config(config_file);
   const ParameterLayout layout(config);
@@ -229,10 +234,10 @@ Json describe_model(const std::string& folder, const DescribeOptions& options,
   json["provenance"] = provenance_of(weights);
   json["next"] = next_of(config, window);
   json["memory_bytes"] = memory_json(config, options, backend);
-  return json;
+  return json_text(json);
 }
 
-Json describe_run(const std::string& folder) {
+std::string describe_run(const std::string& folder) {
   Json json = {{"kind", "run"}, {"path", folder}};
   json["finished"] = folder_exists(folder + "/final");
   std::string last_line, header;
@@ -277,7 +282,7 @@ Json describe_run(const std::string& folder) {
   }
   for (const char* table : {"/metrics.tsv", "/rates.tsv"}) {
     if (!file_exists(folder + table)) continue;
-    json["provenance"] = provenance_of_text(folder + table);
+    json["provenance"] = Json::parse(provenance_of_text(folder + table));
     break;
   }
   if (file_exists(folder + "/rates.tsv")) json["learning_rates"] = folder + "/rates.tsv";
@@ -285,7 +290,7 @@ Json describe_run(const std::string& folder) {
                      ? "bigbird report " + folder + "; the model is " + folder + "/final"
                      : "bigbird report " + folder + "; the same command with resume goes on with it";
   if (file_exists(folder + "/config.toml")) json["options"] = read_file(folder + "/config.toml");
-  return json;
+  return json_text(json);
 }
 
 }  // namespace bigbird

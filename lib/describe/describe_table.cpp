@@ -3,15 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
+#include "lib/core/ordered_map.h"
 #include "lib/describe/describe_parts.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
 
 namespace bigbird {
 namespace {
+
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // An object that some verb writes: known by members that it has, or by the command that it names. The first
 // row that fits is taken.
@@ -290,12 +295,13 @@ std::string merge_of(const std::string& path) {
 
 }  // namespace
 
-Json describe_json(const std::string& path) {
+std::string describe_json(const std::string& path) {
   const std::string text = InputStream(path).read_all();
   if (text.empty()) return describe_empty(path);
   const Json json = parse_or_refuse(text, path, path);
   const Json provenance = json.is_object() ? json.value("provenance", Json()) : Json();
-  const JsonKind* const kind = json.is_object() ? find_json_kind(json, command_of(provenance)) : nullptr;
+  const JsonKind* const kind =
+      json.is_object() ? find_json_kind(json, command_of(json_text(provenance))) : nullptr;
   Json described = {{"kind", kind == nullptr ? "JSON" : kind->kind}, {"path", path}};
   if (kind == nullptr && json.is_object()) {
     if (const char* const entries = kind_of_entries(json)) {
@@ -304,7 +310,7 @@ Json describe_json(const std::string& path) {
       described["provenance"] = nullptr;
       described["note"] = "the data set's own form has no place for the command that made it";
       described["next"] = "bigbird text qa evaluate";
-      return described;
+      return json_text(described);
     }
   }
   if (json.is_object() && !json.empty()) {
@@ -314,10 +320,10 @@ Json describe_json(const std::string& path) {
   }
   described["provenance"] = provenance;
   if (kind != nullptr && *kind->next != '\0') described["next"] = kind->next;
-  return described;
+  return json_text(described);
 }
 
-Json describe_json_lines(const std::string& path) {
+std::string describe_json_lines(const std::string& path) {
   LineReader lines(path);
   std::uint64_t records = 0;
   Json first;
@@ -348,7 +354,7 @@ Json describe_json_lines(const std::string& path) {
     described["next"] = "bigbird merge, with the other shards";
   else if (summaries)
     described["next"] = "bigbird text summarize evaluate";
-  return described;
+  return json_text(described);
 }
 
 std::string kind_of_columns(const std::vector<std::string>& columns) {
@@ -356,7 +362,7 @@ std::string kind_of_columns(const std::vector<std::string>& columns) {
   return kind == nullptr ? std::string() : kind->kind;
 }
 
-Json describe_table(const std::string& path) {
+std::string describe_table(const std::string& path) {
   const Table table(path);
   if (table.is_empty()) return describe_empty(path);
   const TableKind* const kind = find_kind(table.columns());
@@ -376,7 +382,7 @@ Json describe_table(const std::string& path) {
     if (!comment.starts_with("bigbird_") && equals != std::string::npos)
       json["settings"][comment.substr(0, equals)] = comment.substr(equals + 1);
   }
-  json["provenance"] = provenance_of_lines(table.comments());
+  json["provenance"] = Json::parse(provenance_of_lines(table.comments()));
   if (kind == nullptr && !table.has_names())
     json["note"] = "the first line is taken for the names of the columns";
   const std::string merge = merge_of(path);
@@ -385,7 +391,7 @@ Json describe_table(const std::string& path) {
   } else if (kind != nullptr && *kind->next != '\0') {
     json["next"] = kind->next;
   }
-  return json;
+  return json_text(json);
 }
 
 }  // namespace bigbird

@@ -3,16 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/message_text.h"
+#include "lib/core/ordered_map.h"
 #include "lib/describe/describe_parts.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
 
 namespace bigbird {
 namespace {
+
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // What stands between `open` and `close`, the first time; empty for none.
 std::string between(const std::string& text, std::string_view open, std::string_view close) {
@@ -48,22 +53,17 @@ Json provenance_of_page(const std::string& text) {
 
 }  // namespace
 
-Json described(const std::string& kind, const std::string& path, const Json& facts, const std::string& next) {
-  Json json = {{"kind", kind}, {"path", path}};
-  if (!facts.is_null()) json.update(facts);
-  if (!next.empty()) json["next"] = next;
-  return json;
+std::string describe_empty(const std::string& path) {
+  return json_text(
+      Json{{"kind", "empty file"},
+           {"path", path},
+           {"bytes", 0},
+           {"note",
+            "nothing is in it: no header, no rows. Some outputs are like this when there is nothing "
+            "to tell (what does not lift, for one)"}});
 }
 
-Json describe_empty(const std::string& path) {
-  return described("empty file", path,
-                   {{"bytes", 0},
-                    {"note",
-                     "nothing is in it: no header, no rows. Some outputs are like this when there is nothing "
-                     "to tell (what does not lift, for one)"}});
-}
-
-Json provenance_of_lines(const std::vector<std::string>& lines) {
+std::string provenance_of_lines(const std::vector<std::string>& lines) {
   Json json;
   const auto value_of = [](const std::string& line, std::string_view key) -> std::string_view {
     return line.starts_with(key) ? std::string_view(line).substr(key.size()) : std::string_view();
@@ -84,10 +84,10 @@ Json provenance_of_lines(const std::vector<std::string>& lines) {
       json["inputs"].push_back(input);
     }
   }
-  return json;
+  return json_text(json);
 }
 
-Json provenance_of_text(const std::string& path, std::vector<std::string>* lines) {
+std::string provenance_of_text(const std::string& path, std::vector<std::string>* lines) {
   LineReader reader(path);
   std::vector<std::string> comments;
   for (std::string_view line; reader.next(line);) {
@@ -95,29 +95,31 @@ Json provenance_of_text(const std::string& path, std::vector<std::string>* lines
     if (!line.starts_with("##")) break;
     comments.emplace_back(line.substr(2));
   }
-  Json provenance = provenance_of_lines(comments);
+  std::string provenance = provenance_of_lines(comments);
   if (lines != nullptr) *lines = std::move(comments);
   return provenance;
 }
 
-std::string command_of(const Json& provenance) {
-  return provenance.is_object() ? provenance.value("command", std::string()) : std::string();
+std::string command_of(std::string_view provenance) {
+  const Json json = Json::parse(provenance, nullptr, false);
+  return json.is_object() ? json.value("command", std::string()) : std::string();
 }
 
-Json describe_picture(const std::string& path) {
+std::string describe_picture(const std::string& path) {
   const std::string text = read_file(path);
   require_end(text, "</svg>", path);
   // The title of a picture is its first text.
   const std::string title = between(text, "<text", "</text>");
-  return described("picture", path,
-                   {{"format", "SVG"},
-                    {"width", between(text, "width=\"", "\"")},
-                    {"height", between(text, "height=\"", "\"")},
-                    {"title", title.substr(std::min(title.find('>') + 1, title.size()))}},
-                   "a browser shows it");
+  return json_text(Json{{"kind", "picture"},
+                        {"path", path},
+                        {"format", "SVG"},
+                        {"width", between(text, "width=\"", "\"")},
+                        {"height", between(text, "height=\"", "\"")},
+                        {"title", title.substr(std::min(title.find('>') + 1, title.size()))},
+                        {"next", "a browser shows it"}});
 }
 
-Json describe_page(const std::string& path) {
+std::string describe_page(const std::string& path) {
   const std::string text = read_file(path);
   require_end(text, "</html>", path);
   const std::string title = between(text, "<title>", "</title>");
@@ -131,10 +133,10 @@ Json describe_page(const std::string& path) {
                {"bytes", text.size()}};
   json["provenance"] = provenance_of_page(text);
   json["next"] = "a browser shows it";
-  return json;
+  return json_text(json);
 }
 
-Json describe_options(const std::string& path) {
+std::string describe_options(const std::string& path) {
   LineReader lines(path);
   std::uint64_t options = 0;
   std::string verb;
@@ -146,11 +148,14 @@ Json describe_options(const std::string& path) {
   if (lines.line_number() == 0) return describe_empty(path);
   // "bigbird pretrain" of "bigbird pretrain --config THIS_FILE".
   const std::string name = verb.substr(0, verb.find(" -"));
-  return described("options", path, {{"of", name.empty() ? Json() : Json(name)}, {"options", options}},
-                   name.empty() ? "" : name + " takes it as config");
+  return json_text(Json{{"kind", "options"},
+                        {"path", path},
+                        {"of", name.empty() ? Json() : Json(name)},
+                        {"options", options},
+                        {"next", name.empty() ? "" : name + " takes it as config"}});
 }
 
-Json describe_script(const std::string& path) {
+std::string describe_script(const std::string& path) {
   LineReader lines(path);
   std::string_view line;
   std::string command;
@@ -167,10 +172,10 @@ Json describe_script(const std::string& path) {
   Json json = {{"kind", ours ? "script for Slurm" : "script"}, {"path", path}, {"lines", count}};
   if (!command.empty()) json["runs"] = command;
   if (ours) json["next"] = "bash " + path + ", where sbatch is";
-  return json;
+  return json_text(json);
 }
 
-Json describe_model_card(const std::string& path) {
+std::string describe_model_card(const std::string& path) {
   LineReader lines(path);
   std::string title;
   std::uint64_t count = 0;
@@ -181,10 +186,10 @@ Json describe_model_card(const std::string& path) {
   Json json = {
       {"kind", card ? "model card" : "Markdown"}, {"path", path}, {"title", title}, {"lines", count}};
   if (card) json["next"] = "bigbird info " + parent_folder(path);
-  return json;
+  return json_text(json);
 }
 
-Json describe_piece_list(const std::string& path) {
+std::string describe_piece_list(const std::string& path) {
   LineReader lines(path);
   std::vector<std::string_view> fields;
   std::uint64_t pieces = 0;
@@ -194,12 +199,14 @@ Json describe_piece_list(const std::string& path) {
       throw_bad_input(lines.where() + ": no piece and its score", "spiece.model beside it is what counts");
   }
   if (pieces == 0) return describe_empty(path);
-  return described("pieces of a vocabulary", path,
-                   {{"pieces", pieces}, {"note", "for people; programs read spiece.model"}},
-                   "bigbird info " + parent_folder(path));
+  return json_text(Json{{"kind", "pieces of a vocabulary"},
+                        {"path", path},
+                        {"pieces", pieces},
+                        {"note", "for people; programs read spiece.model"},
+                        {"next", "bigbird info " + parent_folder(path)}});
 }
 
-Json describe_lines(const std::string& path) {
+std::string describe_lines(const std::string& path) {
   LineReader reader(path);
   std::uint64_t lines = 0, blank = 0, letters = 0, dna = 0;
   for (std::string_view line; reader.next(line); ++lines) {
@@ -222,7 +229,7 @@ Json describe_lines(const std::string& path) {
                {"blank_lines", blank},
                {is_dna ? "bases" : "bytes", letters}};
   if (is_dna) json["next"] = "bigbird train-bpe and tokenize take it as text";
-  return json;
+  return json_text(json);
 }
 
 }  // namespace bigbird

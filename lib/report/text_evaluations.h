@@ -1,5 +1,5 @@
-// What is looked at of answers and classes of texts: the confusion table of a classifier as a picture; answers
-// in their context, as one HTML page that needs nothing else: no script, no picture, no font.
+// What is looked at of classes of texts and of answers: the confusion table of a classifier as a picture;
+// answers in their context, as one HTML page that needs nothing else: no script, no picture, no font.
 #pragma once
 
 #include <string>

@@ -202,7 +202,7 @@ VariantCost variant_cost(const VariantCostOptions& options, SequenceScorer& scor
 }
 
 ShardAdvice advise_shards(const VariantCost& cost, double startup, double wanted_task, int threads) {
-  // Of what was measured, for a node that is slower or busier, and for chunks that are larger than the sample.
+  // Of what was measured, for a slower or busier node, and for chunks that are larger than the sample.
   constexpr double memory_margin = 1.25, time_margin = 2;
   constexpr double memory_step = 256.0 * (1 << 20), seconds_of_an_hour = 3600, quarter_hour = 900;
   const double work = cost.passes() * cost.seconds_per_pass();
