@@ -2,8 +2,8 @@
 // alone: shared options (verb_options.h), what outputs tell of the command (verb_command.h), what is said on
 // stderr (console.h). See docs/command-line.md.
 //
-// A verb is one function in apps/cmd_<verb>.cpp: build a Verb, add its options, parse, call lib,
-// print.
+// A verb is one function in apps/<module>/cmd_<verb>.cpp: build a Verb, add its options, parse, call lib,
+// print. Modules are data, training, genomics, text and machine; what several of them share is here.
 //
 //   int cmd_chunk(int argc, char** argv) {
 //     Verb verb("chunk", "Cut a genome into documents of sentences.",

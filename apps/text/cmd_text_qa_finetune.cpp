@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "apps/command_line.h"
-#include "apps/qa_options.h"
+#include "apps/text/qa_options.h"
 #include "apps/text_options.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "apps/command_line.h"
-#include "apps/qa_options.h"
 #include "apps/scoring_options.h"
+#include "apps/text/qa_options.h"
 #include "apps/verbs.h"
 #include "apps/work_options.h"
 #include "kernels/backend.h"

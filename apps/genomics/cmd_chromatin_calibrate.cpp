@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/calibration_options.h"
 #include "apps/command_line.h"
+#include "apps/genomics/calibration_options.h"
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "lib/core/error.h"

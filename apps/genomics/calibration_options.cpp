@@ -1,5 +1,5 @@
 // Options of the verbs calibrate; see calibration_options.h.
-#include "apps/calibration_options.h"
+#include "apps/genomics/calibration_options.h"
 
 #include <fmt/format.h>
 

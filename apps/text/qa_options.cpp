@@ -1,5 +1,5 @@
 // Options of the verbs on questions; see qa_options.h.
-#include "apps/qa_options.h"
+#include "apps/text/qa_options.h"
 
 #include <fmt/format.h>
 
