@@ -27,6 +27,7 @@
 #include "apps/console.h"
 #include "apps/verb_command.h"
 #include "apps/verb_options.h"
+#include "apps/verbs.h"  // where each verb is declared
 
 namespace bigbird::apps {
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "apps/command_line.h"
-#include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/data/chunk.h"

@@ -10,7 +10,6 @@
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
-#include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/attribute.h"

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "apps/command_line.h"
-#include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/chromatin/build.h"

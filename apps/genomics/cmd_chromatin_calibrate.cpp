@@ -8,7 +8,6 @@
 #include "apps/command_line.h"
 #include "apps/genomics/calibration_options.h"
 #include "apps/scoring_options.h"
-#include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/chromatin/calibrate.h"

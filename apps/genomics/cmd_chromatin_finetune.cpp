@@ -3,7 +3,6 @@
 
 #include "apps/command_line.h"
 #include "apps/training_options.h"
-#include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/genomics/chromatin/finetune.h"
 

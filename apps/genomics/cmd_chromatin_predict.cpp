@@ -11,7 +11,6 @@
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
-#include "apps/verbs.h"
 #include "apps/work_options.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "apps/command_line.h"
-#include "apps/verbs.h"
 #include "lib/core/log.h"
 #include "lib/genomics/promoter/build.h"
 

@@ -5,7 +5,6 @@
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
-#include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/genomics/promoter/evaluate.h"
 #include "lib/genomics/promoter/labelled_sequences.h"

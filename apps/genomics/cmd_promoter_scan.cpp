@@ -6,7 +6,6 @@
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
-#include "apps/verbs.h"
 #include "apps/work_options.h"
 #include "lib/core/log.h"
 #include "lib/genomics/promoter/scan.h"

@@ -4,7 +4,6 @@
 
 #include "apps/command_line.h"
 #include "apps/variant_options.h"
-#include "apps/verbs.h"
 #include "apps/work_options.h"
 #include "lib/genomics/variants/run.h"
 #include "lib/io/files/provenance.h"

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "apps/command_line.h"
-#include "apps/verbs.h"
 #include "lib/core/log.h"
 #include "lib/genomics/variants/evaluate.h"
 #include "lib/io/files/file.h"

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "apps/command_line.h"
-#include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "kernels/parallel.h"
 #include "lib/bench/machine_rates.h"

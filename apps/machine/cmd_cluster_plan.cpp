@@ -13,7 +13,6 @@
 #include "apps/command_line.h"
 #include "apps/job_limits.h"
 #include "apps/variant_options.h"
-#include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "kernels/parallel.h"
 #include "lib/core/error.h"

@@ -8,7 +8,6 @@
 
 #include "apps/command_line.h"
 #include "apps/job_limits.h"
-#include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/parts/slurm_script.h"
 

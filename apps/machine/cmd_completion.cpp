@@ -11,7 +11,6 @@
 
 #include "apps/command_line.h"
 #include "apps/help.h"
-#include "apps/verbs.h"
 
 namespace bigbird::apps {
 namespace {

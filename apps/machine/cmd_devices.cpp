@@ -10,7 +10,6 @@
 
 #include "apps/command_line.h"
 #include "apps/product_tables.h"
-#include "apps/verbs.h"
 #include "kernels/devices.h"
 #include "kernels/errors.h"
 #include "lib/bench/machine_products.h"

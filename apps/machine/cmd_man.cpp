@@ -6,7 +6,6 @@
 
 #include "apps/command_line.h"
 #include "apps/help.h"
-#include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"

@@ -7,7 +7,6 @@
 
 #include "apps/command_line.h"
 #include "apps/variant_options.h"
-#include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
 #include "lib/genomics/chromatin/predict_run.h"

@@ -8,7 +8,6 @@
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "apps/text_options.h"
-#include "apps/verbs.h"
 #include "apps/work_options.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"

@@ -6,7 +6,6 @@
 
 #include "apps/command_line.h"
 #include "apps/text_options.h"
-#include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"

@@ -7,7 +7,6 @@
 #include "apps/command_line.h"
 #include "apps/text_options.h"
 #include "apps/training_options.h"
-#include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/log.h"
 #include "lib/text/classify/finetune.h"

@@ -7,7 +7,6 @@
 
 #include "apps/command_line.h"
 #include "apps/text_options.h"
-#include "apps/verbs.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"

@@ -5,7 +5,6 @@
 
 #include "apps/command_line.h"
 #include "apps/text_options.h"
-#include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/data/text_documents.h"

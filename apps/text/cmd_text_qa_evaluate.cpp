@@ -3,7 +3,6 @@
 #include <string>
 
 #include "apps/command_line.h"
-#include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"

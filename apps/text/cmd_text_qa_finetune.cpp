@@ -8,7 +8,6 @@
 #include "apps/text/qa_options.h"
 #include "apps/text_options.h"
 #include "apps/training_options.h"
-#include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"

@@ -11,7 +11,6 @@
 
 #include "apps/command_line.h"
 #include "apps/summary_options.h"
-#include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"

@@ -4,7 +4,6 @@
 #include "apps/command_line.h"
 #include "apps/summary_options.h"
 #include "apps/training_options.h"
-#include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/text/summarize/finetune.h"

@@ -6,7 +6,6 @@
 
 #include "apps/command_line.h"
 #include "apps/summary_options.h"
-#include "apps/verbs.h"
 #include "apps/work_options.h"
 #include "lib/core/names.h"
 #include "lib/io/files/provenance.h"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "apps/command_line.h"
-#include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/io/files/file.h"

@@ -1,6 +1,5 @@
 // bigbird check: everything about a model folder that can be found wrong without data.
 #include "apps/command_line.h"
-#include "apps/verbs.h"
 #include "lib/core/cancel.h"
 #include "lib/describe/check_folder.h"
 #include "lib/io/files/provenance.h"

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "apps/command_line.h"
-#include "apps/verbs.h"
 #include "lib/core/cancel.h"
 #include "lib/core/names.h"
 #include "lib/quantization/convert.h"

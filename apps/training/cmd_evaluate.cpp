@@ -5,7 +5,6 @@
 #include "apps/command_line.h"
 #include "apps/rank_options.h"
 #include "apps/scoring_options.h"
-#include "apps/verbs.h"
 #include "lib/io/files/provenance.h"
 #include "lib/training/evaluation_run.h"
 

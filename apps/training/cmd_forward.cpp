@@ -1,7 +1,6 @@
 // bigbird forward: one forward pass of a model on given token ids, everything written out.
 #include "apps/command_line.h"
 #include "apps/summary_options.h"
-#include "apps/verbs.h"
 #include "lib/core/cancel.h"
 #include "lib/inference/forward_pass.h"
 #include "lib/io/files/provenance.h"

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/command_line.h"
-#include "apps/verbs.h"
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/describe/describe.h"

@@ -5,7 +5,6 @@
 
 #include "apps/command_line.h"
 #include "apps/training_options.h"
-#include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/model/config.h"

@@ -2,7 +2,6 @@
 #include <string>
 
 #include "apps/command_line.h"
-#include "apps/verbs.h"
 #include "lib/io/files/provenance.h"
 #include "lib/quantization/quantize.h"
 

@@ -6,7 +6,6 @@
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
-#include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/genomics/ism.h"
