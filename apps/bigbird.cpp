@@ -9,20 +9,22 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/console.h"
 #include "apps/job_limits.h"
+#include "apps/option_names.h"
 #include "apps/rank_options.h"
-#include "apps/suggest.h"
 #include "apps/verbs.h"
-#include "apps/waiting_threads.h"
 #include "kernels/errors.h"
+#include "kernels/parallel.h"
 #include "kernels/ranks/ranks.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
@@ -271,6 +273,71 @@ int guarded(int argc, char** argv) {
   close_team();
   return status;
 }
+
+// Threads that wait for each other sleep instead of spinning. Measured in docs/command-line.md 5.3: on cores
+// that others use too, threads that spin double the CPU time of short passes; on cores of their own nothing
+// is gained by it.
+constexpr std::array<const char*, 3> said_by = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"};
+
+// "-@ 1", "-@1", "--threads 1", "--threads=1", BIGBIRD_THREADS=1; the command line wins.
+bool asks_for_one_thread(const std::vector<std::string_view>& words) {
+  const char* set = std::getenv("BIGBIRD_THREADS");
+  std::string_view threads = set == nullptr ? "" : set;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--") break;
+    for (const std::string_view option : {"-@", "--threads=", "--threads"}) {
+      if (words[i] == option && i + 1 < words.size()) {
+        threads = words[i + 1];
+        break;
+      }
+      if (option != "--threads" && words[i].size() > option.size() && words[i].starts_with(option)) {
+        threads = words[i].substr(option.size());
+        break;
+      }
+    }
+  }
+  return threads == "1";
+}
+
+// Whether what was typed may come to work at all, as far as its words tell.
+bool may_work(const std::vector<std::string_view>& words) {
+  const auto has = [&](std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  if (words.empty() || words[0].starts_with("-")) return false;
+  for (const char* verb : {"help", "man", "completion", "info"}) {
+    if (words[0] == verb) return false;
+  }
+  return !has("-h") && !has("--help");
+}
+
+// Empty where the program was started as the argument of a loader (ld-linux-x86-64.so.2 bigbird ...), which
+// would take the verb for its program the second time.
+std::string own_path() {
+  std::string path(4096, '\0');
+  const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
+  path.resize(size < 0 || static_cast<std::size_t>(size) == path.size() ? 0 : static_cast<std::size_t>(size));
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("ld-") || name.starts_with("ld.so") ? "" : path;
+}
+
+// To be called first in main. OpenMP's library reads how threads wait before main begins, so the program
+// starts itself once more, with OMP_WAIT_POLICY=passive in its environment, where a verb may run several
+// threads and nobody has said how they wait (OMP_WAIT_POLICY, GOMP_SPINCOUNT, KMP_BLOCKTIME). Returns where
+// that is not so, and where it cannot be done.
+#if defined(BIGBIRD_STD_THREADS)
+void let_waiting_threads_sleep(int, char**) {}
+#else
+void let_waiting_threads_sleep(int argc, char** argv) {
+  const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
+  const bool is_said = std::any_of(said_by.begin(), said_by.end(),
+                                   [](const char* name) { return std::getenv(name) != nullptr; });
+  if (is_said || !may_work(words) || asks_for_one_thread(words) || kernels::thread_count() == 1) return;
+  const std::string path = own_path();
+  if (path.empty() || setenv("OMP_WAIT_POLICY", "passive", 0) != 0) return;
+  execv(path.c_str(), argv);  // returns where it cannot be done
+}
+#endif
 
 }  // namespace
 }  // namespace bigbird::apps

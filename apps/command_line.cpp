@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cmath>
-#include <iostream>
 #include <utility>
 
 #include "apps/config_file.h"
 #include "apps/help.h"
 #include "apps/option_names.h"
-#include "apps/suggest.h"
 #include "lib/core/error.h"
+#include "lib/io/files/file.h"
 
 namespace bigbird::apps {
 namespace {
@@ -133,7 +131,7 @@ std::string config_file(const CLI::App& app) {
 }  // namespace
 
 Verb::Verb(std::string name, const std::string& sentence, const std::vector<std::string>& examples)
-    : VerbOptions(name, sentence), VerbCommand(std::move(name), app_), examples_(examples) {
+    : VerbOptions(std::move(name), sentence), VerbCommand(app_), examples_(examples) {
   app_.option_defaults()->always_capture_default();
   app_.set_help_flag("-h,--help", "Print this help")->group("General");
   add_console_options(app_);
@@ -162,7 +160,7 @@ bool Verb::parse(int argc, char** argv) {
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     app_.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
-    std::cout << verb_help(app_, verb_, examples_);
+    show_help(app_, verb_, examples_);
     return false;
   } catch (const CLI::FileError&) {
     throw_bad_input(config_file(app_) + ": the configuration cannot be read",
@@ -178,37 +176,14 @@ bool Verb::parse(int argc, char** argv) {
   return true;
 }
 
-CLI::Validator count_suffix() {
-  const auto expand = [](std::string& text) -> std::string {
-    const std::string problem =
-        "'" + text + "' is not a count: digits, and K, M or G (thousands, millions, billions)";
-    if (text.empty()) return problem;
-    double scale = 1;
-    std::size_t digits = text.size() - 1;
-    switch (std::toupper(static_cast<unsigned char>(text.back()))) {
-      case 'K':
-        scale = 1e3;
-        break;
-      case 'M':
-        scale = 1e6;
-        break;
-      case 'G':
-        scale = 1e9;
-        break;
-      default:
-        digits = text.size();
-    }
-    double number = 0;
-    const auto [end, error] =
-        std::from_chars(text.data(), text.data() + digits, number, std::chars_format::fixed);
-    if (digits == 0 || error != std::errc() || end != text.data() + digits) return problem;
-    if (scale == 1) return {};
-    const double count = std::round(number * scale);
-    if (std::abs(count - number * scale) > 1e-6 * scale || std::abs(count) > 9e15) return problem;
-    text = fmt::format("{:.0f}", count);
-    return {};
-  };
-  return CLI::Validator(expand, "", "count");
+Provenance Verb::made_from(const std::string& fasta, std::vector<ProvenanceInput> inputs) const {
+  return {bigbird_version(), command(), seed_, fasta, std::move(inputs)};
+}
+
+void write_output(const std::string& path, const std::string& text) {
+  OutputStream out(path);
+  out.write(text);
+  out.close();
 }
 
 }  // namespace bigbird::apps

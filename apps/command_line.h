@@ -2,14 +2,14 @@
 // alone: shared options (verb_options.h), what outputs tell of the command (verb_command.h), what is said on
 // stderr (console.h). See docs/command-line.md.
 //
-// A verb is one function in apps/cmd_<verb>.cpp: build a Verb, add its options to verb.app(), parse,
-// call lib, print.
+// A verb is one function in apps/<module>/cmd_<verb>.cpp: build a Verb, add its options, parse, call lib,
+// print. Modules are data, training, genomics, text and machine; what several of them share is here.
 //
 //   int cmd_chunk(int argc, char** argv) {
 //     Verb verb("chunk", "Cut a genome into documents of sentences.",
 //               {"bigbird chunk -f genome.fa.gz -o documents.bed.gz"});
 //     std::string fasta;
-//     verb.app().add_option("-f,--fasta-ref", fasta, "Genome (FASTA with .fai)")->required();
+//     verb.add_required("-f,--fasta-ref FASTA", fasta, "Genome (FASTA with .fai)");
 //     verb.add_seed();
 //     verb.add_threads();
 //     if (!verb.parse(argc, argv)) return 0;  // --help was printed
@@ -27,6 +27,7 @@
 #include "apps/console.h"
 #include "apps/verb_command.h"
 #include "apps/verb_options.h"
+#include "apps/verbs.h"  // where each verb is declared
 
 namespace bigbird::apps {
 
@@ -45,6 +46,9 @@ class Verb : public VerbOptions, public VerbCommand, public VerbConsole {
   // Usage errors throw Error{usage} with the nearest option as hint.
   bool parse(int argc, char** argv);
 
+  // What an output tells of this command: its seed, where it has one, the genome (may be empty), more inputs.
+  Provenance made_from(const std::string& fasta = {}, std::vector<ProvenanceInput> inputs = {}) const;
+
   // For a verb that several processes run together, once they know of each other: ranks other than 0 say
   // nothing, or what they say under their number; and the device that has no number is the rank's own.
   void become_rank(int rank, int rank_on_machine, bool speaks);
@@ -62,7 +66,7 @@ std::string choices(const Table& names) {
   return text + "}";
 }
 
-// Accepts K/M/G suffixes ("5M", "20k") for a count option: option->transform(count_suffix()).
-CLI::Validator count_suffix();
+// Text that a verb prints: into a file that appears once it is whole, or with - on stdout.
+void write_output(const std::string& path, const std::string& text);
 
 }  // namespace bigbird::apps

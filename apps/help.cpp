@@ -5,15 +5,15 @@
 
 #include <algorithm>
 #include <iostream>
-#include <sstream>
 #include <string_view>
 
 namespace bigbird::apps {
 namespace {
 
-HelpForm& chosen_form() {
-  static HelpForm form = HelpForm::text;
-  return form;
+// Who is told in place of stdout; empty: nobody.
+HelpReader& reader_of_help() {
+  static HelpReader reader;
+  return reader;
 }
 
 // CLI11 marks a name that turns a flag off with what it sets: "--no-join{false}".
@@ -87,20 +87,7 @@ std::string help_text(const CLI::App& app, const std::string& verb,
   return text;
 }
 
-std::string option_table(const CLI::App& app) {
-  std::string table;
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_group().empty() || !option->nonpositional()) continue;
-    std::vector<std::string> names;
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
-    const char* const kind = option->get_expected_min() == 0  ? "flag"
-                             : option->get_expected_max() > 1 ? "values"
-                                                              : "value";
-    table += fmt::format("{}\t{}\t{}\n", fmt::join(names, " "), kind, option->get_description());
-  }
-  return table;
-}
+}  // namespace
 
 std::string man_page(const CLI::App& app, const std::string& verb, const std::vector<std::string>& examples) {
   std::string page_name = "bigbird-" + verb;
@@ -124,8 +111,6 @@ std::string man_page(const CLI::App& app, const std::string& verb, const std::ve
   return page + ".fi\n";
 }
 
-}  // namespace
-
 std::string troff(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -143,20 +128,12 @@ std::string troff(const std::string& text) {
   return out;
 }
 
-void set_help_form(HelpForm form) {
-  chosen_form() = form;
-}
-
-std::string help_of(const VerbRow& row, HelpForm form) {
-  std::ostringstream text;
-  std::streambuf* const before = std::cout.rdbuf(text.rdbuf());
-  set_help_form(form);
+void ask_verb(const VerbRow& row, const HelpReader& reader) {
+  reader_of_help() = reader;
   std::string word = row.name, ask = "--help";
   char* arguments[] = {word.data(), ask.data(), nullptr};
   row.run(2, arguments);
-  set_help_form(HelpForm::text);
-  std::cout.rdbuf(before);
-  return text.str();
+  reader_of_help() = nullptr;
 }
 
 std::vector<std::string> option_words(const CLI::App& app) {
@@ -169,17 +146,12 @@ std::vector<std::string> option_words(const CLI::App& app) {
   return words;
 }
 
-std::string verb_help(const CLI::App& app, const std::string& verb,
-                      const std::vector<std::string>& examples) {
-  switch (chosen_form()) {
-    case HelpForm::man:
-      return man_page(app, verb, examples);
-    case HelpForm::option_table:
-      return option_table(app);
-    case HelpForm::text:
-      break;
+void show_help(const CLI::App& app, const std::string& verb, const std::vector<std::string>& examples) {
+  if (reader_of_help()) {
+    reader_of_help()(app, verb, examples);
+  } else {
+    std::cout << help_text(app, verb, examples);
   }
-  return help_text(app, verb, examples);
 }
 
 }  // namespace bigbird::apps

@@ -1,8 +1,9 @@
-// The three faces of a verb's options: --help, its man page, and the table that completion scripts are made
-// of. All are generated from the CLI11 description, so none can disagree with what the program accepts.
+// The faces of a verb's options: --help and its man page; completion scripts are made of them too
+// (cmd_completion.cpp). All come from the CLI11 description: none can disagree with what the program accepts.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,16 +11,16 @@
 
 namespace bigbird::apps {
 
-// What Verb::parse() prints when it meets --help.
-// option_table: a line for each option: its names, then a tab and "flag", "value" or "values", then a tab and
-// what it is.
-enum class HelpForm { text, man, option_table };
-void set_help_form(HelpForm form);
-// What `row --help` prints in this form.
-std::string help_of(const VerbRow& row, HelpForm form);
+// What a verb tells of itself: its options, its name and its examples.
+using HelpReader = std::function<void(const CLI::App& app, const std::string& verb,
+                                      const std::vector<std::string>& examples)>;
+// Asks a verb for its help and hands it to `reader` instead of stdout.
+void ask_verb(const VerbRow& row, const HelpReader& reader);
+// For Verb::parse() that meets --help.
+void show_help(const CLI::App& app, const std::string& verb, const std::vector<std::string>& examples);
 
-// The verb's help in the form set; ends with a newline.
-std::string verb_help(const CLI::App& app, const std::string& verb, const std::vector<std::string>& examples);
+// The page of man, in troff; ends with a newline.
+std::string man_page(const CLI::App& app, const std::string& verb, const std::vector<std::string>& examples);
 
 // Text for troff: a backslash or a leading dot would be a command, a plain '-' a hyphen.
 std::string troff(const std::string& text);

@@ -58,9 +58,8 @@ int own_processors(kernels::Ranks& ranks) {
 }  // namespace
 
 void RankOptions::add(Verb& verb) {
-  constexpr const char* group = "Ranks";
-  verb.app()
-      .add_option("--ranks", choice_,
+  const OptionGroup group(verb, "Ranks");
+  verb.add_option("--ranks", choice_,
                   "Processes that were started together: auto asks the launcher (mpirun, srun), none is this "
                   "one alone, open-mpi and mpich name the MPI; folder:DIR needs none: processes that know "
                   "their number (srun's, or RANK and WORLD_SIZE) meet in a folder that all see")
@@ -68,17 +67,12 @@ void RankOptions::add(Verb& verb) {
         const bool known = word == "auto" || word == "none" || word == "open-mpi" || word == "mpich" ||
                            word.rfind("folder:", 0) == 0;
         return known ? std::string() : word + " is none of auto, none, open-mpi, mpich, folder:DIR";
-      })
-      ->group(group);
-  verb.app()
-      .add_option("--between-devices", between_devices_,
+      });
+  verb.add_option("--between-devices", between_devices_,
                   "How CUDA devices of several ranks get each other's gradients: nccl, host (by way of the "
-                  "processes' memory), or auto: nccl where it is found")
-      ->group(group);
-  verb.app()
-      .add_flag("--log-ranks", log_,
-                "Messages of every rank, not of the first alone; into FILE.rank-N where --log FILE is given")
-      ->group(group);
+                  "processes' memory), or auto: nccl where it is found");
+  verb.add_flag("--log-ranks", log_,
+                "Messages of every rank, not of the first alone; into FILE.rank-N where --log FILE is given");
 }
 
 RankTeam& RankOptions::open(Verb& verb) const {

@@ -6,58 +6,48 @@
 namespace bigbird::apps {
 
 void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
-  CLI::App& app = verb.app();
   const char* hidden = "";
   if (defaults.strands) {
     strands_ = name_of(*defaults.strands);
-    CLI::Option* strands =
-        app.add_option(
-               "--strands", strands_,
-               "Strands that are read: both, + (as given), - (the reverse complement), or auto: + for models "
-               "of promoters, both for others")
-            ->type_name("STRANDS");
-    typed_ = strands;
-    hidden_typed_ = app.add_option("--strand", strands_)->group(hidden)->excludes(strands);
+    verb.add_option(
+        "--strands STRANDS", strands_,
+        "Strands that are read: both, + (as given), - (the reverse complement), or auto: + for models "
+        "of promoters, both for others");
+    verb.add_option("--strand", strands_)->group(hidden)->excludes("--strands");
   }
   if (defaults.calibrated) {
-    app.add_option(
-           "--calibrated", calibrated_,
-           "Scores as calibrated probabilities, by the model folder's calibration.json (of promoter or "
-           "chromatin calibrate): prior, platt or isotonic; none: as the model gives them")
-        ->type_name("METHOD");
+    verb.add_option(
+        "--calibrated METHOD", calibrated_,
+        "Scores as calibrated probabilities, by the model folder's calibration.json (of promoter or "
+        "chromatin calibrate): prior, platt or isotonic; none: as the model gives them");
   }
   if (!defaults.profiles.empty()) {
-    CLI::Option* profiles =
-        app.add_option("--profiles", profiles_,
-                       "Outputs of the model: numbers, ranges, names (0,5,10-19), all or none; without it " +
-                           defaults.profiles)
-            ->type_name("LIST");
-    app.add_option("--profile", profiles_)->group(hidden)->excludes(profiles);
+    verb.add_option("--profiles LIST", profiles_,
+                    "Outputs of the model: numbers, ranges, names (0,5,10-19), all or none; without it " +
+                        defaults.profiles);
+    verb.add_option("--profile", profiles_)->group(hidden)->excludes("--profiles");
   }
   if (defaults.offset) {
-    app.add_option("--offset", offset_,
-                   "Bases before the scored base (of a region the one in its middle) in its window, on the "
-                   "forward strand; -1: it stands in the middle of the model's target")
-        ->check(CLI::Range(-1, 1 << 24))
-        ->type_name("BP");
+    verb.add_option("--offset BP", offset_,
+                    "Bases before the scored base (of a region the one in its middle) in its window, on the "
+                    "forward strand; -1: it stands in the middle of the model's target",
+                    CLI::Range(-1, 1 << 24));
   }
   batch_.tokens = defaults.batch_tokens;
   CLI::Option* tokens =
-      app.add_option("--batch-tokens", batch_.tokens,
-                     "Tokens run at once, at least one whole sequence; the results do not depend on it")
-          ->transform(count_suffix())
-          ->check(CLI::Range(1, 1 << 30))
-          ->type_name("COUNT");
+      verb.add_count("--batch-tokens COUNT", batch_.tokens,
+                     "Tokens run at once, at least one whole sequence; the results do not depend on it",
+                     CLI::Range(1, 1 << 30));
   if (defaults.group) tokens->group(*defaults.group);
   if (!defaults.had_batch) return;
-  app.add_option("--batch", batch_.sequences)->check(CLI::Range(1, 65536))->group(hidden)->excludes(tokens);
+  verb.add_option("--batch", batch_.sequences)->check(CLI::Range(1, 65536))->group(hidden)->excludes(tokens);
   verb.leave_out_of_provenance("--batch");
 }
 
 Provenance provenance_of_models(const Verb& verb, const std::string& fasta,
                                 const std::vector<std::string>& models,
                                 const std::vector<std::string>& digests) {
-  Provenance provenance{bigbird_version(), verb.command(), std::nullopt, fasta, {}};
+  Provenance provenance = verb.made_from(fasta);
   for (std::size_t i = 0; i < models.size(); ++i)
     provenance.inputs.push_back(model_input(models[i], digests[i]));
   return provenance;

@@ -35,7 +35,7 @@ class ScoringOptions {
   // Error{usage} for a word that is no choice.
   Strands strands() const { return parse_strands(strands_); }
   // Whether they were said, and are not the verb's default.
-  bool strands_typed() const { return typed_ != nullptr && typed_->count() + hidden_typed_->count() > 0; }
+  bool strands_typed(const Verb& verb) const { return verb.given("--strands") || verb.given("--strand"); }
   // Error{usage} likewise.
   CalibrationMethod calibrated() const { return parse_calibration_method(calibrated_); }
   // As select_profiles (lib/inference/model_task.h) takes it; empty when not given.
@@ -45,8 +45,6 @@ class ScoringOptions {
   const BatchSize& batch() const { return batch_; }
 
  private:
-  const CLI::Option* typed_ = nullptr;
-  const CLI::Option* hidden_typed_ = nullptr;
   std::string strands_;
   std::string calibrated_ = "none";
   std::string profiles_;

@@ -1,5 +1,5 @@
-// What the verbs on labelled texts ask in the same words: columns and format of the data, the model of a task
-// of GLUE, and how texts become tokens.
+// What the verbs on texts ask in the same words: of labelled ones columns and format of the data, the model
+// of a task of GLUE, and how texts become tokens; of running text where it is and how it is written.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
+#include "lib/io/text/documents.h"
 #include "lib/io/text/labelled_texts.h"
 #include "lib/text/classify/glue_files.h"
 #include "lib/text/classify/predict.h"
@@ -15,8 +16,8 @@
 
 namespace bigbird::apps {
 
-// --quoting auto|csv|none, of verbs that read tables.
-void add_quoting(CLI::App& app, std::string& quoting, const char* group);
+// --quoting auto|csv|none, of verbs that read tables, in the group that lives.
+void add_quoting(Verb& verb, std::string& quoting);
 Quoting parse_quoting(const std::string& name);
 
 // --text-column, --pair-column, --label-column, --label-files, --id-column, --format, --quoting, --header,
@@ -68,6 +69,20 @@ class TextEncodingChoice {
  private:
   std::string white_space_ = "fold";
   bool ascii_punctuation_ = false;
+};
+
+// IN..., --format, --one-per-line, --field, --replace-invalid.
+class DocumentOptions {
+ public:
+  void add(Verb& verb);
+  const std::vector<std::string>& inputs() const { return inputs_; }
+  // Error{usage} for a format that there is not.
+  TextDocumentOptions documents() const;
+
+ private:
+  std::vector<std::string> inputs_;
+  TextDocumentOptions options_;
+  std::string format_ = "auto";
 };
 
 }  // namespace bigbird::apps

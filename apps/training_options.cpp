@@ -15,9 +15,6 @@
 
 namespace bigbird::apps {
 namespace {
-constexpr const char* training_group = "Training";
-constexpr const char* checkpoint_group = "Checkpoints and validation";
-
 // A count, or "auto", which the memory decides.
 CLI::Validator count_or_auto() {
   const CLI::Validator count = count_suffix();
@@ -50,11 +47,9 @@ TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const Training
       optimizer_(name_of(options.optimizer.variant)),
       usual_(options.optimizer),
       final_(name_of(options.final_state)) {
-  CLI::App& app = verb_.app();
-  app.add_option("--init", options_.init, "Begin from the weights of this model folder")
-      ->required(words.needs_init)
-      ->type_name("MODEL");
-  app.add_option("-o,--output", options_.run, "Run folder to write")->required()->type_name("RUN");
+  verb_.add_option("--init MODEL", options_.init, "Begin from the weights of this model folder")
+      ->required(words.needs_init);
+  verb_.add_required("-o,--output RUN", options_.run, "Run folder to write");
   add_update_options(words);
   add_optimizer_options();
   add_machine_options();
@@ -70,134 +65,101 @@ TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const Training
 }
 
 void TrainingOptions::add_update_options(const TrainingWords& words) {
-  CLI::App& app = verb_.app();
-  app.add_option("--length", options_.length, words.length)->transform(count_suffix())->group(training_group);
-  app.add_option("--batch", options_.batch,
-                 words.sample +
-                     " of one update; auto is the most that fit the memory in --accumulate parts, which "
-                     "changes what is learned")
+  const OptionGroup group(verb_, "Training");
+  verb_.add_count("--length", options_.length, words.length);
+  verb_
+      .add_option("--batch {N,auto}", options_.batch,
+                  words.sample +
+                      " of one update; auto is the most that fit the memory in --accumulate parts, which "
+                      "changes what is learned")
+      ->transform(count_or_auto());
+  verb_
+      .add_option("--accumulate {N,auto}", options_.accumulate,
+                  "Parts that the batch is cut into, to save memory; of several ranks each has so many; auto "
+                  "is as few as fit, of several ranks or with --batch auto 1")
       ->transform(count_or_auto())
-      ->type_name("{N,auto}")
-      ->group(training_group);
-  app.add_option("--accumulate", options_.accumulate,
-                 "Parts that the batch is cut into, to save memory; of several ranks each has so many; auto "
-                 "is as few as fit, of several ranks or with --batch auto 1")
-      ->transform(count_or_auto())
-      ->default_str("auto")
-      ->type_name("{N,auto}")
-      ->group(training_group);
+      ->default_str("auto");
   const bool counts_epochs = options_.epochs > 0;
   if (counts_epochs) {
-    app.add_option("--epochs", options_.epochs, "Passes over the training data")->group(training_group);
+    verb_.add_option("--epochs", options_.epochs, "Passes over the training data");
   }
-  app.add_option("--steps", options_.steps, counts_epochs ? "Updates; 0 is --epochs" : "Updates")
-      ->transform(count_suffix())
-      ->group(training_group);
-  app.add_option("--dropout", options_.dropout,
-                 words.needs_init
-                     ? "Dropout of the hidden states; negative is the model's own"
-                     : "Dropout of the hidden states; negative is the model's own, 0.1 of a fresh one")
-      ->check(CLI::Range(-1.0, 0.999))
-      ->group(training_group);
+  verb_.add_count("--steps", options_.steps, counts_epochs ? "Updates; 0 is --epochs" : "Updates");
+  verb_.add_option("--dropout", options_.dropout,
+                   words.needs_init
+                       ? "Dropout of the hidden states; negative is the model's own"
+                       : "Dropout of the hidden states; negative is the model's own, 0.1 of a fresh one",
+                   CLI::Range(-1.0, 0.999));
 }
 
 void TrainingOptions::add_optimizer_options() {
-  CLI::App& app = verb_.app();
+  const OptionGroup group(verb_, "Training");
   OptimizerOptions& optimizer = options_.optimizer;
-  app.add_option(
-         "--lr", rates_,
-         "Highest learning rate; several, as 1e-4,3e-4,1e-3, are tried one after another, and that of "
-         "lowest validation loss is kept")
+  verb_
+      .add_option(
+          "--lr", rates_,
+          "Highest learning rate; several, as 1e-4,3e-4,1e-3, are tried one after another, and that of "
+          "lowest validation loss is kept")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->default_str(fmt::format("{:g}", options_.learning_rate))
-      ->group(training_group);
-  app.add_option("--warmup", warmup_, "Steps of warm-up; default 10 % of the steps, at most 10000")
-      ->transform(count_suffix())
-      ->default_str("")
-      ->group(training_group);
-  app.add_option("--schedule", schedule_,
-                 "Linear decay from step 0 (google) or from the end of warm-up (huggingface)")
-      ->group(training_group);
-  app.add_option(
-         "--optimizer", optimizer_,
-         "AdamW without (google) or with bias correction (torch), or Adafactor (adafactor), of little "
-         "memory")
-      ->group(training_group);
-  app.add_option("--beta1", optimizer.beta1, "Decay of the first moment")
-      ->check(CLI::Range(0.0, 0.9999999))
-      ->group(training_group);
-  app.add_option("--beta2", optimizer.beta2, "Decay of the second moment")
-      ->check(CLI::Range(0.0, 0.9999999))
-      ->group(training_group);
-  app.add_option("--epsilon", optimizer.epsilon,
-                 "Of AdamW; 0 is the optimizer's own: 1e-6 (google), 1e-8 (torch)")
-      ->check(CLI::NonNegativeNumber)
-      ->group(training_group);
-  app.add_option("--weight-decay", optimizer.weight_decay, "Decoupled; not for biases and LayerNorm")
-      ->check(CLI::NonNegativeNumber)
-      ->group(training_group);
-  app.add_option("--clip-norm", optimizer.clip_norm, "Cut the gradient to this norm; 0 never (as published)")
-      ->check(CLI::NonNegativeNumber)
-      ->group(training_group);
-  app.add_option("--layer-decay", optimizer.layer_decay,
-                 "Each layer's rate as a fraction of the next one's above it; 1 gives all the same")
-      ->check(CLI::Range(0.0001, 1.0))
-      ->group(training_group);
-  app.add_option("--average", options_.average_decay,
-                 "Decay of a moving average of the weights (0.99 for some hundred steps), which is validated "
-                 "and written in their place; 0 for none")
-      ->check(CLI::Range(0.0, 0.9999999))
-      ->group(training_group);
+      ->default_str(fmt::format("{:g}", options_.learning_rate));
+  verb_.add_count("--warmup", warmup_, "Steps of warm-up; default 10 % of the steps, at most 10000")
+      ->default_str("");
+  verb_.add_option("--schedule", schedule_,
+                   "Linear decay from step 0 (google) or from the end of warm-up (huggingface)");
+  verb_.add_option(
+      "--optimizer", optimizer_,
+      "AdamW without (google) or with bias correction (torch), or Adafactor (adafactor), of little "
+      "memory");
+  verb_.add_option("--beta1", optimizer.beta1, "Decay of the first moment", CLI::Range(0.0, 0.9999999));
+  verb_.add_option("--beta2", optimizer.beta2, "Decay of the second moment", CLI::Range(0.0, 0.9999999));
+  verb_.add_option("--epsilon", optimizer.epsilon,
+                   "Of AdamW; 0 is the optimizer's own: 1e-6 (google), 1e-8 (torch)", CLI::NonNegativeNumber);
+  verb_.add_option("--weight-decay", optimizer.weight_decay, "Decoupled; not for biases and LayerNorm",
+                   CLI::NonNegativeNumber);
+  verb_.add_option("--clip-norm", optimizer.clip_norm,
+                   "Cut the gradient to this norm; 0 never (as published)", CLI::NonNegativeNumber);
+  verb_.add_option("--layer-decay", optimizer.layer_decay,
+                   "Each layer's rate as a fraction of the next one's above it; 1 gives all the same",
+                   CLI::Range(0.0001, 1.0));
+  verb_.add_option(
+      "--average", options_.average_decay,
+      "Decay of a moving average of the weights (0.99 for some hundred steps), which is validated "
+      "and written in their place; 0 for none",
+      CLI::Range(0.0, 0.9999999));
 }
 
 void TrainingOptions::add_machine_options() {
-  CLI::App& app = verb_.app();
-  app.add_flag("--grad-checkpoint", options_.grad_checkpoint,
-               "Recompute activations in backward: slower, less memory")
-      ->group(training_group);
-  app.add_option("--memory-limit", options_.memory_limit,
-                 "Bytes the run may take, of the device's memory where it has its own; 0 is what is free")
-      ->transform(count_suffix())
-      ->group(training_group);
-  app.add_flag("--debug-nan", options_.debug_nan,
-               "When a loss or gradient is NaN or infinite, search for the layer that it comes from")
-      ->group(training_group);
+  const OptionGroup group(verb_, "Training");
+  verb_.add_flag("--grad-checkpoint", options_.grad_checkpoint,
+                 "Recompute activations in backward: slower, less memory");
+  verb_.add_count("--memory-limit", options_.memory_limit,
+                  "Bytes the run may take, of the device's memory where it has its own; 0 is what is free");
+  verb_.add_flag("--debug-nan", options_.debug_nan,
+                 "When a loss or gradient is NaN or infinite, search for the layer that it comes from");
 }
 
 void TrainingOptions::add_checkpoint_options() {
-  CLI::App& app = verb_.app();
-  app.add_option("--save-every", options_.save_every,
-                 "Steps between checkpoints; the last step is always saved")
-      ->transform(count_suffix())
-      ->group(checkpoint_group);
-  app.add_option("--tensorboard", options_.tensorboard,
-                 "Also write the numbers of metrics.tsv and valid.tsv as event files of TensorBoard here")
-      ->type_name("DIR")
-      ->group(checkpoint_group);
-  app.add_option("--keep-last", options_.keep_last, "Newest checkpoints to keep; 0 keeps all")
-      ->group(checkpoint_group);
-  app.add_option("--keep-best", options_.keep_best,
-                 "Checkpoints of lowest validation loss to keep beside them")
-      ->group(checkpoint_group);
-  app.add_option("--final", final_,
-                 "What RUN/final is: the state of lowest validation loss (best; the last where nothing is "
-                 "validated), or the last")
-      ->type_name("{best,last}")
-      ->group(checkpoint_group);
-  app.add_option("--patience", options_.patience,
-                 "End the run after so many validations without a better one; 0 never")
-      ->group(checkpoint_group);
-  app.add_option("--eval-every", options_.eval_every,
-                 options_.validate_each_epoch ? "Steps between validations; 0 is once an epoch"
-                                              : "Steps between validations; 0 is never")
-      ->transform(count_suffix())
-      ->group(checkpoint_group);
-  app.add_flag("--resume", resume_,
-               "Go on from the newest checkpoint in the output folder, exactly; also on another device, and "
-               "with a warning in another precision")
-      ->group(checkpoint_group);
-  verb_.add_stop_before(checkpoint_group);
+  const OptionGroup group(verb_, "Checkpoints and validation");
+  verb_.add_count("--save-every", options_.save_every,
+                  "Steps between checkpoints; the last step is always saved");
+  verb_.add_option("--tensorboard DIR", options_.tensorboard,
+                   "Also write the numbers of metrics.tsv and valid.tsv as event files of TensorBoard here");
+  verb_.add_option("--keep-last", options_.keep_last, "Newest checkpoints to keep; 0 keeps all");
+  verb_.add_option("--keep-best", options_.keep_best,
+                   "Checkpoints of lowest validation loss to keep beside them");
+  verb_.add_option("--final {best,last}", final_,
+                   "What RUN/final is: the state of lowest validation loss (best; the last where nothing is "
+                   "validated), or the last");
+  verb_.add_option("--patience", options_.patience,
+                   "End the run after so many validations without a better one; 0 never");
+  verb_.add_count("--eval-every", options_.eval_every,
+                  options_.validate_each_epoch ? "Steps between validations; 0 is once an epoch"
+                                               : "Steps between validations; 0 is never");
+  verb_.add_flag(
+      "--resume", resume_,
+      "Go on from the newest checkpoint in the output folder, exactly; also on another device, and "
+      "with a warning in another precision");
+  verb_.add_stop_before();
 }
 
 // Options of AdamW that were given another value than the verb's own. The value counts, not who wrote it:
@@ -229,7 +191,7 @@ void TrainingOptions::finish(const std::string& fasta) {
   options_.final_state = parse_final_state(final_);
   if (!rates_.empty()) options_.learning_rate = rates_.front();
   if (rates_.size() > 1) options_.rate_choices = rates_;
-  if (verb_.app().count("--warmup") > 0) options_.warmup = warmup_;
+  if (verb_.given("--warmup")) options_.warmup = warmup_;
   options_.seed = verb_.seed();
   tell_defaults();
   open_ranks();
@@ -265,11 +227,6 @@ void TrainingOptions::tell_defaults() {
   if (options_.batch != chosen_by_memory) tell_one("--batch", static_cast<double>(options_.batch));
 }
 
-std::unique_ptr<kernels::Backend> TrainingOptions::make_backend() const {
-  if (!options_.init.empty()) require_model_folders({options_.init});
-  return ranks_.make_backend(verb_);
-}
-
 void TrainingOptions::reads(const std::string& path) const {
   if (rates_.size() < 2 || path.empty()) return;
   std::error_code unknown;
@@ -286,7 +243,7 @@ void TrainingOptions::reads(const std::string& path) const {
 void TrainingOptions::tell(const std::string& fasta) {
   options_.config_toml = verb_.resolved_toml();
   if (!verb_.provenance()) return;
-  options_.comments = provenance_lines({bigbird_version(), verb_.command(), verb_.seed(), fasta, {}});
+  options_.comments = provenance_lines(verb_.made_from(fasta));
   options_.command = verb_.command();
 }
 
@@ -294,7 +251,7 @@ void TrainingOptions::tell(const std::string& fasta) {
 void TrainingOptions::open_ranks() {
   options_.team = &ranks_.open(verb_);
   const int count = options_.team->ranks().count();
-  if (verb_.app().count("--accumulate") == 0) {
+  if (!verb_.given("--accumulate")) {
     if (count == 1 && options_.batch != chosen_by_memory) {
       options_.accumulate = chosen_by_memory;
       parts_by_default_ = true;
@@ -307,8 +264,10 @@ void TrainingOptions::open_ranks() {
   verb_.set_in_command("--accumulate", std::to_string(options_.accumulate));
 }
 
-void TrainingOptions::run(const std::function<TrainingSummary()>& train) {
-  const TrainingSummary summary = sweep_learning_rates(options_, train);
+void TrainingOptions::run(const std::function<TrainingSummary(kernels::Backend&)>& train) {
+  if (!options_.init.empty()) require_model_folders({options_.init});
+  const auto backend = ranks_.make_backend(verb_);
+  const TrainingSummary summary = sweep_learning_rates(options_, [&] { return train(*backend); });
   options_.team->finish();
   std::string kept;
   if (summary.final_valid_loss && summary.final_step < summary.steps)

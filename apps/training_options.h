@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,16 +38,13 @@ class TrainingOptions {
   // that do not exist, for --resume with --force, and for options of AdamW with another optimizer.
   void finish(const std::string& fasta = "");
 
-  // What all ranks compute on, each on its own. Error{bad_input} where --init is no model folder.
-  std::unique_ptr<kernels::Backend> make_backend() const;
-
   // A path of the data that `train` opens each time it runs: Error{usage} where --lr has several rates and
   // the path can be read only once (a pipe).
   void reads(const std::string& path) const;
 
-  // Runs `train`, once or, where --lr has several rates, for each of them; then the closing lines of the
-  // verb.
-  void run(const std::function<TrainingSummary()>& train);
+  // Runs `train`, once or, where --lr has several rates, for each of them, on what all ranks compute on, each
+  // on its own; then the closing lines of the verb. Error{bad_input} where --init is no model folder.
+  void run(const std::function<TrainingSummary(kernels::Backend&)>& train);
 
  private:
   void add_update_options(const TrainingWords& words);

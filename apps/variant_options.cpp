@@ -8,26 +8,20 @@
 namespace bigbird::apps {
 
 void VariantOptions::add(Verb& verb, bool with_profiles) {
-  CLI::App& app = verb.app();
-  app.add_option(
-         "-m,--model", models_,
-         "Model folder with a classification head; given several times, the mean of their probabilities")
-      ->required()
-      ->allow_extra_args(false)
-      ->type_name("MODEL");
-  app.add_option("-f,--fasta-ref", scoring_.fasta, "Genome of the variants")->required()->type_name("FASTA");
-  app.add_option("VCF", scoring_.input,
-                 "VCF, VCF.gz or BCF, or tab-separated CHROM POS ID REF ALT; - is stdin")
-      ->required();
-  app.add_option("-r,--region", scoring_.regions,
-                 "Only records that overlap it, or one of a list (needs .tbi or .csi)")
-      ->allow_extra_args(false)
-      ->type_name("REGION");
-  app.add_flag("--pass-only", scoring_.rules.pass_only, "Skip records whose FILTER is not PASS or .");
-  add_windows(app);
-  app.add_option("--chunk", scoring_.chunk, "Records held at once; windows are shared within a chunk")
-      ->transform(count_suffix())
-      ->check(CLI::Range(1, 1000000))
+  verb.add_required(
+          "-m,--model MODEL", models_,
+          "Model folder with a classification head; given several times, the mean of their probabilities")
+      ->allow_extra_args(false);
+  verb.add_required("-f,--fasta-ref FASTA", scoring_.fasta, "Genome of the variants");
+  verb.add_required("VCF", scoring_.input,
+                    "VCF, VCF.gz or BCF, or tab-separated CHROM POS ID REF ALT; - is stdin");
+  verb.add_option("-r,--region REGION", scoring_.regions,
+                  "Only records that overlap it, or one of a list (needs .tbi or .csi)")
+      ->allow_extra_args(false);
+  verb.add_flag("--pass-only", scoring_.rules.pass_only, "Skip records whose FILTER is not PASS or .");
+  add_windows(verb);
+  verb.add_count("--chunk", scoring_.chunk, "Records held at once; windows are shared within a chunk",
+                 CLI::Range(1, 1000000))
       ->group("Work");
   ScoringDefaults defaults;
   defaults.strands = Strands::both;
@@ -37,53 +31,39 @@ void VariantOptions::add(Verb& verb, bool with_profiles) {
   add_machine(verb);
 }
 
-void VariantOptions::add_windows(CLI::App& app) {
-  const std::string windows = "Windows";
-  app.add_option("--window", scoring_.windows.window, "Bases of a window; 0: as the model was trained")
-      ->check(CLI::Range(0, 1 << 24))
-      ->group(windows)
-      ->type_name("BP");
-  app.add_option("--offset", scoring_.windows.offset,
-                 "Bases before the variant in its window; -1: it stands in the middle of the model's target")
-      ->check(CLI::Range(-1, 1 << 24))
-      ->group(windows)
-      ->type_name("BP");
-  app.add_option(
-         "--anchor", anchor_,
-         "variant: the window is centred on it; bin: on the grid of the model's target bins, shared by "
-         "all variants of a bin")
-      ->check(CLI::IsMember({"variant", "bin"}))
-      ->group(windows);
-  app.add_option("--shifts", scoring_.windows.shifts,
-                 "Average over so many windows (odd), each --shift-step bases from the next")
-      ->check(CLI::Range(1, 101))
-      ->group(windows);
-  app.add_option("--shift-step", scoring_.windows.shift_step, "Bases between shifted windows")
-      ->check(CLI::Range(1, 1 << 20))
-      ->group(windows)
-      ->type_name("BP");
-  app.add_option("--edge", edge_,
-                 "A window that passes its contig's end: pad with N, shift inwards, or skip the allele")
-      ->check(CLI::IsMember({"pad", "shift", "skip"}))
-      ->group(windows);
-  app.add_option("--max-n", scoring_.rules.max_n, "Skip alleles whose REF window has a larger fraction of N")
-      ->check(CLI::Range(0.0, 1.0))
-      ->group(windows)
-      ->type_name("FRACTION");
-  app.add_option("--ref-mismatch", ref_mismatch_,
-                 "REF is not what the genome has: skip; use REF nevertheless; swap REF and ALT where ALT is")
-      ->check(CLI::IsMember({"skip", "use", "swap"}))
-      ->group(windows);
-  app.add_flag("--n-matches", scoring_.rules.n_matches, "N in REF matches any base")->group(windows);
+void VariantOptions::add_windows(Verb& verb) {
+  const OptionGroup windows(verb, "Windows");
+  verb.add_option("--window BP", scoring_.windows.window, "Bases of a window; 0: as the model was trained",
+                  CLI::Range(0, 1 << 24));
+  verb.add_option("--offset BP", scoring_.windows.offset,
+                  "Bases before the variant in its window; -1: it stands in the middle of the model's target",
+                  CLI::Range(-1, 1 << 24));
+  verb.add_option(
+      "--anchor", anchor_,
+      "variant: the window is centred on it; bin: on the grid of the model's target bins, shared by "
+      "all variants of a bin",
+      CLI::IsMember({"variant", "bin"}));
+  verb.add_option("--shifts", scoring_.windows.shifts,
+                  "Average over so many windows (odd), each --shift-step bases from the next",
+                  CLI::Range(1, 101));
+  verb.add_option("--shift-step BP", scoring_.windows.shift_step, "Bases between shifted windows",
+                  CLI::Range(1, 1 << 20));
+  verb.add_option("--edge", edge_,
+                  "A window that passes its contig's end: pad with N, shift inwards, or skip the allele",
+                  CLI::IsMember({"pad", "shift", "skip"}));
+  verb.add_option("--max-n FRACTION", scoring_.rules.max_n,
+                  "Skip alleles whose REF window has a larger fraction of N", CLI::Range(0.0, 1.0));
+  verb.add_option("--ref-mismatch", ref_mismatch_,
+                  "REF is not what the genome has: skip; use REF nevertheless; swap REF and ALT where ALT is",
+                  CLI::IsMember({"skip", "use", "swap"}));
+  verb.add_flag("--n-matches", scoring_.rules.n_matches, "N in REF matches any base");
 }
 
 void VariantOptions::add_tracks(Verb& verb) {
-  verb.app()
-      .add_option("--track", scoring_.tracks,
+  verb.add_option("--track [NAME=]BW", scoring_.tracks,
                   "bigWig of conservation (phyloP, phastCons, GERP++): the mean over the bases that ALT "
                   "changes, as a column. NAME: of the column, else the file's; several are taken")
-      ->allow_extra_args(false)
-      ->type_name("[NAME=]BW");
+      ->allow_extra_args(false);
 }
 
 VariantScoringOptions VariantOptions::scoring() const {

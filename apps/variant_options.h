@@ -33,7 +33,7 @@ class VariantOptions {
   Provenance provenance(const Verb& verb, SequenceScorer& scorer) const;
 
  private:
-  void add_windows(CLI::App& app);
+  void add_windows(Verb& verb);
 
   std::vector<std::string> models_;
   VariantScoringOptions scoring_;

@@ -9,9 +9,8 @@
 namespace bigbird::apps {
 
 // Left out of every verb's command: where the output goes, how it is made, and what is said of it.
-VerbCommand::VerbCommand(std::string verb, const CLI::App& parser)
-    : name_(std::move(verb)),
-      parser_(parser),
+VerbCommand::VerbCommand(const CLI::App& parser)
+    : parser_(parser),
       no_content_({"-o", "--output", "-@", "--threads", "--log", "--ranks", "--between-devices",
                    "--batch-tokens", "--shard", "--report", "--stop-before"}) {}
 
@@ -37,9 +36,17 @@ void VerbCommand::read_command(const std::vector<std::string>& words) {
 }
 
 std::string VerbCommand::command() const {
-  std::string text = "bigbird " + name_;
+  std::string text = parser_.get_name();
   for (const std::string& word : words_) text += " " + shell_word(word);
   return text;
+}
+
+std::vector<std::string> VerbCommand::lines_of(const Provenance& made) const {
+  return provenance() ? provenance_lines(made) : std::vector<std::string>{};
+}
+
+std::string VerbCommand::json_of(const Provenance& made) const {
+  return provenance() ? provenance_json(made) : std::string();
 }
 
 void VerbCommand::set_in_command(const std::string& option, const std::string& value) {
@@ -57,7 +64,7 @@ void VerbCommand::set_in_command(const std::string& option, const std::string& v
 }
 
 std::string VerbCommand::resolved_toml() const {
-  std::string text = "# Options as resolved; run again with: bigbird " + name_ + " --config THIS_FILE\n";
+  std::string text = "# Options as resolved; run again with: " + parser_.get_name() + " --config THIS_FILE\n";
   for (const CLI::Option* option : parser_.get_options()) {
     const bool configurable = option != parser_.get_help_ptr() && option != parser_.get_config_ptr();
     if (!configurable || option->get_lnames().empty()) continue;

@@ -7,16 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "lib/io/files/provenance.h"
+
 namespace bigbird::apps {
 
 class VerbCommand {
  public:
-  const std::string& name() const { return name_; }  // "promoter build"
   bool provenance() const { return !no_provenance_; }
   // The command line as typed, for provenance, without the options that do not change the content (-o, -@,
   // -q, -v, --log, --force, --batch-tokens and those of leave_out_of_provenance): the same work leaves the
   // same bytes.
   std::string command() const;
+  // Provenance as it is written into outputs; nothing with --no-provenance.
+  std::vector<std::string> lines_of(const Provenance& made) const;
+  std::string json_of(const Provenance& made) const;
   // An option with a value that does not change the content here, though it does in other verbs.
   void leave_out_of_provenance(const std::string& option) { no_content_.insert(option); }
   // An option of it as if it had been typed with this value.
@@ -33,14 +37,13 @@ class VerbCommand {
   }
 
  protected:
-  // `parser`, which outlives it, has the options that are told.
-  VerbCommand(std::string verb, const CLI::App& parser);
+  // `parser`, which outlives it, has the options that are told, and "bigbird VERB" for its name.
+  explicit VerbCommand(const CLI::App& parser);
   void add_command_options(CLI::App& app);  // --no-provenance
   // The words after the name of the verb.
   void read_command(const std::vector<std::string>& words);
 
  private:
-  std::string name_;
   const CLI::App& parser_;
   bool no_provenance_ = false;
   std::set<std::string> no_content_;

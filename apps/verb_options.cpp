@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -16,6 +18,8 @@
 #include "lib/core/log.h"
 #include "lib/core/names.h"
 #include "lib/model/folder/config_json.h"
+#include "lib/model/folder/model_folder.h"
+#include "lib/model/plans/plan_table.h"
 
 namespace bigbird::apps {
 namespace {
@@ -68,6 +72,65 @@ std::unique_ptr<kernels::Backend> first_cuda_backend(const std::string& device, 
 
 }  // namespace
 
+CLI::Validator count_suffix() {
+  const auto expand = [](std::string& text) -> std::string {
+    const std::string problem =
+        "'" + text + "' is not a count: digits, and K, M or G (thousands, millions, billions)";
+    if (text.empty()) return problem;
+    double scale = 1;
+    std::size_t digits = text.size() - 1;
+    switch (std::toupper(static_cast<unsigned char>(text.back()))) {
+      case 'K':
+        scale = 1e3;
+        break;
+      case 'M':
+        scale = 1e6;
+        break;
+      case 'G':
+        scale = 1e9;
+        break;
+      default:
+        digits = text.size();
+    }
+    double number = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + digits, number, std::chars_format::fixed);
+    if (digits == 0 || error != std::errc() || end != text.data() + digits) return problem;
+    if (scale == 1) return {};
+    const double count = std::round(number * scale);
+    if (std::abs(count - number * scale) > 1e-6 * scale || std::abs(count) > 9e15) return problem;
+    text = fmt::format("{:.0f}", count);
+    return {};
+  };
+  return CLI::Validator(expand, "", "count");
+}
+
+void RandomModeOptions::add(VerbOptions& verb, const std::string& help) {
+  verb.add_option("--random-mode", mode_, help + ": google, hf-train, hf-eval, none or file");
+  verb.add_option("--plan JSON", plan_,
+                  "Attention plan for random mode file, as bigbird attention --json writes it");
+}
+
+void RandomModeOptions::apply(ModelConfig& config) const {
+  if (!mode_.empty()) config.random_mode = parse_random_mode(mode_);
+  if (config.random_mode != RandomMode::file) config.plan = nullptr;
+  if (plan_.empty()) return;
+  if (!mode_.empty() && config.random_mode != RandomMode::file) {
+    throw_usage(fmt::format("--plan {} with --random-mode {}", plan_, mode_),
+                "a plan is what random mode file computes: leave one of the two out");
+  }
+  config.random_mode = RandomMode::file;
+  config.plan = std::make_shared<const PlanTable>(PlanTable::read(plan_));
+}
+
+void RandomModeOptions::apply(std::optional<RandomMode>& mode, std::shared_ptr<const PlanTable>& plan) const {
+  if (!given()) return;
+  ModelConfig typed;
+  apply(typed);
+  mode = typed.random_mode;
+  plan = typed.plan;
+}
+
 VerbOptions::VerbOptions(std::string verb, const std::string& sentence)
     : verb_(std::move(verb)),
       app_(sentence, "bigbird " + verb_),
@@ -75,44 +138,44 @@ VerbOptions::VerbOptions(std::string verb, const std::string& sentence)
 
 void VerbOptions::add_threads() {
   has_threads_ = true;
-  app_.add_option("-@,--threads", threads_, "Threads; 0 takes every core; in a Slurm job SLURM_CPUS_PER_TASK")
-      ->check(CLI::Range(0, most_threads))
+  add_option("-@,--threads", threads_, "Threads; 0 takes every core; in a Slurm job SLURM_CPUS_PER_TASK",
+             CLI::Range(0, most_threads))
       ->group("General");
 }
 
 void VerbOptions::add_seed(std::uint64_t value) {
-  seed_ = value;
-  app_.add_option("--seed", seed_, "Seed of every random choice")->group("General");
+  add_option("--seed", seed_.emplace(value), "Seed of every random choice")->group("General");
 }
 
 void VerbOptions::add_device() {
   has_device_ = true;
-  app_.add_option(
-          "--device", device_,
-          "Where to compute: cpu, cuda or cuda:N; auto is the first CUDA device, or the cpu without one")
+  add_option("--device", device_,
+             "Where to compute: cpu, cuda or cuda:N; auto is the first CUDA device, or the cpu without one")
       ->group("General");
 }
 
 void VerbOptions::add_precision() {
   precision_ = "auto";
-  app_.add_option("--precision", precision_,
-                  "Matrix products: fp32, tf32 (CUDA), or bf16 with sums in fp32 (faster where the processor "
-                  "multiplies bf16, about three digits). auto is bf16 on CUDA, fp32 on the cpu")
-      ->check(CLI::IsMember({"auto", "fp32", "tf32", "bf16"}))
+  add_option("--precision", precision_,
+             "Matrix products: fp32, tf32 (CUDA), or bf16 with sums in fp32 (faster where the processor "
+             "multiplies bf16, about three digits). auto is bf16 on CUDA, fp32 on the cpu",
+             CLI::IsMember({"auto", "fp32", "tf32", "bf16"}))
       ->group("General");
 }
 
 void VerbOptions::add_random_mode() {
-  random_mode_.add(app_, "Random blocks, instead of the model's own", "Attention");
+  const OptionGroup group(*this, "Attention");
+  random_mode_.add(*this, "Random blocks, instead of the model's own");
 }
 
 void VerbOptions::add_nondeterministic() {
-  app_.add_flag("--nondeterministic", nondeterministic_,
-                "On CUDA, add up attention's gradients in any order: faster, and two runs differ in rounding")
+  add_flag("--nondeterministic", nondeterministic_,
+           "On CUDA, add up attention's gradients in any order: faster, and two runs differ in rounding")
       ->group("General");
 }
 
-std::unique_ptr<kernels::Backend> VerbOptions::make_backend() const {
+std::unique_ptr<kernels::Backend> VerbOptions::make_backend(const std::vector<std::string>& models) const {
+  require_model_folders(models);
   std::string why, hint;
   if (device_ != "cpu") {
     const kernels::CudaOptions options{
@@ -140,17 +203,14 @@ std::unique_ptr<kernels::Backend> VerbOptions::make_backend() const {
   return backend;
 }
 
-void VerbOptions::add_stop_before(const std::string& group) {
-  app_.add_option(
-          "--stop-before", stop_before_,
-          "Stop so long before the end of the Slurm job (2m, 90s), as SIGTERM does: what is finished is "
-          "kept, the status is 143")
-      ->type_name("TIME")
-      ->group(group);
+void VerbOptions::add_stop_before() {
+  add_option("--stop-before TIME", stop_before_,
+             "Stop so long before the end of the Slurm job (2m, 90s), as SIGTERM does: what is finished is "
+             "kept, the status is 143");
 }
 
 void VerbOptions::add_force() {
-  app_.add_flag("--force", force_, "Overwrite an output that exists")->group("General");
+  add_flag("--force", force_, "Overwrite an output that exists")->group("General");
 }
 
 void VerbOptions::apply_options() {

@@ -1,5 +1,5 @@
 // The table of verbs: what `bigbird` alone prints, and where main looks a verb up.
-// A new verb is one file apps/cmd_<verb>.cpp, its declaration here and its row in verbs.cpp.
+// A new verb is one file apps/<module>/cmd_<verb>.cpp, its declaration here and its row in verbs.cpp.
 #pragma once
 
 #include <span>
@@ -28,7 +28,7 @@ std::vector<VerbRow> verbs_after(const std::string& words);
 // A verb as lists of verbs have it: its name and what it does, in one line.
 std::string verb_line(const VerbRow& row);
 
-// The verbs, one function in apps/cmd_<verb>.cpp each.
+// The verbs, one function in apps/<module>/cmd_<verb>.cpp each.
 int cmd_attention(int argc, char** argv);
 int cmd_attribute(int argc, char** argv);
 int cmd_bench(int argc, char** argv);

@@ -7,7 +7,6 @@
 namespace bigbird::apps {
 namespace {
 
-constexpr const char* work_group = "Work";
 constexpr int most_records = 1'000'000;  // of a chunk
 
 }  // namespace
@@ -15,31 +14,25 @@ constexpr int most_records = 1'000'000;  // of a chunk
 void WorkOptions::add(Verb& verb) {
   const ShardedVerb* const sharded = find_sharded_verb(verb.name());
   if (sharded == nullptr) throw_runtime(verb.name() + " is not in the table of verbs that work in parts");
-  CLI::App& app = verb.app();
-  app.add_option("--shard", shard_, "Only chunks I, I + N, ... of the " + sharded->records + ", for `merge`")
-      ->type_name("I/N")
-      ->group(work_group);
-  app.add_flag(
-         "--resume", resume_,
-         "Go on from the finished chunks in OUT.parts; an OUT that is whole and of this run stays. auto: begin "
-         "anew where they are of another run, and wait while another process makes OUT")
-      ->group(work_group);
+  const OptionGroup group(verb, "Work");
+  verb.add_option("--shard I/N", shard_,
+                  "Only chunks I, I + N, ... of the " + sharded->records + ", for `merge`");
+  verb.add_flag(
+      "--resume", resume_,
+      "Go on from the finished chunks in OUT.parts; an OUT that is whole and of this run stays. auto: begin "
+      "anew where they are of another run, and wait while another process makes OUT");
   verb.add_flag_word("--resume", "auto");
-  verb.add_stop_before(work_group);
+  verb.add_stop_before();
   verb.add_force();
 }
 
 void WorkOptions::add_chunk(Verb& verb, const std::string& records, std::uint64_t size) {
+  const OptionGroup group(verb, "Work");
   chunk_ = size;
-  chunk_option_ =
-      verb.app()
-          .add_option(
-              "--chunk", chunk_,
-              records + " that are finished, and kept for --resume, together; all shards need the same")
-          ->transform(count_suffix())
-          ->check(CLI::Range(1, most_records))
-          ->type_name("COUNT")
-          ->group(work_group);
+  chunk_option_ = verb.add_count(
+      "--chunk COUNT", chunk_,
+      records + " that are finished, and kept for --resume, together; all shards need the same",
+      CLI::Range(1, most_records));
   verb.leave_out_of_provenance("--chunk");
 }
 

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "kernels/parallel.h"
 #include "lib/bench/machine_products.h"
@@ -46,6 +48,10 @@ constexpr std::int64_t tokens_of_scoring = 8192;  // at once, as the scoring ver
 std::string model_shape(const ModelConfig& config) {
   return fmt::format("{} x {}", config.num_hidden_layers, config.hidden_size);
 }
+
+constexpr const char* what_ratios_are_worth =
+    "the same virtual machine differs by 1.4 within a day, and more beside other work: such ratios tell how "
+    "large a machine is, not which program is faster";
 
 // One sequence of random tokens; `labels`: of both pretraining losses.
 Batch random_batch(const ModelConfig& config, std::int64_t length, bool labels) {
@@ -329,7 +335,45 @@ class MachineMeasurement {
   MachineRates result_;
 };
 
+// Runs that a clock sees nothing of would go on for ever.
+constexpr int most_runs_without_time = 1000;
+
 }  // namespace
+
+SecondsClock steady_seconds() {
+  return [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+}
+
+Rate measure_rate(const std::function<double()>& work, const RateOptions& options,
+                  const SecondsClock& clock) {
+  work();
+  Rate rate;
+  std::vector<double> rates;
+  int without_time = 0;
+  while (rate.seconds < options.seconds || rate.repeats < options.repeats) {
+    throw_if_cancelled();
+    const double begin = clock();
+    const double amount = work();
+    const double seconds = clock() - begin;
+    if (!(seconds > 0)) {
+      if (++without_time == most_runs_without_time)
+        throw_runtime("the clock stands still: nothing can be timed with it");
+      continue;
+    }
+    rate.seconds += seconds;
+    rate.repeats += 1;
+    rates.push_back(amount / seconds);
+  }
+  throw_if_cancelled();
+  std::sort(rates.begin(), rates.end());
+  const std::size_t middle = rates.size() / 2;
+  rate.median = rates.size() % 2 == 1 ? rates[middle] : (rates[middle - 1] + rates[middle]) / 2;
+  rate.best = rates.back();
+  rate.spread = rate.median > 0 ? (rates.back() - rates.front()) / rate.median : 0;
+  return rate;
+}
 
 MachineSize parse_machine_size(const std::string& name) {
   return parse_name(size_names, name, "size of a model");
@@ -388,6 +432,44 @@ int processor_count() {
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+// Numbers come from the tables of docs/speed.md: tokens over seconds, and 2 m n k over the milliseconds of a
+// product.
+const std::vector<KnownRate>& known_rates() {
+  static const char* const tiles = "2 virtual cores, Sapphire Rapids 2.6 GHz, AMX";
+  static const char* const no_tiles = "2 virtual cores, Sapphire Rapids, AMX switched off";
+  static const char* const zen5 = "2 virtual cores, Zen 5, whole process with loading";
+  static const std::vector<KnownRate> rates = {
+      {"product", "4096 x 2304 x 768", "fp32", 775, "GFLOP/s", tiles},
+      {"product", "4096 x 2304 x 768", "fp32", 439, "GFLOP/s", no_tiles},
+      {"product", "4096 x 2304 x 768", "bf16", 2416, "GFLOP/s", tiles},
+      {"forward", "12 x 768, 4096 tokens", "fp32", 2498, "tokens/s", tiles},
+      {"forward", "12 x 768, 4096 tokens", "fp32", 1862, "tokens/s", no_tiles},
+      {"forward", "12 x 768, 4096 tokens", "fp32", 845, "tokens/s", zen5},
+      {"forward", "12 x 768, 4096 tokens", "bf16", 6113, "tokens/s", tiles},
+      {"forward", "12 x 768, 4096 tokens", "bf16", 1575, "tokens/s", no_tiles},
+      {"forward", "12 x 768, 4096 tokens", "bf16", 1128, "tokens/s", zen5},
+      {"training step", "12 x 768, 4096 tokens", "fp32", 648, "tokens/s", tiles},
+  };
+  return rates;
+}
+
+std::vector<std::string> beside_known_machines(const MachineRates& rates, const std::string& precision) {
+  std::vector<std::string> lines;
+  for (const KnownRate& known : known_rates()) {
+    if (known.precision != precision) continue;
+    for (const MachineRate& own : rates.rates) {
+      if (own.what != known.what || own.shape != known.shape || own.unit != known.unit) continue;
+      lines.push_back(fmt::format("  {:<14} {:<22} {:>8.0f} here, {:>6.0f} {} ({:.2f}x)  {}", known.what,
+                                  known.shape, own.rate.median, known.value, known.unit,
+                                  own.rate.median / known.value, known.machine));
+    }
+  }
+  if (lines.empty()) return {"docs/speed.md has no machine measured in " + precision + " to compare with"};
+  lines.insert(lines.begin(), "beside the machines of docs/speed.md, in " + precision + ":");
+  lines.emplace_back(what_ratios_are_worth);
+  return lines;
 }
 
 }  // namespace bigbird

@@ -9,10 +9,36 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "lib/bench/rates.h"
 #include "lib/model/config.h"
 
 namespace bigbird {
+
+// How fast something goes: work that is done again and again until a clock has seen enough of it.
+
+// Seconds since some moment, never going back.
+using SecondsClock = std::function<double()>;
+// The machine's steady clock.
+SecondsClock steady_seconds();
+
+struct RateOptions {
+  double seconds = 2.0;      // of timed work, at least
+  std::int64_t repeats = 3;  // and so many runs of it
+};
+
+// Amounts a second. Of an even number of runs the median is the mean of the two in the middle.
+struct Rate {
+  double best = 0;
+  double median = 0;
+  double spread = 0;  // (highest - lowest) / median
+  std::int64_t repeats = 0;
+  double seconds = 0;  // of all runs together, without the first
+};
+
+// Runs `work` once without a look at the clock (pages are made, weights are packed), then until both of
+// `options` are reached. It returns how much it did, and may do another amount each time. Error{interrupted}
+// between two runs when a stop was requested; Error{runtime} for work whose runs take no time that the clock
+// can see.
+Rate measure_rate(const std::function<double()>& work, const RateOptions& options, const SecondsClock& clock);
 
 // Models of random weights: small is 4 layers of width 256, base 12 of 768, both with blocks of 64.
 enum class MachineSize { small, base };
@@ -68,5 +94,20 @@ std::string machine_rates_tsv(const MachineRates& rates, const std::vector<std::
 std::string processor_name();
 // Processors that this process may use.
 int processor_count();
+
+// A row of the table of docs/speed.md (section "This machine"), which a test holds equal to these.
+struct KnownRate {
+  std::string what;  // as MachineRate has it
+  std::string shape;
+  std::string precision;  // "fp32", "bf16"
+  double value = 0;
+  std::string unit;
+  std::string machine;
+};
+const std::vector<KnownRate>& known_rates();
+
+// Lines for the log: for every known rate of this precision whose measurement was made here, both values and
+// their ratio; and what such ratios are worth. One line that says so where there is nothing to compare.
+std::vector<std::string> beside_known_machines(const MachineRates& rates, const std::string& precision);
 
 }  // namespace bigbird

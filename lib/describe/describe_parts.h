@@ -18,9 +18,6 @@ std::string describe_model(const std::string& folder, const DescribeOptions& opt
 std::string describe_tokenizer(const std::string& folder);
 std::string describe_run(const std::string& folder);
 
-// describe_folder.cpp: the other folders; Error{bad_input} for one that is none of them.
-std::string describe_folder(const std::string& folder);
-
 // describe_genome.cpp
 std::string describe_shards(const std::string& prefix);
 std::string describe_bed(const std::string& path);
@@ -33,8 +30,6 @@ std::string describe_variants(const std::string& path);  // VCF, VCF.gz, BCF
 std::string describe_table(const std::string& path);
 // The kind that a table with these columns is; empty for one that no verb writes.
 std::string kind_of_columns(const std::vector<std::string>& columns);
-
-// describe_json.cpp
 std::string describe_json(const std::string& path);
 std::string describe_json_lines(const std::string& path);
 

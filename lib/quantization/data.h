@@ -1,6 +1,3 @@
-// lib/quantization holds int8 layers: which layers, on which data they are measured, what is lost. It stands
-// above genomics and text, whose data sets and models it measures.
-//
 // The data that int8 is held against, as the evaluate verbs read them: windows of a promoter or a chromatin
 // model with labels, or token shards; and what a model says of them.
 #pragma once

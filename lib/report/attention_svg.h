@@ -1,3 +1,6 @@
+// lib/report holds what people look at: charts as SVG, pages, and reports of any outputs (report_inputs.h:
+// which file becomes which section). Numbers come from the rooms below; none is computed anew.
+//
 // A block plan as a picture: the four panels of the paper's Figs. 1 and 3 (random, window, global, together),
 // one cell a block, with the tokens inside a block ruled when blocks are few.
 #pragma once

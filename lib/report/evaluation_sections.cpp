@@ -13,7 +13,7 @@
 #include "lib/metrics/class_metrics.h"
 #include "lib/metrics/metrics.h"
 #include "lib/report/charts.h"
-#include "lib/report/report_sections.h"
+#include "lib/report/report_inputs.h"
 #include "lib/report/svg_text.h"
 
 namespace bigbird {

@@ -12,7 +12,7 @@
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
-#include "lib/report/report_sections.h"
+#include "lib/report/report_inputs.h"
 
 namespace bigbird {
 namespace {

@@ -61,8 +61,20 @@ std::string report_html(const Report& report);
 
 // File name -> content of MultiQC's custom content, a file for each kind of facts and each chart:
 // "bigbird_run_loss_mqc.json". Charts and facts of one kind and name share a file, a sample for each section.
-// Pictures, tables, texts and listings have no place there. Samples are named as sample_names.h says; those
+// Pictures, tables, texts and listings have no place there. Samples are named by sample_names(); those
 // of other reports in files of these names in `folder` are kept, so that reports may share a folder.
 std::map<std::string, std::string> multiqc_files(const Report& report, const std::string& folder = {});
+
+// What MultiQC is to call the files and runs of a report. It knows a sample by its name alone: two with one
+// name, from one report or from two, become one, and the first is lost without a word.
+//
+// A name for each of `paths` (equal ones count once). It is the path below the working folder, or the whole
+// path of what lies elsewhere, but at least the last folder and the file; folders are set apart by blanks,
+// because MultiQC cuts names at slashes, and the suffixes of files that it would cut are left out. Of paths
+// that would have one name all get the whole path, and their suffixes.
+std::map<std::string, std::string> sample_names(const std::vector<std::string>& paths);
+// Text as it may stand in MultiQC's pages, which take it for HTML: < > & and quotes become look-alikes,
+// control characters blanks.
+std::string multiqc_text(const std::string& text);
 
 }  // namespace bigbird

@@ -9,7 +9,6 @@
 #include "lib/core/json_text.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
-#include "lib/report/report_sections.h"
 
 namespace bigbird {
 namespace {

@@ -1,5 +1,5 @@
-// Runs of training in a report; see report_sections.h.
-#include "lib/report/report_sections.h"
+// Runs of training in a report; see report_inputs.h.
+#include "lib/report/report_inputs.h"
 
 #include <fmt/format.h>
 

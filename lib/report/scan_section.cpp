@@ -16,7 +16,7 @@
 #include "lib/io/genome/track.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/report/charts.h"
-#include "lib/report/report_sections.h"
+#include "lib/report/report_inputs.h"
 
 namespace bigbird {
 namespace {

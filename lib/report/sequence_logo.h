@@ -1,13 +1,17 @@
 // The effects of single substitutions as a picture: a logo, in which the letter at each base is as high as
 // the base is important, over a heat map of every substitution.
+// And such logos of the bases around scored alleles.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernels/backend.h"
 #include "lib/genomics/ism.h"
+#include "lib/report/report_inputs.h"
 
 namespace bigbird {
 
@@ -31,5 +35,11 @@ std::string sequence_logo_svg(const SequenceLogo& logo);
 // The effects of substitutions, with a title that says what they are: of one of the selected profiles of a
 // result.
 SequenceLogo ism_logo(const IsmResult& result, std::size_t selected, IsmValue value);
+
+// Draws the first `most` alleles that it is asked for, `reach` bases to either side; none of the others. Each
+// is of the window and on the strands that the allele's scores are of. `strands_typed`: on those of
+// `options`, whatever the scores were made with. The backend must outlive the picture.
+AllelePicture allele_logos(const IsmOptions& options, bool strands_typed, kernels::Backend& backend,
+                           std::int64_t reach, std::size_t most);
 
 }  // namespace bigbird

@@ -10,7 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/genomics/variants/summary.h"
 #include "lib/io/files/file.h"
-#include "lib/report/report_sections.h"
+#include "lib/report/report_inputs.h"
 
 namespace bigbird {
 namespace {

@@ -29,6 +29,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& verbs_of_ro
       {"lib/training/", {"pretrain", "promoter finetune", "chromatin finetune", "text"}},
       {"lib/data/", {"chunk", "train-bpe", "tokenize", "pretrain", "evaluate", "text"}},
       {"lib/io/text/", {"text"}},
+      {"lib/quantization/convert.cpp", {"convert"}},
       {"lib/quantization/", {"quantize", "check"}},
       {"lib/report/", {"report"}},
       {"lib/describe/", {"info", "check"}},

@@ -66,9 +66,9 @@ TEST(MessageNames, WhatLeadsNowhereIsFound) {
             "lib/inference/x.cpp: `calibrate it` is no verb\n");
   EXPECT_EQ(judged("lib/inference/x.cpp", "f(\"give --batch\");"),
             "lib/inference/x.cpp: --batch stands in lib\n");
-  EXPECT_EQ(judged("apps/cmd_chunk.cpp", "f(\"take --seed, or chunk --passes\");"), "");
-  EXPECT_EQ(judged("apps/cmd_chunk.cpp", "f(\"take --lr\");"),
-            "apps/cmd_chunk.cpp: --lr is no option of chunk: take --lr\n");
+  EXPECT_EQ(judged("apps/data/cmd_chunk.cpp", "f(\"take --seed, or chunk --passes\");"), "");
+  EXPECT_EQ(judged("apps/data/cmd_chunk.cpp", "f(\"take --lr\");"),
+            "apps/data/cmd_chunk.cpp: --lr is no option of chunk: take --lr\n");
   EXPECT_EQ(judged("apps/console.cpp", "f(\"take --frobnicate 1\");"),
             "apps/console.cpp: --frobnicate is no option: take --frobnicate 1\n");
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "lib/core/error.h"
@@ -199,6 +200,32 @@ VariantCost variant_cost(const VariantCostOptions& options, SequenceScorer& scor
   VariantCost cost = estimate.take();
   cost.startup_seconds = startup;
   return cost;
+}
+
+ShardAdvice advise_shards(const VariantCost& cost, double startup, double wanted_task, int threads) {
+  // Of what was measured, for a slower or busier node, and for chunks that are larger than the sample.
+  constexpr double memory_margin = 1.25, time_margin = 2;
+  constexpr double memory_step = 256.0 * (1 << 20), seconds_of_an_hour = 3600, quarter_hour = 900;
+  const double work = cost.passes() * cost.seconds_per_pass();
+  ShardAdvice advice;
+  const double wanted = std::max(1.0, std::ceil(work / wanted_task));
+  advice.shards = static_cast<std::uint64_t>(std::min(wanted, static_cast<double>(ShardAdvice::most)));
+  if (wanted > static_cast<double>(ShardAdvice::most)) advice.limit = ShardAdvice::Limit::array;
+  if (advice.shards > cost.chunks) {
+    advice.shards = cost.chunks;
+    advice.limit = ShardAdvice::Limit::chunks;
+  }
+  const auto shards = static_cast<double>(advice.shards);
+  // Shards take chunks in turn: the first ones may have one more.
+  const std::uint64_t most_chunks = (cost.chunks + advice.shards - 1) / advice.shards;
+  const double largest_share = static_cast<double>(most_chunks) / static_cast<double>(cost.chunks);
+  advice.task_seconds = startup + work * largest_share;
+  advice.core_hours = (startup * shards + work) * threads / seconds_of_an_hour;
+  advice.memory_mib = static_cast<std::uint64_t>(
+      std::ceil(static_cast<double>(cost.peak_memory) * memory_margin / memory_step) * memory_step /
+      (1 << 20));
+  advice.limit_seconds = std::ceil(advice.task_seconds * time_margin / quarter_hour) * quarter_hour;
+  return advice;
 }
 
 }  // namespace bigbird

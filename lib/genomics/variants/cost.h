@@ -51,4 +51,18 @@ struct VariantCost {
 // file none of whose judged alleles would be scored, and as VariantInput and ChunkScorer.
 VariantCost variant_cost(const VariantCostOptions& options, SequenceScorer& scorer);
 
+// Into how many shards to cut the file, and what each is asked for.
+struct ShardAdvice {
+  static constexpr std::uint64_t most = 1000;  // of one array: Slurm's MaxArraySize is 1001 by default
+  enum class Limit { none, array, chunks };    // why there are not more: so many tasks, or one chunk in each
+  std::uint64_t shards = 1;
+  Limit limit = Limit::none;
+  double task_seconds = 0;
+  double core_hours = 0;  // of all tasks
+  std::uint64_t memory_mib = 0;
+  double limit_seconds = 0;
+};
+// Shards of about `wanted_task` seconds, each of which takes `startup` seconds before it begins.
+ShardAdvice advise_shards(const VariantCost& cost, double startup, double wanted_task, int threads);
+
 }  // namespace bigbird

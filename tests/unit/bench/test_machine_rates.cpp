@@ -9,7 +9,6 @@
 
 #include "lib/bench/machine_products.h"
 #include "lib/bench/machine_rates.h"
-#include "lib/bench/machine_table.h"
 #include "lib/core/error.h"
 #include "tests/support/support.h"
 

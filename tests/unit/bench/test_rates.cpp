@@ -1,7 +1,7 @@
 // Rates on a clock that the test turns: what was counted, over what the clock said.
 #include <gtest/gtest.h>
 
-#include "lib/bench/rates.h"
+#include "lib/bench/machine_rates.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "lib/report/answers_html.h"
+#include "lib/report/text_evaluations.h"
 
 namespace bigbird {
 namespace {

@@ -1,5 +1,5 @@
 // The confusion table as a picture: a cell for each pair, shaded by the share of its row.
-#include "lib/report/confusion_svg.h"
+#include "lib/report/text_evaluations.h"
 
 #include <gtest/gtest.h>
 

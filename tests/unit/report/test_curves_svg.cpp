@@ -1,11 +1,10 @@
 // Curves as pictures: where the points land, and which profiles are drawn.
-#include "lib/report/curves_svg.h"
+#include "lib/report/curves.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "lib/report/chromatin_curves.h"
 #include "tests/unit/io/expect_error.h"
 
 namespace bigbird {

@@ -11,7 +11,6 @@
 
 #include "lib/report/report.h"
 #include "lib/report/report_inputs.h"
-#include "lib/report/sample_names.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

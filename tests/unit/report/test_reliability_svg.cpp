@@ -1,5 +1,5 @@
 // Reliability diagrams: where the bins lie, and that empty ones are passed over.
-#include "lib/report/reliability_svg.h"
+#include "lib/report/curves.h"
 
 #include <gtest/gtest.h>
 

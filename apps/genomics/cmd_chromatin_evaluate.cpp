@@ -1,0 +1,198 @@
+// `bigbird chromatin evaluate`: AUROC and AUPRC of predicted chromatin profiles, medians by group, ROC and
+// precision-recall plots.
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apps/command_line.h"
+#include "apps/scoring_options.h"
+#include "kernels/backend.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/genomics/chromatin/evaluate.h"
+#include "lib/inference/sequence_scorer.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
+#include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
+#include "lib/report/curves.h"
+
+namespace bigbird::apps {
+namespace {
+
+// Neighbouring points of a curve lie two thirds of a pixel apart.
+constexpr double step_of_curves = 1.0 / 480;
+
+struct ChromatinEvaluateCommand {
+  std::vector<std::string> predictions;
+  std::vector<std::string> models;
+  ScoringOptions scoring;
+  double max_n = 0.5;  // as chromatin predict
+  std::string fasta;
+  std::string labels, split, output = "-", profiles_tsv, svg;
+  std::vector<std::size_t> plot;
+  double curve_step() const { return svg.empty() ? 0 : step_of_curves; }
+};
+
+struct NamedFile {
+  std::string name, path;
+};
+
+// "rc=scores.npy", or a path alone.
+NamedFile parse_predictions(const std::string& text) {
+  const std::size_t sign = text.find('=');
+  const bool named = sign != std::string::npos && sign > 0 && text.find('/') > sign && !file_exists(text);
+  if (!named) return {"", text};
+  return {text.substr(0, sign), text.substr(sign + 1)};
+}
+
+std::vector<NamedFile> parse_all(const std::vector<std::string>& texts) {
+  std::vector<NamedFile> files;
+  std::set<std::string> names;
+  for (const std::string& text : texts) {
+    files.push_back(parse_predictions(text));
+    if (!names.insert(files.back().name).second) {
+      throw_usage("several predictions need a name each",
+                  "--predictions single=a.npy --predictions rc=b.npy");
+    }
+  }
+  return files;
+}
+
+std::optional<Split> asked_split(const ChromatinEvaluateCommand& options) {
+  if (options.split == "all") return std::nullopt;
+  if (!options.split.empty()) return parse_split_side(options.split, "--split");
+  return folder_exists(options.labels) ? std::optional(Split::test) : std::nullopt;
+}
+
+struct Evaluated {
+  std::vector<Profile> profiles;
+  std::vector<ChromatinScores> sets;
+  std::vector<ProvenanceInput> inputs;
+};
+
+Evaluated evaluate_files(const ChromatinEvaluateCommand& options) {
+  const std::vector<NamedFile> files = parse_all(options.predictions);
+  const ChromatinLabels labels(options.labels, asked_split(options), stored_columns(files.front().path));
+  Evaluated result{labels.profiles(), {}, {}};
+  for (const NamedFile& file : files) {
+    const PredictionMatrix predictions(file.path, labels.profiles().size());
+    result.sets.push_back(score_chromatin(file.name, predictions, labels, options.curve_step()));
+    result.inputs.push_back({file.name.empty() ? "predictions" : file.name, file.path, ""});
+  }
+  return result;
+}
+
+Evaluated evaluate_models(const ChromatinEvaluateCommand& options, kernels::Backend& backend) {
+  if (!folder_exists(options.labels)) {
+    throw_usage(fmt::format("{}: not a folder", options.labels),
+                "--model needs --data, the data set of `bigbird chromatin build`");
+  }
+  const std::optional<Split> split = asked_split(options);
+  const ChromatinLabels labels(options.labels, split, std::nullopt);
+  SequenceScorer scorer({options.models, options.scoring.strands(), options.scoring.batch()}, backend);
+  Evaluated result{labels.profiles(), {}, {}};
+  for (std::size_t i = 0; i < options.models.size(); ++i) {
+    result.inputs.push_back(model_input(options.models[i], scorer.digests()[i]));
+  }
+  const ChromatinDataset data(options.labels, options.fasta);
+  for (const NamedPredictions& set : predict_for_evaluation(data, split, scorer, options.max_n)) {
+    result.sets.push_back(score_chromatin(set.name, set.scores, labels, options.curve_step()));
+  }
+  return result;
+}
+
+void write_pictures(const ChromatinEvaluateCommand& options, OutputSet& outputs,
+                    const std::vector<ChromatinScores>& evaluations, const std::vector<Profile>& profiles) {
+  std::vector<std::size_t> chosen = options.plot;
+  if (chosen.empty()) chosen = median_profiles(evaluations.front(), profiles);
+  if (chosen.empty()) throw_bad_input("no profile can be drawn: each has bins of one class only");
+  if (has_suffix(options.svg, ".svg")) {
+    const char* title =
+        options.plot.empty() ? "Profiles with the median AUROC of their group" : "Chosen profiles";
+    write_text_atomic(options.svg, chromatin_curves_svg(title, evaluations, profiles, chosen));
+    return;
+  }
+  outputs.make_folder(options.svg);
+  for (const auto& [name, svg] : chromatin_curve_files(evaluations, profiles, chosen)) {
+    outputs.add({"--svg", options.svg + "/" + name});
+    write_text_atomic(options.svg + "/" + name, svg);
+  }
+}
+
+void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
+  verb.add_option("--predictions FILE", options.predictions,
+                  "Scores, a row per bin and a column per profile: .npy, .h5, or TSV whose last columns they "
+                  "are; several files as NAME=FILE")
+      ->allow_extra_args(false);
+  verb.add_option("-m,--model MODEL", options.models,
+                  "Or a model folder of chromatin finetune, to predict the bins with; several are averaged. "
+                  "Scores one model on the forward strand, on both strands, and all models")
+      ->allow_extra_args(false);
+  verb.add_required("--labels,--data DIR|NPY", options.labels,
+                    "Data set of chromatin build, or a .npy matrix of its labels");
+  verb.add_option("--split", options.split, "Bins of the data set that are scored (test when not given)",
+                  CLI::IsMember({"train", "valid", "test", "none", "all"}));
+  verb.add_option("-o,--output FILE", options.output, "Medians and means by group, as JSON; - is stdout");
+  verb.add_option("--profiles-tsv FILE", options.profiles_tsv, "AUROC and AUPRC of every profile");
+  verb.add_option(
+      "--svg FILE|FOLDER", options.svg,
+      "ROC and precision-recall plots: one picture (.svg), or a folder with one for each group too");
+  verb.add_option("--plot INDEX,...", options.plot,
+                  "Profiles to draw, by index; else the one with the median AUROC of each group")
+      ->delimiter(',');
+  verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome for --model, instead of the data set's own");
+  options.scoring.add(verb, {.strands = Strands::both});
+  verb.add_option("--max-n", options.max_n,
+                  "Leave out bins whose window has a larger fraction of N (--model)", CLI::Range(0.0, 1.0));
+  add_machine(verb);
+}
+
+}  // namespace
+
+int cmd_chromatin_evaluate(int argc, char** argv) {
+  Verb verb(
+      "chromatin evaluate", "Score predicted chromatin profiles against their labels.",
+      {"bigbird chromatin evaluate --predictions scores.npy --labels chromatin -o summary.json",
+       "bigbird chromatin evaluate --predictions single=a.npy --predictions rc=b.npy --labels chromatin "
+       "--profiles-tsv profiles.tsv --svg curves.svg",
+       "bigbird chromatin evaluate -m run/final --data chromatin -o summary.json"});
+  ChromatinEvaluateCommand options;
+  add_options(verb, options);
+  if (!verb.parse(argc, argv)) return 0;
+  if (!options.plot.empty() && options.svg.empty()) throw_usage("--plot draws nothing without --svg");
+
+  if (options.predictions.empty() == options.models.empty()) {
+    throw_usage("give --predictions, or --model", "predictions are what `bigbird chromatin predict` wrote");
+  }
+  OutputSet outputs({{"--output", options.output},
+                     {"--profiles-tsv", options.profiles_tsv},
+                     {"--svg", has_suffix(options.svg, ".svg") ? options.svg : ""}});
+  Evaluated evaluated = options.models.empty() ? evaluate_files(options)
+                                               : evaluate_models(options, *verb.make_backend(options.models));
+  double bins = 0;
+  for (const ChromatinScores& scores : evaluated.sets) {
+    bins += static_cast<double>(scores.rows);
+    for (const std::string& line : describe_chromatin_scores(scores, evaluated.profiles)) log_info(line);
+    if (scores.missing != evaluated.sets.front().missing) {
+      log_warning("the sets of predictions leave out different numbers of bins: they are not comparable");
+    }
+  }
+  evaluated.inputs.push_back({"labels", options.labels, ""});
+  const Provenance provenance = verb.made_from(options.fasta, evaluated.inputs);
+  if (!options.profiles_tsv.empty()) {
+    write_profile_scores(options.profiles_tsv, evaluated.sets, evaluated.profiles, verb.lines_of(provenance));
+  }
+  if (!options.svg.empty()) write_pictures(options, outputs, evaluated.sets, evaluated.profiles);
+  write_output(options.output,
+               chromatin_scores_json(evaluated.sets, evaluated.profiles, verb.json_of(provenance)));
+  outputs.commit();
+  verb.set_throughput(bins * static_cast<double>(evaluated.profiles.size()), "labels");
+  return 0;
+}
+
+}  // namespace bigbird::apps

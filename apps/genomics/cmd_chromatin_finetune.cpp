@@ -1,0 +1,45 @@
+// `bigbird chromatin finetune`: a pretrained encoder learns chromatin profiles.
+#include <string>
+
+#include "apps/command_line.h"
+#include "apps/training_options.h"
+#include "kernels/backend.h"
+#include "lib/genomics/chromatin/finetune.h"
+
+namespace bigbird::apps {
+
+int cmd_chromatin_finetune(int argc, char** argv) {
+  Verb verb(
+      "chromatin finetune", "Fine-tune a pretrained encoder on the chromatin profiles of 200-bp bins.",
+      {"bigbird chromatin finetune --data chromatin --init run/final -o chromatin-run",
+       "bigbird chromatin finetune --data deepsea -f hg19.fa --init run/final -o chromatin-run --batch 256 "
+       "--accumulate 32 --steps 500k --save-every 5k --resume"});
+  ChromatinFinetuneOptions options;
+  std::string strands = name_of(options.strands);
+  verb.add_required("--data DIR", options.data, "Folder of chromatin build or import-deepsea");
+  verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome, when it is not where the data folder says");
+  TrainingOptions training(verb, options,
+                           {"Windows",
+                            "Tokens every window is padded or cut to; 0 is the longest of --length-windows "
+                            "random training windows, in whole blocks",
+                            true});
+  const OptionGroup group(verb, "Training");
+  verb.add_count("--length-windows", options.length_windows, "Windows that are looked at for --length 0",
+                 CLI::PositiveNumber);
+  verb.add_option("--positive-weight", options.positive_weight,
+                  "Weight of the labels that are 1 in the loss; 8 is the paper's");
+  verb.add_option("--strand", strands,
+                  "Strand of the training windows: both as two samples, a coin for each, or forward");
+  verb.add_count("--valid-bins", options.valid_bins,
+                 "Validation bins that are used, a random choice by the seed; 0 is all")
+      ->group("Checkpoints and validation");
+  verb.add_random_mode();
+  if (!verb.parse(argc, argv)) return 0;
+
+  options.strands = parse_strand_sampling(strands);
+  training.finish(options.fasta);
+  training.run([&](kernels::Backend& backend) { return chromatin_finetune(options, backend); });
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,45 @@
+// `bigbird liftover`: coordinates of a BED or VCF carried to another assembly.
+#include <fmt/format.h>
+
+#include "apps/command_line.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/genomics/liftover/liftover.h"
+
+namespace bigbird::apps {
+
+int cmd_liftover(int argc, char** argv) {
+  Verb verb(
+      "liftover", "Carry the records of a BED or VCF to another assembly, by a UCSC chain file.",
+      {"bigbird liftover --chain hg38ToHg19.over.chain.gz peaks.bed -o peaks.hg19.bed --unmapped lost.bed",
+       "bigbird liftover --chain hg38ToHg19.over.chain.gz -f hg19.fa.gz calls.vcf.gz -o calls.hg19.vcf.gz",
+       "bcftools view calls.bcf | bigbird liftover --chain hg38ToHg19.over.chain.gz -f hg19.fa.gz -"});
+  LiftoverOptions options;
+  verb.add_required("IN FILE", options.input, "BED or VCF, plain or gzip; - is stdin");
+  verb.add_required("--chain CHAIN", options.chain,
+                    "UCSC chain file from the input's assembly to the new one");
+  verb.add_option("-o,--output FILE", options.output, "In the input's format; .gz is BGZF, - is stdout");
+  verb.add_option("--unmapped FILE", options.unmapped, "What does not lift, each after a line #REASON");
+  verb.add_option("-f,--fasta-ref FASTA", options.fasta,
+                  "Genome of the new assembly: names contigs, checks REF, anchors flipped indels");
+  verb.add_option("--min-match", options.min_match, "Fraction of a BED record's bases that must map",
+                  CLI::Range(0.0, 1.0));
+  verb.add_option("--bed-plus N", options.bed_columns,
+                  "The first N columns are BED; the others are kept as they are (broadPeak: 6)",
+                  CLI::Range(3, 12));
+  verb.add_threads();
+  if (!verb.parse(argc, argv)) return 0;
+  options.provenance = verb.lines_of(verb.made_from(options.fasta, {{"chain", options.chain, ""}}));
+  const LiftoverSummary summary = lift_file(options);
+  log_info(fmt::format("{} of {} records lifted", summary.lifted, summary.records));
+  for (const auto& [reason, count] : summary.reasons) log_info(fmt::format("{}: {}", reason, count));
+  if (!summary.in_order) {
+    log_info(summary.format == LiftoverFormat::vcf
+                 ? "the new positions are not in order: bcftools sort puts them so"
+                 : "the new positions are not in order: sort -k1,1 -k2,2n puts them so");
+  }
+  verb.set_throughput(static_cast<double>(summary.records), "records");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,80 @@
+// `bigbird promoter evaluate`: precision, recall, F1, MCC, AUROC, AUPRC and the confusion table of
+// predictions; accuracy, macro F1 and MCC for more than two classes.
+#include <string>
+#include <vector>
+
+#include "apps/command_line.h"
+#include "apps/scoring_options.h"
+#include "lib/core/error.h"
+#include "lib/genomics/promoter/labelled_sequences.h"
+#include "lib/genomics/promoter/predict.h"
+#include "lib/io/files/provenance.h"
+
+namespace bigbird::apps {
+namespace {
+
+struct PromoterEvaluateCommand {
+  std::string predictions;
+  std::vector<std::string> models;
+  LabelledSource data;
+  ScoringOptions scoring;
+  std::string output = "-";
+  double threshold = 0.5;
+  double max_n = 0.5;
+};
+
+void add_options(Verb& verb, PromoterEvaluateCommand& typed) {
+  verb.add_option("--predictions TSV", typed.predictions,
+                  "TSV with the columns label (0 or 1) and score, or label, p0, p1 ...; - is stdin");
+  verb.add_option("-m,--model MODEL", typed.models,
+                  "Or a model folder of promoter finetune, to score --data with; several are averaged")
+      ->allow_extra_args(false);
+  verb.add_option("--data FILE", typed.data.path,
+                  "Labelled sequences: a file of promoter build, a TSV or CSV with the columns sequence and "
+                  "label, or a FASTA of class 1");
+  verb.add_option("--data-negatives FASTA", typed.data.negatives,
+                  "FASTA of class 0, where --data is one of class 1");
+  verb.add_option("--max-n", typed.max_n,
+                  "Examples with a larger fraction of N are left out and counted (--model)",
+                  CLI::Range(0.0, 1.0));
+  typed.scoring.add(verb, {.strands = Strands::forward, .had_batch = true});
+  verb.add_option("-o,--output FILE", typed.output, "Where the JSON goes; - is stdout");
+  verb.add_option("--threshold", typed.threshold, "Scores from here on count as positive");
+  add_machine(verb);
+}
+
+}  // namespace
+
+int cmd_promoter_evaluate(int argc, char** argv) {
+  Verb verb("promoter evaluate", "Score promoter predictions against their labels.",
+            {"bigbird promoter evaluate --predictions predictions.tsv",
+             "bigbird promoter evaluate -m run/final --data promoters/test.tsv",
+             "bigbird promoter evaluate -m run/final --data positives.fa --data-negatives negatives.fa"});
+  PromoterEvaluateCommand typed;
+  add_options(verb, typed);
+  if (!verb.parse(argc, argv)) return 0;
+  const auto& [predictions, models, data, scoring, output, threshold, max_n] = typed;
+  if (predictions.empty() == models.empty() || models.empty() != data.empty() ||
+      (data.empty() && !data.negatives.empty())) {
+    throw_usage("give --predictions, or --model with --data",
+                "predictions are what `bigbird promoter predict` wrote");
+  }
+
+  LabelledPredictions scored;
+  Provenance provenance = verb.made_from();
+  if (models.empty()) {
+    scored = read_labelled_predictions(predictions);
+    provenance.inputs = {{"predictions", predictions, ""}};
+  } else {
+    const auto backend = verb.make_backend(models);
+    SequenceScorer scorer({models, scoring.strands(), scoring.batch()}, *backend);
+    scored = predict_labelled(scorer, data, max_n);
+    if (verb.provenance()) provenance = provenance_of_models(verb, "", models, scorer.digests());
+    provenance.inputs.push_back({"data", data.path, ""});
+  }
+  write_output(output, evaluation_json(scored, threshold, verb.json_of(provenance)));
+  verb.set_throughput(static_cast<double>(scored.examples()), "examples");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,119 @@
+// `bigbird promoter scan`: a promoter model along a genome, as a track and as called promoters.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+
+#include "apps/command_line.h"
+#include "apps/scoring_options.h"
+#include "apps/work_options.h"
+#include "lib/core/log.h"
+#include "lib/genomics/promoter/scan.h"
+#include "lib/io/files/output_set.h"
+#include "lib/io/files/provenance.h"
+
+namespace bigbird::apps {
+namespace {
+
+constexpr std::uint64_t positions_of_a_chunk = 8192;
+
+void say_evaluation(const char* strand, const CallEvaluation& evaluation, std::int64_t within) {
+  log_info(fmt::format(
+      "{}: {} of {} TSS have a call within {} bp (recall {:.4f}), {} of {} calls a TSS (precision {:.4f})",
+      strand, evaluation.found, evaluation.tss, within, evaluation.recall(), evaluation.confirmed,
+      evaluation.calls, evaluation.precision()));
+}
+
+void tell(const PromoterScanOptions& options, const PromoterScanSummary& summary) {
+  log_info(
+      fmt::format("{} of {} positions scored, {} windows; left out: {} beyond their contig, {} rich in N",
+                  summary.scored, summary.positions, summary.windows, summary.beyond_contig, summary.n_rich));
+  if (summary.cut > 0) {
+    log_warning(fmt::format(
+        "{} windows have more tokens than the model takes and were cut at their right end", summary.cut));
+  }
+  if (options.work.shard_asked) {
+    log_info("calls and their evaluation are those of all shards: `bigbird merge` writes them");
+  } else {
+    log_info(fmt::format("{} calls at or above {:g}", summary.calls, options.threshold));
+  }
+  if (summary.any_strand) {
+    say_evaluation("either strand", *summary.any_strand, options.within);
+    say_evaluation("same strand", summary.same_strand, options.within);
+    if (summary.tss_unscored > 0) {
+      log_info(fmt::format("{} TSS lie where nothing could be scored", summary.tss_unscored));
+    }
+  }
+}
+
+void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scoring, WorkOptions& work) {
+  verb.add_required("-m,--model MODEL", options.models,
+                    "Model folder of promoter finetune; several are averaged")
+      ->allow_extra_args(false);
+  verb.add_required("-f,--fasta-ref FASTA", options.fasta, "Genome");
+  verb.add_option("-r,--region", options.region, "Only this region, or a list of them: chr1:1000-2000,chr2");
+  verb.add_option("-R,--regions-file BED", options.regions, "Only these regions")->excludes("--region");
+  verb.add_count("--step", options.step, "Bases between scored positions, which are its multiples");
+  verb.add_count("--left", options.left, "Bases before the TSS, where the model does not tell its window");
+  verb.add_count("--right", options.right, "Bases from the TSS on, where the model does not tell");
+  verb.add_option("--max-n", options.max_n, "Leave out windows with a larger fraction of N");
+  scoring.add(verb, {.strands = Strands::both, .calibrated = true});
+  const OptionGroup out(verb, "Output");
+  verb.add_option("-o,--output FILE", options.output,
+                  "Track of the higher score: bigWig for .bw, else bedGraph; - is stdout");
+  verb.add_flag("--per-strand", options.per_strand,
+                "Tracks of each strand too: NAME.plus.bw and NAME.minus.bw");
+  verb.add_option("--calls BED", options.calls, "Called promoters, one a peak; thick is the base of the TSS");
+  verb.add_option("--threshold", options.threshold, "Lowest score of a call");
+  verb.add_count("--merge-distance", options.merge_distance,
+                 "Of calls so near to each other the strongest stays");
+  verb.add_option("--summary JSON", options.summary,
+                  "Counts and evaluation as JSON; OUT.summary.json for a track in a file");
+  verb.add_option("--tss FILE", options.tss, "Known TSS: recall and precision of the calls")
+      ->group("Evaluation");
+  verb.add_count("--within", options.within, "Bases between a call and a TSS that agree")
+      ->group("Evaluation");
+  for (const char* place : {"--calls", "--summary"}) verb.leave_out_of_provenance(place);
+  work.add(verb);
+  work.add_chunk(verb, "Positions", positions_of_a_chunk);
+  add_machine(verb);
+}
+
+}  // namespace
+
+int cmd_promoter_scan(int argc, char** argv) {
+  Verb verb(
+      "promoter scan", "Score every step of a genome with a promoter model and call promoters.",
+      {"bigbird promoter scan -m run/final -f genome.fa.gz -r chr1:1-200000 --step 50 > scores.bedgraph",
+       "bigbird promoter scan -m run/final -f genome.fa.gz --step 100 -o scores.bw --calls calls.bed",
+       "bigbird promoter scan -m run/final -f genome.fa.gz --step 100 --shard 2/10 -o part2",
+       "bigbird promoter scan -m run/final -f genome.fa.gz -r chr1 --step 100 -o scores.bedgraph.gz "
+       "--calls calls.bed --tss promoters.tss.bed"});
+  PromoterScanOptions options;
+  ScoringOptions scoring;
+  WorkOptions work;
+  add_options(verb, options, scoring, work);
+  if (!verb.parse(argc, argv)) return 0;
+
+  options.work = work.work(verb);
+  options.strands = scoring.strands();
+  options.calibrated = scoring.calibrated();
+  options.batch = scoring.batch();
+  const bool to_a_file = options.output != "-" && !options.output.starts_with("/dev/");
+  if (options.summary.empty() && to_a_file) options.summary = options.output + ".summary.json";
+  options.with_provenance = verb.provenance();
+  options.provenance = verb.made_from(options.fasta);
+  if (!options.tss.empty()) options.provenance.inputs.push_back({"tss", options.tss, ""});
+  check_scan_options(options);
+  const auto backend = verb.make_backend(options.models);
+  require_different(
+      {{"--output", options.output}, {"--calls", options.calls}, {"--summary", options.summary}});
+  const PromoterScanSummary summary = promoter_scan(options, *backend);
+  if (summary.positions == 0) return 0;  // the output was whole already, or the shard has no chunk
+  tell(options, summary);
+  verb.set_throughput(static_cast<double>(summary.windows), "windows");
+  verb.set_cost_of(static_cast<double>(summary.scored_now), "window");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,81 @@
+// `bigbird variants`: scores of the alleles of a VCF, as annotated VCF, table or matrices.
+#include <memory>
+#include <string>
+
+#include "apps/command_line.h"
+#include "apps/variant_options.h"
+#include "apps/work_options.h"
+#include "lib/genomics/variants/run.h"
+#include "lib/io/files/provenance.h"
+
+namespace bigbird::apps {
+namespace {
+
+struct VariantsCommand {
+  VariantOptions shared;
+  VariantRunOptions options;
+  std::string type;
+  WorkOptions work;
+};
+
+void add_options(Verb& verb, VariantsCommand& typed) {
+  typed.options.output = "-";
+  typed.shared.add(verb, true);
+  verb.add_option(
+          "-O,--output-type", typed.type,
+          "v, z, b: VCF, VCF.gz, BCF with INFO fields BB_*; tsv: a row for each ALT; npy, h5: matrices "
+          "[ALTs, profiles] and OUT.rows.tsv. By the suffix of OUT, else v")
+      ->type_name(choices(variant_format_names));
+  verb.add_option("-o,--output OUT", typed.options.output,
+                  "Where the scores go; - is stdout. OUT.skipped.tsv and OUT.summary.json lie beside it");
+  verb.add_option("--report PREFIX", typed.options.report,
+                  "PREFIX of skipped.tsv and summary.json in place of OUT");
+  verb.add_option("--background FILE", typed.options.background,
+                  "File of `variants background`: adds E-values and the functional score");
+  typed.shared.add_tracks(verb);
+  verb.add_option(
+          "--baseline [NAME=]FILE", typed.options.baselines,
+          "Table with chrom, pos, ref, alt and scores of another tool, as columns beside ours. With an "
+          "index (.tbi, .csi) it is asked for places; else it is held in memory: 24 bytes and 4 a score "
+          "for each row, twice as much while it is read. `variants evaluate` compares them")
+      ->allow_extra_args(false);
+  verb.add_option("--baseline-columns NAME,...", typed.options.baseline_columns,
+                  "Its columns to take; all when not given")
+      ->delimiter(',');
+  typed.work.add(verb);
+}
+
+}  // namespace
+
+int cmd_variants(int argc, char** argv) {
+  Verb verb(
+      "variants",
+      "Score variants: how each ALT changes what a model predicts, as annotated VCF, table or matrices.",
+      {"bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz -O z -o scored.vcf.gz",
+       "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz --shard 2/10 -o part2.tsv",
+       "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz -r chr1:1-300000 -O tsv",
+       "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz --track phylop=phyloP100way.bw -o out.tsv"});
+  VariantsCommand typed;
+  add_options(verb, typed);
+  if (!verb.parse(argc, argv)) return 0;
+
+  typed.options.scoring = typed.shared.scoring();
+  typed.options.profiles = typed.shared.profiles();
+  typed.options.format = variant_format(typed.type, typed.options.output);
+  typed.options.restart = typed.work.restart(verb);
+  typed.options.shard = typed.work.shard();
+  const auto backend = verb.make_backend(typed.shared.models());
+  const std::unique_ptr<SequenceScorer> scorer = typed.shared.make_scorer(*backend);
+  if (verb.provenance()) {
+    const Provenance provenance = typed.shared.provenance(verb, *scorer);
+    typed.options.provenance = provenance_lines(provenance);
+    typed.options.provenance_json = provenance_json(provenance);
+  }
+  const VariantsDone done = run_variants(typed.options, *scorer);
+  log_tally(done.tally);
+  verb.set_throughput(static_cast<double>(done.tally.alleles), "alleles");
+  verb.set_cost_of(static_cast<double>(done.scored), "scored allele");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,39 @@
+// `bigbird variants background`: the effects of ordinary variants, to compare others with.
+#include <memory>
+#include <string>
+
+#include "apps/command_line.h"
+#include "apps/variant_options.h"
+#include "lib/genomics/variants/run.h"
+#include "lib/io/files/provenance.h"
+
+namespace bigbird::apps {
+
+int cmd_variants_background(int argc, char** argv) {
+  Verb verb(
+      "variants background",
+      "Score a set of ordinary variants: the distribution of effects that E-values count from.",
+      {"bigbird variants background -m run/final -f genome.fa.gz common.vcf.gz -o background.safetensors",
+       "bigbird variants background -m run/final -f genome.fa.gz common.vcf.gz --max-records 1M -o "
+       "background.safetensors"});
+  VariantOptions shared;
+  VariantBackgroundOptions options;
+  shared.add(verb, false);
+  verb.add_required(
+      "-o,--output OUT.safetensors", options.output,
+      "Sorted |logFC * diff| of every profile; while it is made, twice its size lies beside it");
+  verb.add_count("--max-records", options.max_records, "Take so many of the first records; 0: all");
+  shared.add_tracks(verb);
+  if (!verb.parse(argc, argv)) return 0;
+
+  options.scoring = shared.scoring();
+  const auto backend = verb.make_backend(shared.models());
+  const std::unique_ptr<SequenceScorer> scorer = shared.make_scorer(*backend);
+  if (verb.provenance()) options.provenance_json = provenance_json(shared.provenance(verb, *scorer));
+  const VariantTally tally = run_variant_background(options, *scorer);
+  log_tally(tally);
+  verb.set_throughput(static_cast<double>(tally.alleles), "alleles");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,115 @@
+// `bigbird variants evaluate`: scored alleles held against labels, and against scores of other tools.
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "apps/command_line.h"
+#include "lib/core/log.h"
+#include "lib/genomics/variants/evaluate.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
+#include "lib/io/files/provenance.h"
+
+namespace bigbird::apps {
+namespace {
+
+void log_evaluation(const VariantEvaluation& evaluation, bool with_labels) {
+  if (with_labels) {
+    log_info(fmt::format("{} of {} labelled alleles are in {} rows", evaluation.labels_found,
+                         evaluation.labels, evaluation.rows));
+  }
+  if (!evaluation.labels_left_out.empty()) log_info("labels left out: " + evaluation.labels_left_out.text());
+  if (evaluation.rows_repeated > 0) {
+    log_warning(fmt::format("{} rows of labelled alleles that stood there before are not counted again",
+                            evaluation.rows_repeated));
+  }
+  for (const ScoreEvaluation& one : evaluation.scores) {
+    if (one.class_name != "all") continue;
+    log_info(fmt::format("{} ({}): AUROC {:.4f}, AUPRC {:.4f}, {} positives, {} negatives, {} without",
+                         one.score.name, score_direction_name(one.score.direction), one.ranks.auroc,
+                         one.ranks.auprc, one.ranks.positives, one.ranks.negatives, one.missing));
+  }
+  for (const ScoreComparison& one : evaluation.comparisons) {
+    log_info(fmt::format("{}: rank correlation with |lfc * diff| {:.4f} over {} alleles, {} without",
+                         one.baseline.name, one.spearman, one.alleles, one.missing));
+  }
+}
+
+void add_options(Verb& verb, VariantEvaluationOptions& options, std::string& output, std::string& json) {
+  verb.add_required(
+      "SCORED", options.scored,
+      "What `variants` wrote: a table or VCF, plain or compressed; - is stdin. Or any table with "
+      "the columns chrom, pos, ref, alt and scores");
+  verb.add_option(
+      "--labels FILE", options.labels,
+      "Table with chrom, pos, ref, alt, label (0 or 1) and maybe class; or a VCF: ClinVar's CLNSIG "
+      "(pathogenic 1, benign 0, others left out) and MC for classes");
+  verb.add_option("--labels-column NAME", options.labels_column,
+                  "Column or INFO field of the labels, when not label or CLNSIG");
+  verb.add_option(
+          "--score COLUMN", options.scores,
+          "Column to evaluate; several are taken. effect is |lfc * diff|. E-values (e, e_*, *_e) and "
+          "funsig count from below, diff and lfc by their size, others from above: NAME:higher, "
+          "NAME:lower or NAME:size says otherwise. Without it: all that `variants` writes of an allele")
+      ->allow_extra_args(false);
+  verb.add_option(
+          "--baseline [NAME=]FILE", options.baselines,
+          "Table with chrom, pos, ref, alt and scores of another tool, as further scores NAME_COLUMN "
+          "and to compare with effect. It is held in memory: 24 bytes and 4 a score for each row, twice "
+          "as much while it is read")
+      ->allow_extra_args(false);
+  verb.add_option("--baseline-columns NAME,...", options.baseline_columns,
+                  "Its columns to take; all when not given")
+      ->delimiter(',');
+  verb.add_option("-f,--fasta-ref FASTA", options.fasta,
+                  "Genome: insertions and deletions are left-aligned before they are compared");
+  verb.add_count(
+      "--bootstrap", options.draws,
+      "Draws for the 95 % interval of AUROC; 0: none. Each takes as long as reading the scores once");
+  verb.add_option("-o,--output OUT.tsv", output,
+                  "A row for each score and class; without --labels a row for each baseline. - is stdout");
+  verb.add_option("--json FILE", json, "Both tables and the counts, as JSON");
+  verb.add_seed();
+  verb.add_threads();
+}
+
+}  // namespace
+
+int cmd_variants_evaluate(int argc, char** argv) {
+  Verb verb(
+      "variants evaluate",
+      "Evaluate scored variants: AUROC and AUPRC against labels, by class, and agreement with other tools.",
+      {"bigbird variants evaluate scored.tsv --labels eqtl.tsv -o evaluation.tsv",
+       "bigbird variants evaluate scored.vcf.gz --labels clinvar.vcf.gz --json evaluation.json",
+       "bigbird variants evaluate scored.tsv --baseline cadd=cadd.tsv.gz --baseline-columns phred"});
+  VariantEvaluationOptions options;
+  std::string output = "-";
+  std::string json;
+  add_options(verb, options, output, json);
+  if (!verb.parse(argc, argv)) return 0;
+
+  OutputSet outputs({{"--output", output}, {"--json", json}});
+  options.seed = verb.seed();
+  const VariantEvaluation evaluation = evaluate_variants(options);
+  log_evaluation(evaluation, !options.labels.empty());
+  Provenance provenance = verb.made_from(options.fasta);
+  provenance.inputs.push_back({"scored", options.scored, ""});
+  if (!options.labels.empty()) provenance.inputs.push_back({"labels", options.labels, ""});
+  for (const std::string& baseline : options.baselines)
+    provenance.inputs.push_back({"baseline", baseline, ""});
+  const std::vector<std::string> lines = verb.lines_of(provenance);
+  if (options.labels.empty()) {
+    write_comparison_table(output, evaluation, lines);
+  } else {
+    write_evaluation_table(output, evaluation, lines);
+  }
+  if (!json.empty()) {
+    write_text_atomic(json, variant_evaluation_json(evaluation, verb.json_of(provenance)));
+  }
+  outputs.commit();
+  verb.set_throughput(static_cast<double>(evaluation.rows), "alleles");
+  return 0;
+}
+
+}  // namespace bigbird::apps

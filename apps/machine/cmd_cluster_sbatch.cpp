@@ -1,0 +1,52 @@
+// `bigbird cluster sbatch`: a script that has Slurm run a verb in shards and put them together. It is
+// printed, not run.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <iostream>
+#include <string>
+
+#include "apps/command_line.h"
+#include "apps/job_limits.h"
+#include "lib/core/error.h"
+#include "lib/parts/slurm_script.h"
+
+namespace bigbird::apps {
+
+int cmd_cluster_sbatch(int argc, char** argv) {
+  Verb verb(
+      "cluster sbatch",
+      "Print a script that has Slurm run a verb in shards, and merge them. Nothing is submitted.",
+      {"bigbird cluster sbatch --shards 8 variants -m run/final -f genome.fa.gz variants.vcf.gz -o "
+       "scored.vcf.gz > submit.sh",
+       "bigbird cluster sbatch --shards 100 --cpus-per-task 4 --time 8:00:00 promoter scan -m run/final -f "
+       "genome.fa.gz -o scores.bw --calls calls.bed > submit.sh"});
+  SlurmScriptOptions options;
+  CLI::App& app = verb.app();
+  app.prefix_command();
+  verb.add_option("--shards N", options.shards, "Shards, each a task of the array", CLI::Range(1, 100'000));
+  verb.add_option("--at-once", options.at_once, "Most tasks that run at the same time; 0: as Slurm lets");
+  verb.add_option("--cpus-per-task", options.threads, "CPUs of a task, and its threads", CLI::Range(1, 1024));
+  verb.add_option("--mem", options.memory, "Memory of a task, as sbatch takes it");
+  verb.add_option("--time", options.time, "Time limit of a task, as sbatch takes it");
+  verb.add_option("--stop-before TIME", options.stop_before,
+                  "A task stops so long before its limit and is queued again; 0: it does not");
+  verb.add_option("--partition", options.partition, "Partition");
+  verb.add_option("--account", options.account, "Account");
+  verb.add_option("--folder DIR", options.folder, "Where shards and logs go; OUT.shards where not given");
+  verb.add_option("--program", options.program, "bigbird as the nodes find it");
+  if (!verb.parse(argc, argv)) return 0;
+  if (options.shards == 0)
+    throw_usage("cluster sbatch: --shards is not given", "how many tasks share the work");
+  const std::int64_t margin = parse_duration(options.stop_before, "--stop-before");
+  if (margin == 0) options.stop_before.clear();
+  if (const auto limit = parse_time_limit(options.time, "--time"); limit && *limit <= margin) {
+    throw_usage(fmt::format("cluster sbatch: --stop-before {} leaves nothing of --time {}",
+                            options.stop_before, options.time),
+                "give a longer --time, or --stop-before 0");
+  }
+  std::cout << slurm_script(options, app.remaining());
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,210 @@
+// `bigbird devices`: what --device can be on this machine, and why there is nothing but the cpu where so.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/command_line.h"
+#include "apps/product_tables.h"
+#include "kernels/devices.h"
+#include "kernels/errors.h"
+#include "lib/bench/machine_products.h"
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/core/json_text.h"
+#include "lib/core/log.h"
+#include "lib/core/names.h"
+#include "lib/core/ordered_map.h"
+#include "lib/core/progress.h"
+#include "lib/model/folder/model_folder.h"
+
+namespace bigbird::apps {
+namespace {
+
+using Json = nlohmann::basic_json<OrderedMap>;
+
+// What the processor computes, and what --precision bf16 would be on it: how it multiplies and why, and how
+// fast a layer of BigBird-base's feed-forward part is.
+struct Cpu {
+  std::string fp32, bf16, shape;
+  double fp32_rate = 0, bf16_rate = 0;  // GFLOP/s
+  double gain() const { return bf16_rate / fp32_rate; }
+};
+
+Cpu look_at_cpu() {
+  const LinearProduct::Shape shape{1024, 3072, 768};
+  const auto exact = kernels::make_cpu_backend(),
+             rounded = kernels::make_cpu_backend(kernels::Precision::bf16);
+  return {exact->details(), rounded->details(), shape.text(), best_rate(*exact, shape) * 1e-9,
+          best_rate(*rounded, shape) * 1e-9};
+}
+
+std::string as_table(const kernels::CudaStatus& cuda, const Cpu& cpu) {
+  std::string text;
+  if (!cuda.versions.empty()) text += fmt::format("##cuda={}\n", cuda.versions);
+  if (!cuda.why.empty())
+    text += fmt::format("##{}={}\n", cuda.devices.empty() ? "no_cuda" : "left_out", cuda.why);
+  if (!cuda.hint.empty()) text += fmt::format("##hint={}\n", cuda.hint);
+  if (!cuda.architectures.empty()) text += fmt::format("##cuda_kernels={}\n", cuda.architectures);
+  text += fmt::format("##cpu_bf16={}\n", cpu.bf16);
+  text += fmt::format("##cpu_products={}: {:.0f} GFLOP/s in fp32, {:.0f} in bf16, {:.1f} times as fast\n",
+                      cpu.shape, cpu.fp32_rate, cpu.bf16_rate, cpu.gain());
+  text += "#device\tname\tcompute_capability\tmultiprocessors\tmemory_bytes\tfree_bytes\n";
+  text += fmt::format("cpu\t{}\t.\t.\t.\t.\n", cpu.fp32);
+  for (const kernels::CudaDevice& device : cuda.devices) {
+    text += fmt::format("cuda:{}\t{}\t{}.{}\t{}\t{}\t{}\n", device.index, device.name, device.major,
+                        device.minor, device.multiprocessors, device.memory, device.free_memory);
+  }
+  return text;
+}
+
+// Of the products of BigBird-base: how many cuBLASLt was asked for, and which it has no algorithm for.
+Json products_of(const kernels::CudaDevice& device) {
+  Json products;
+  for (const auto& [precision, name] : kernels::precision_names) {
+    try {
+      std::size_t asked = 0;
+      Json refused = Json::array();
+      for (const kernels::ProductOffer& offer : kernels::base_model_products(device.index, precision)) {
+        ++asked;
+        const std::string text = fmt::format("{}: {} x {} x {}", offer.what, offer.m, offer.n, offer.k);
+        if (!offer.offered) refused.push_back(text);
+      }
+      products[name] = {{"asked", asked}, {"refused", refused}};
+    } catch (const kernels::DeviceError& error) {
+      products[name] = {{"why", error.what()}};
+    }
+  }
+  return products;
+}
+
+Json as_json(const kernels::CudaStatus& cuda, const Cpu& cpu) {
+  Json devices = Json::array();
+  for (const kernels::CudaDevice& device : cuda.devices) {
+    devices.push_back({{"device", fmt::format("cuda:{}", device.index)},
+                       {"name", device.name},
+                       {"compute_capability", fmt::format("{}.{}", device.major, device.minor)},
+                       {"multiprocessors", device.multiprocessors},
+                       {"memory_bytes", device.memory},
+                       {"free_bytes", device.free_memory},
+                       {"products_of_base_model", products_of(device)}});
+  }
+  const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
+  return {{"cpu", cpu.fp32},
+          {"cpu_bf16", cpu.bf16},
+          {"cpu_products",
+           {{"shape", cpu.shape},
+            {"fp32_gflops", cpu.fp32_rate},
+            {"bf16_gflops", cpu.bf16_rate},
+            {"bf16_gain", cpu.gain()}}},
+          {"cuda",
+           {{"built_in", cuda.built_in},
+            {"kernels", text(cuda.architectures)},
+            {"versions", text(cuda.versions)},
+            {"why", text(cuda.why)},
+            {"hint", text(cuda.hint)},
+            {"devices", devices}}}};
+}
+
+// What --tune measures: the model's products, for micro-batches of so many tokens.
+struct TuneRequest {
+  int index = 0;
+  std::string precision = "bf16";
+  std::string model;  // empty: BigBird-base
+  std::vector<std::int64_t> tokens{4096, 8192, 16384, 32768};
+};
+
+// Masked tokens come in multiples of 64 (the model pads them), 15 % of the tokens and a little around it.
+std::vector<kernels::ProductSizes> sizes_of(const TuneRequest& request) {
+  kernels::ProductSizes model;
+  if (!request.model.empty()) {
+    const ModelConfig config = ModelFolder(request.model).config();
+    model.width = config.hidden_size;
+    model.intermediate = config.intermediate_size;
+    model.vocabulary = config.vocab_size;
+  }
+  std::vector<kernels::ProductSizes> sizes;
+  for (const std::int64_t tokens : request.tokens) {
+    const std::int64_t masked = (15 * tokens + 6399) / 6400 * 64;
+    for (const std::int64_t predictions : {masked, masked - 64, masked + 64}) {
+      if (predictions <= 0) continue;
+      model.tokens = tokens;
+      model.predictions = std::min(predictions, tokens);
+      model.sequences = std::max<std::int64_t>(tokens / 4096, 1);
+      sizes.push_back(model);
+    }
+  }
+  return sizes;
+}
+
+void tune(const TuneRequest& request) {
+  const kernels::Precision precision =
+      find_value(kernels::precision_names, request.precision).value_or(kernels::Precision::bf16);
+  std::optional<Progress> progress;
+  kernels::ProductTable table;
+  try {
+    table = kernels::tune_products(request.index, precision, sizes_of(request),
+                                   [&](const std::string& what, std::size_t done, std::size_t all) {
+                                     throw_if_cancelled();
+                                     if (!progress) progress.emplace("devices", all, "products");
+                                     if (done > 0) progress->advance(1, what);
+                                   });
+  } catch (const kernels::DeviceError& error) {
+    throw_environment(fmt::format("--tune: {}", error.what()), "`bigbird devices` lists what there is");
+  } catch (const kernels::OutOfMemory& error) {
+    throw_environment(fmt::format("--tune: cuda:{} is full: {}", request.index, error.what()),
+                      "take fewer --tokens");
+  }
+  progress.reset();
+  write_output("-", table.text());
+  double before = 0, after = 0;
+  for (const auto& [key, choice] : table.choices) {
+    before += choice.first_microseconds;
+    after += choice.microseconds;
+  }
+  log_info(fmt::format("{} products: {:.0f} us, as cuBLASLt chooses {:.0f} us; written to {}",
+                       table.choices.size(), after, before, write_product_table(table)));
+}
+
+}  // namespace
+
+int cmd_devices(int argc, char** argv) {
+  Verb verb("devices", "List what can be computed on, or say why there is no CUDA device.",
+            {"bigbird devices", "bigbird devices --json", "bigbird devices --tune"});
+  bool json = false, tunes = false;
+  TuneRequest request;
+  verb.add_flag("--json", json, "JSON instead of a table");
+  CLI::Option* const tuning = verb.add_flag(
+      "--tune", tunes,
+      "Measure which of cuBLASLt's algorithms are fastest for the products of a training step on a CUDA device, "
+      "and keep them in the cache folder for every later run on it");
+  verb.add_option("--cuda", request.index, "With --tune: the N of cuda:N", CLI::NonNegativeNumber)
+      ->needs(tuning);
+  verb.add_option("-m,--model FOLDER", request.model,
+                  "With --tune: the sizes of this model in place of BigBird-base's")
+      ->needs(tuning);
+  verb.add_option("--tokens", request.tokens, "With --tune: tokens of a micro-batch, separated by commas",
+                  CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
+      ->delimiter(',')
+      ->needs(tuning);
+  verb.add_option("--precision", request.precision, "With --tune: fp32, tf32 or bf16",
+                  CLI::IsMember({"fp32", "tf32", "bf16"}))
+      ->needs(tuning);
+  verb.add_threads();
+  if (!verb.parse(argc, argv)) return 0;
+  if (tunes) {
+    tune(request);
+    return 0;
+  }
+
+  const kernels::CudaStatus cuda = kernels::cuda_status(kernels::FreeMemory::ask);
+  const Cpu cpu = look_at_cpu();
+  write_output("-", json ? json_text(as_json(cuda, cpu), 2) + "\n" : as_table(cuda, cpu));
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,105 @@
+// `bigbird merge`: the outputs of all shards of a run put together, of every verb that works in parts;
+// `bigbird variants merge` is an older name of it.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/command_line.h"
+#include "apps/variant_options.h"
+#include "lib/core/error.h"
+#include "lib/genomics/chromatin/predict_run.h"
+#include "lib/genomics/promoter/scan_files.h"
+#include "lib/genomics/variants/run.h"
+#include "lib/inference/embed.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
+#include "lib/parts/chunked_numbers.h"
+#include "lib/parts/merge.h"
+#include "lib/parts/sharded_verbs.h"
+#include "lib/parts/side_file.h"
+
+namespace bigbird::apps {
+namespace {
+
+struct MergeOptions {
+  std::vector<std::string> shards;
+  ScanPaths paths;
+  std::string report;
+};
+
+// What was merged, of which throughput is told.
+struct Merged {
+  std::uint64_t count = 0;
+  const char* unit = "records";
+};
+
+// Shards that hold numbers, by the verb that made them.
+Merged merge_numbers(const MergeOptions& options, const std::string& kind) {
+  const std::vector<std::string>& shards = options.shards;
+  const std::string& output = options.paths.output;
+  if (kind == promoter_scan_kind) {
+    ScanPaths paths = options.paths;
+    if (paths.summary.empty() && output != "-") paths.summary = output + ".summary.json";
+    require_different({{"--output", output}, {"--calls", paths.calls}, {"--summary", paths.summary}});
+    return {static_cast<std::uint64_t>(merge_promoter_scan(shards, paths).positions)};
+  }
+  if (kind == chromatin_predict_kind) return {merge_chromatin_predictions(shards, output).rows};
+  if (kind == embed_kind) return {merge_embeddings(shards, output)};
+  throw_bad_input(
+      shards.front() + ": a shard of '" + text_for_message(kind) + "', which this version does not know",
+      "merge with the version that made the shards");
+}
+
+// By what the shards are: files of numbers, scored variants, rows or entries. `of_variants`: those are meant,
+// and a lost summary is what is missed.
+Merged merge_any(const MergeOptions& options, bool of_variants) {
+  const std::vector<std::string>& shards = options.shards;
+  const std::string numbers =
+      is_shard_file(shards.front()) ? read_shard_header(shards.front()).kind : std::string();
+  const bool variants = numbers.empty() && !file_exists(output_shard_path(shards.front())) &&
+                        (std::any_of(shards.begin(), shards.end(), has_variant_summary) ||
+                         (of_variants && file_exists(shards.front())));
+  if (numbers != promoter_scan_kind && !(options.paths.calls.empty() && options.paths.summary.empty()))
+    throw_usage("merge: --calls and --summary are of shards of `promoter scan`");
+  if (!variants && !options.report.empty()) throw_usage("merge: --report is of shards of `variants`");
+  if (!numbers.empty()) return merge_numbers(options, numbers);
+  if (!variants) return {merge_outputs(shards, options.paths.output)};
+  const VariantTally tally = merge_variants({shards, options.paths.output, options.report}).tally;
+  log_tally(tally);
+  return {tally.alleles, "alleles"};
+}
+
+int run_merge(const std::string& name, bool of_variants, int argc, char** argv) {
+  Verb verb(name, "Put the outputs of all shards of a run together: the bytes that one run gives.",
+            {"bigbird " + name + " part1.tsv part2.tsv part3.tsv -o predictions.tsv",
+             "bigbird " + name + " part1.vcf.gz part2.vcf.gz -o scored.vcf.gz",
+             "bigbird " + name + " nbest.1.json nbest.2.json -o nbest.json",
+             "bigbird " + name + " part1 part2 part3 -o scores.bw --calls calls.bed"});
+  MergeOptions options;
+  verb.add_required("SHARDS", options.shards,
+                    "One output of each shard, in any order, with the files that lie beside it");
+  verb.add_required("-o,--output OUT", options.paths.output, "The same of one run; - is stdout");
+  verb.add_option("--calls BED", options.paths.calls, "Of `promoter scan`: the called promoters");
+  verb.add_option("--summary JSON", options.paths.summary,
+                  "Of `promoter scan`: counts and evaluation; OUT.summary.json where not given");
+  verb.add_option("--report PREFIX", options.report,
+                  "Of `variants`: PREFIX of skipped.tsv and summary.json in place of OUT");
+  verb.add_threads();
+  if (!verb.parse(argc, argv)) return 0;
+  const Merged merged = merge_any(options, of_variants);
+  verb.set_throughput(static_cast<double>(merged.count), merged.unit);
+  return 0;
+}
+
+}  // namespace
+
+int cmd_merge(int argc, char** argv) {
+  return run_merge("merge", false, argc, argv);
+}
+
+int cmd_variants_merge(int argc, char** argv) {
+  return run_merge("variants merge", true, argc, argv);
+}
+
+}  // namespace bigbird::apps

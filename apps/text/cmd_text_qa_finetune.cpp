@@ -1,0 +1,109 @@
+// `bigbird text qa finetune`: a pretrained encoder learns to answer the questions of five data sets.
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "apps/command_line.h"
+#include "apps/text/qa_options.h"
+#include "apps/text_options.h"
+#include "apps/training_options.h"
+#include "kernels/backend.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/text/qa/finetune.h"
+
+namespace bigbird::apps {
+namespace {
+
+// Where the command line leaves them: those of the data set.
+void take_settings_of(const Verb& verb, QuestionFinetuneOptions& options) {
+  const RunOptions defaults = question_answering_defaults(*options.task);
+  std::vector<std::string> taken;
+  if (!verb.given("--batch")) {
+    options.batch = defaults.batch;
+    taken.push_back(fmt::format("batch {}", defaults.batch));
+  }
+  if (!verb.given("--epochs") && options.steps == 0) {
+    options.epochs = defaults.epochs;
+    taken.push_back(fmt::format("{:g} epochs", defaults.epochs));
+  }
+  if (!verb.given("--lr")) {
+    options.learning_rate = defaults.learning_rate;
+    taken.push_back(fmt::format("rate {:g}", defaults.learning_rate));
+  }
+  if (!taken.empty()) log_info(fmt::format("{}: {}", options.task->name, fmt::join(taken, ", ")));
+}
+
+void add_data_options(Verb& verb, QuestionFinetuneOptions& options, std::string& format) {
+  verb.add_option(
+      "--format", format,
+      "Of the questions: squad (SQuAD 1.1 and 2.0, nested or flat, JSON or JSON Lines), hotpotqa, "
+      "nq, triviaqa or wikihop. It decides the defaults of --batch (32; 128 of nq, 64 of wikihop), "
+      "--epochs (3; 5 of hotpotqa and wikihop) and --lr (3e-5; 5e-5 of nq, 2e-5 of wikihop)");
+  verb.add_required("--train FILE", options.train, "Questions with answers, plain or .gz");
+  verb.add_option("--valid FILE", options.valid, "The same for validation; may be left out");
+  verb.add_flag("--replace-invalid", options.replace_invalid,
+                "Put U+FFFD where bytes are no UTF-8; else an error");
+}
+
+void add_format_options(Verb& verb, QuestionFinetuneOptions& options, FormatOptions& formats) {
+  formats.add(verb.add_flag("--version-2", options.version_2, "Questions may have no answer, as in SQuAD 2.0")
+                  ->group("Of squad"));
+  formats.add(
+      verb.add_option("--keep-null FRACTION", options.keep_null,
+                      "Fraction of the training windows without the answer that is kept, drawn by --seed",
+                      CLI::Range(0.0, 1.0))
+          ->group("Of nq"));
+  formats.add(verb.add_option("--max-windows COUNT", options.max_windows,
+                              "Windows of a document, of wikihop inputs of a question, that are trained on, "
+                              "from the beginning: they are one sample, and --batch counts samples",
+                              CLI::PositiveNumber)
+                  ->group("Of triviaqa and wikihop"));
+}
+
+}  // namespace
+
+int cmd_text_qa_finetune(int argc, char** argv) {
+  const std::string verb_name = "bigbird text qa finetune", begin = " --init bigbird-roberta-base -o run";
+  Verb verb("text qa finetune", "Fine-tune a pretrained encoder on questions and the texts that answer them.",
+            {verb_name + " --train train-v1.1.json --valid dev-v1.1.json" + begin,
+             verb_name + " --train train-v2.0.json --version-2 --length 384 --overlap 128 --batch 16" + begin,
+             verb_name + " --format hotpotqa --train hotpot_train_v1.1.json --accumulate 32" + begin,
+             verb_name + " --format nq --train nq-train.jsonl.gz --step 2048 --keep-null 0.1" + begin,
+             verb_name + " --format triviaqa --train wikipedia-train.json --evidence evidence" + begin,
+             verb_name + " --format wikihop --train train.json --accumulate 64" + begin});
+  QuestionFinetuneOptions options;
+  TextEncodingChoice encoding;
+  FormatOptions formats;
+  TriviaChoice trivia;
+  RandomModeOptions random_mode;
+  std::string format = options.task->name;
+  add_data_options(verb, options, format);
+  encoding.add(verb);
+  random_mode.add(verb, "Attention instead of the model's own");
+  add_window_options(verb, options.windows, "", formats);
+  add_format_options(verb, options, formats);
+  trivia.add(verb, options, formats);
+  TrainingOptions training(verb, options,
+                           {"Windows; of hotpotqa and wikihop questions, of triviaqa documents",
+                            "Most tokens of an input, question and special ones included; 0 is 4096, at most "
+                            "what the model takes",
+                            true});
+  if (!verb.parse(argc, argv)) return 0;
+  options.task = &question_task(format);
+  formats.check("text qa finetune", *options.task);
+  trivia.take("text qa finetune", *options.task, options);
+  options.encoding = encoding.encoding();
+  if (options.train == "-" || options.valid == "-")
+    throw_usage("text qa finetune: questions are read from files", "write them to a file first");
+  take_settings_of(verb, options);
+  training.finish();
+  random_mode.apply(options.random_mode, options.plan);
+  training.reads(options.train);
+  training.reads(options.valid);
+  training.run([&](kernels::Backend& backend) { return question_finetune(options, backend); });
+  return 0;
+}
+
+}  // namespace bigbird::apps

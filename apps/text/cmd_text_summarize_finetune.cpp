@@ -1,0 +1,58 @@
+// `bigbird text summarize finetune`: a model with a decoder learns summaries.
+#include <string>
+
+#include "apps/command_line.h"
+#include "apps/summary_options.h"
+#include "apps/training_options.h"
+#include "kernels/backend.h"
+#include "lib/core/error.h"
+#include "lib/text/summarize/finetune.h"
+
+namespace bigbird::apps {
+
+int cmd_text_summarize_finetune(int argc, char** argv) {
+  Verb verb(
+      "text summarize finetune", "Fine-tune a BigBird-Pegasus model on documents and their summaries.",
+      {"bigbird text summarize finetune --train train.jsonl --valid valid.jsonl --init bigbird-pegasus-large-arxiv "
+       "-o run",
+       "bigbird text summarize finetune --train pairs.tsv --document-field text --summary-field tldr --init model "
+       "-o run --length 1024 --target-length 64 --batch 8",
+       "bigbird text summarize finetune --train train.jsonl --init model -o run --optimizer adafactor --lr 1e-4 "
+       "--label-smoothing 0.1 --freeze-positions"});
+  SummaryFinetuneOptions options;
+  SummaryDataOptions data;
+  bool blanks = false;
+  verb.add_required(
+      "--train FILE", options.train,
+      "Documents and summaries: JSON Lines, CSV, TSV, or a folder of documents/ and summaries/");
+  verb.add_option("--valid FILE", options.valid, "The same for validation; may be left out");
+  verb.add_option("--target-length", options.target_length,
+                  "Most tokens of a summary; longer ones are cut, their end with them");
+  verb.add_flag("--newlines-are-blanks", blanks, "Leave newlines to the tokenizer; else they are \"<n>\"");
+  SmoothingOptions smoothing;
+  smoothing.add(verb, options.smoothing);
+  verb.add_option("--layer-drop", options.layer_drop,
+                  "How often an update leaves out a layer; negative is the model's own",
+                  CLI::Range(-1.0, 0.999));
+  verb.add_flag("--freeze-positions", options.optimizer.freeze_positions,
+                "Leave the tables of positions as they are, as the published code does for Pegasus");
+  data.add(verb, SummaryParts::both);
+  TrainingOptions training(
+      verb, options,
+      {"Documents", "Most tokens of a document, its end included; 0 is what the model has positions for",
+       true});
+  verb.add_random_mode();
+  if (!verb.parse(argc, argv)) return 0;
+  options.line_marks = !blanks;
+  smoothing.apply(options.smoothing);
+  options.pairs = data.pairs();
+  if (options.train == "-" || options.valid == "-")
+    throw_usage("text summarize finetune: training pairs are read from files", "write them to a file first");
+  training.finish();
+  training.reads(options.train);
+  training.reads(options.valid);
+  training.run([&](kernels::Backend& backend) { return summary_finetune(options, backend); });
+  return 0;
+}
+
+}  // namespace bigbird::apps

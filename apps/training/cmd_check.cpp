@@ -1,0 +1,35 @@
+// bigbird check: everything about a model folder that can be found wrong without data.
+#include "apps/command_line.h"
+#include "lib/core/cancel.h"
+#include "lib/describe/check_folder.h"
+#include "lib/io/files/provenance.h"
+
+namespace bigbird::apps {
+
+int cmd_check(int argc, char** argv) {
+  Verb verb("check", "Check a model folder: tensors, numbers, tokenizer, files, and a self-test.",
+            {"bigbird check model", "bigbird check model --json", "bigbird check model --write-digest",
+             "bigbird check model --device cuda", "bigbird check int8 --data promoters"});
+  CheckOptions options;
+  bool as_json = false;
+  verb.add_required("MODEL", options.folder, "Model folder");
+  verb.add_flag("--allow-nan", options.allow_nan, "NaN and infinities are no failure");
+  verb.add_flag("--write-digest", options.write_digest,
+                "Write self_test.json for the model as it stands, then check it");
+  verb.add_option("--data DATA", options.data,
+                  "Data that the loss of int8 layers is measured on once more, when they are no longer where "
+                  "quantize had them");
+  verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome of --data, instead of the data set's own");
+  verb.add_flag("--json", as_json, "The report as JSON");
+  verb.add_threads();
+  verb.add_device();
+  if (!verb.parse(argc, argv)) return 0;
+  stop_anywhere(true);
+
+  const FolderReport report = check_folder(options, [&] { return verb.make_backend(); });
+  const Provenance provenance = verb.made_from();
+  write_output("-", as_json ? report.json(verb.provenance() ? &provenance : nullptr) : report.text());
+  return report.passed ? 0 : 1;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,51 @@
+// `bigbird evaluate`: how well a model predicts held-out shards, beside n-gram baselines.
+#include <optional>
+#include <string>
+
+#include "apps/command_line.h"
+#include "apps/rank_options.h"
+#include "apps/scoring_options.h"
+#include "lib/io/files/provenance.h"
+#include "lib/training/evaluation_run.h"
+
+namespace bigbird::apps {
+
+int cmd_evaluate(int argc, char** argv) {
+  Verb verb("evaluate", "Measure a pretrained model on held-out token shards; JSON on stdout.",
+            {"bigbird evaluate -m run/final --data held_out --baseline-from train",
+             "bigbird evaluate -m run/checkpoint-5000 --data held_out --samples 200 --no-nsp"});
+  EvaluationRunOptions options;
+  bool no_nsp = false;
+  verb.add_required("-m,--model MODEL", options.model, "Model folder");
+  verb.add_required("--data P", options.data, "Prefix of the held-out token shards");
+  verb.add_option("--baseline-from P", options.baseline_from,
+                  "Prefix of the training shards, to fit n-gram baselines");
+  verb.add_count("--length", options.length, "Most tokens of a sample; 0 is the model's number of positions");
+  verb.add_option("--batch", options.evaluation.batch,
+                  "Sequences at a time; the result does not depend on it", CLI::Range(1, 1 << 20));
+  verb.add_count("--samples", options.evaluation.max_samples, "A seeded choice of so many samples; 0 is all");
+  verb.add_option("--mask-probability", options.objective.mask_probability, "Fraction of tokens to predict");
+  verb.add_count("--baseline-tokens", options.baseline_tokens,
+                 "Training tokens to count for the baselines; 0 is all");
+  verb.add_flag("--no-nsp", no_nsp, "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]");
+  verb.add_seed();
+  add_machine(verb);
+  RankOptions ranks;
+  ranks.add(verb);
+  if (!verb.parse(argc, argv)) return 0;
+  options.objective.nsp = !no_nsp;
+  options.seed = verb.seed();
+  options.with_provenance = verb.provenance();
+  options.provenance = verb.made_from();
+  RankTeam& team = ranks.open(verb);
+  const std::optional<EvaluationReport> report =
+      run_evaluation(options, team, [&] { return ranks.make_backend(verb); });
+  if (report) {
+    write_output("-", report->json);
+  }
+  team.finish();
+  if (report) verb.set_throughput(static_cast<double>(report->tokens), "tokens");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,157 @@
+// `bigbird pretrain`: masked tokens and next sentences on token shards.
+#include <fmt/core.h>
+
+#include <string>
+
+#include "apps/command_line.h"
+#include "apps/training_options.h"
+#include "kernels/backend.h"
+#include "lib/core/error.h"
+#include "lib/model/config.h"
+#include "lib/model/folder/model_folder.h"
+#include "lib/training/pretraining.h"
+
+namespace bigbird::apps {
+namespace {
+
+// Options as typed; which of them were given is known to CLI11.
+struct Typed {
+  ModelConfig config;
+  std::int64_t intermediate = 0;  // 0: 4 x width
+  double attention_dropout = 0.1;
+  std::string attention = "bigbird";
+  RandomModeOptions random_mode;
+  std::string norm = "postnorm";
+  std::string positions = "absolute";
+  bool no_mlm = false;
+  bool no_nsp = false;
+};
+
+void add_model_options(Verb& verb, Typed& typed) {
+  const OptionGroup group(verb, "Model");
+  ModelConfig& config = typed.config;
+  verb.add_option("--layers", config.num_hidden_layers, "Encoder layers");
+  verb.add_option("--width", config.hidden_size, "Width of the hidden states");
+  verb.add_option("--heads", config.num_attention_heads, "Attention heads");
+  verb.add_option("--intermediate", typed.intermediate,
+                  "Inner width of the feed-forward layers; 0 is 4 x width");
+  verb.add_option("--block-size", config.block_size, "Tokens of an attention block");
+  verb.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row");
+  verb.add_option("--attention", typed.attention, "bigbird, full, window, random or window+random");
+  typed.random_mode.add(verb,
+                        "Where random blocks come from, and when attention is full instead (google; with "
+                        "--init the model's own)");
+  verb.add_option("--norm", typed.norm, "LayerNorm after each part or before it: postnorm or prenorm");
+  verb.add_option(
+      "--positions", typed.positions,
+      "A learned table (absolute), or queries and keys turned by their position (rotary; no model "
+      "of Hugging Face's BigBird)",
+      CLI::IsMember({"absolute", "rotary"}));
+  verb.add_option("--attention-dropout", typed.attention_dropout,
+                  "Dropout of attention probabilities (full attention only)", CLI::Range(0.0, 0.999));
+  verb.add_count("--max-positions", config.max_position_embeddings,
+                 "Rows of the position table; 0 is --length in whole blocks");
+}
+
+// Those of pretraining alone.
+void add_objective_options(Verb& verb, Typed& typed, PretrainOptions& options) {
+  const OptionGroup group(verb, "Training");
+  verb.add_option("--mask-probability", options.objective.mask_probability, "Fraction of tokens to predict");
+  verb.add_flag("--no-nsp", typed.no_nsp,
+                "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]");
+  verb.add_flag("--no-mlm", typed.no_mlm, "Leave masked-token prediction out");
+  verb.add_count("--eval-samples", options.eval_samples, "Samples of a validation, a seeded choice; 0 is all")
+      ->group("Checkpoints and validation");
+}
+
+PositionType positions_of(const Typed& typed) {
+  return typed.positions == "rotary" ? PositionType::rotary : PositionType::absolute;
+}
+
+// The model folder's config with what was typed on top; the shape of its weights cannot change.
+ModelConfig config_on_top_of(const std::string& folder, const Verb& verb, const Typed& typed) {
+  ModelConfig config = ModelFolder(folder).config();
+  const auto fixed = [&](const char* option, std::int64_t typed_value, std::int64_t value) {
+    if (verb.given(option) && typed_value != value) {
+      throw_usage(fmt::format("{} {}: the model in {} has {}", option, typed_value, folder, value),
+                  fmt::format("leave {} out with --init", option));
+    }
+  };
+  fixed("--layers", typed.config.num_hidden_layers, config.num_hidden_layers);
+  fixed("--width", typed.config.hidden_size, config.hidden_size);
+  fixed("--heads", typed.config.num_attention_heads, config.num_attention_heads);
+  fixed("--intermediate", typed.intermediate, config.intermediate_size);
+  fixed("--max-positions", typed.config.max_position_embeddings, config.max_position_embeddings);
+  if (verb.given("--norm") && parse_norm_type(typed.norm) != config.norm_type) {
+    throw_usage(
+        fmt::format("--norm {}: the model in {} has {}", typed.norm, folder, name_of(config.norm_type)),
+        "leave --norm out with --init");
+  }
+  if (verb.given("--positions") && positions_of(typed) != config.position_type) {
+    throw_usage(fmt::format("--positions {}: the model in {} has others", typed.positions, folder),
+                "leave --positions out with --init");
+  }
+  if (verb.given("--block-size")) config.block_size = typed.config.block_size;
+  if (verb.given("--random-blocks")) config.num_random_blocks = typed.config.num_random_blocks;
+  if (verb.given("--attention")) config.attention = parse_attention_pattern(typed.attention);
+  typed.random_mode.apply(config);
+  if (verb.given("--attention-dropout")) config.attention_probs_dropout_prob = typed.attention_dropout;
+  return config;
+}
+
+ModelConfig fresh_config(const Typed& typed) {
+  ModelConfig config = typed.config;
+  config.intermediate_size = typed.intermediate > 0 ? typed.intermediate : 4 * config.hidden_size;
+  config.attention = parse_attention_pattern(typed.attention);
+  typed.random_mode.apply(config);
+  config.norm_type = parse_norm_type(typed.norm);
+  config.embedding_norm = usual_embedding_norm(config.norm_type);
+  config.attention_probs_dropout_prob = typed.attention_dropout;
+  config.position_type = positions_of(typed);
+  // All of a head; where the heads do not share the width evenly, the model is refused for that.
+  if (config.position_type == PositionType::rotary && config.num_attention_heads > 0)
+    config.rotary_dim = config.head_size();
+  return config;
+}
+
+}  // namespace
+
+int cmd_pretrain(int argc, char** argv) {
+  Verb verb(
+      "pretrain", "Train a BigBird encoder on token shards: masked tokens and next sentences.",
+      {"bigbird pretrain --train train -m tokenizer -o run --layers 4 --width 256 --heads 4 --length 1024 "
+       "--batch 16 --steps 10k",
+       "bigbird pretrain --train train --valid valid -m tokenizer -o run --batch 256 --accumulate 64 "
+       "--steps 1M --resume",
+       "bigbird pretrain --train train -m tokenizer -o run --device cuda:0 --precision bf16 --length 4096 "
+       "--batch 256 --accumulate auto",
+       "bigbird pretrain --train more -m tokenizer --init run/final -o run2 --steps 5k"});
+  Typed typed;
+  typed.config.max_position_embeddings = 0;
+  PretrainOptions options;
+  verb.add_required("--train P", options.train, "Prefix of the token shards to train on");
+  verb.add_option("--valid P", options.valid, "Prefix of token shards to validate on");
+  verb.add_required("-m,--tokenizer TOKENIZER", options.tokenizer,
+                    "Tokenizer folder the shards were made with");
+  add_model_options(verb, typed);
+  TrainingOptions training(verb, options,
+                           {"Sequences", "Most tokens of a sample, special ones included", false});
+  verb.app().get_option("--length")->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 30));
+  add_objective_options(verb, typed, options);
+  if (!verb.parse(argc, argv)) return 0;
+
+  options.config = options.init.empty() ? fresh_config(typed) : config_on_top_of(options.init, verb, typed);
+  // The model that is begun from has them; the parser's defaults would be another one's.
+  if (!options.init.empty()) {
+    verb.leave_out_of_toml({"--layers", "--width", "--heads", "--intermediate", "--max-positions", "--norm",
+                            "--positions", "--block-size", "--random-blocks", "--attention", "--random-mode",
+                            "--attention-dropout"});
+  }
+  options.objective.mlm = !typed.no_mlm;
+  options.objective.nsp = !typed.no_nsp;
+  training.finish();
+  training.run([&](kernels::Backend& backend) { return pretrain(options, backend); });
+  return 0;
+}
+
+}  // namespace bigbird::apps

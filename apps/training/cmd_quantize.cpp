@@ -1,0 +1,65 @@
+// `bigbird quantize`: a model folder whose linear layers are int8, but for those that would lose most.
+#include <string>
+
+#include "apps/command_line.h"
+#include "lib/io/files/provenance.h"
+#include "lib/quantization/quantize.h"
+
+namespace bigbird::apps {
+namespace {
+
+void add_options(Verb& verb, QuantizeOptions& options) {
+  verb.add_required("MODEL", options.model,
+                    "Model folder: a promoter or chromatin classifier, or one that predicts masked tokens");
+  verb.add_required("-o,--output OUT", options.output, "Model folder to write");
+  verb.add_required(
+      "--calibrate DATA", options.data,
+      "Data: the folder of promoter build or a file of labelled sequences; the data set of chromatin "
+      "build; prefix of token shards. Layers are chosen on its training side, the loss is measured "
+      "on its validation side");
+  verb.add_option("--max-loss X", options.max_loss,
+                  "Most that may be lost: of the mean AUROC (0.002 when not given), or of masked tokens "
+                  "Kullback-Leibler divergence in nats (0.01)",
+                  CLI::NonNegativeNumber);
+  verb.add_option(
+      "--keep N|auto", options.keep,
+      "Layers that stay as they are, those of the largest errors: a number, or auto (outliers, and "
+      "more while the loss is too large)");
+  verb.add_count("--sample", options.sample,
+                 "Windows that effects of substitutions are compared on; a quarter of them, or of samples "
+                 "of shards, tells single layers apart",
+                 CLI::Range(1, 1 << 20));
+  verb.add_count("--max-examples", options.most_examples,
+                 "Most bins of chromatin, or samples of token shards, that the loss is measured on, a random "
+                 "choice; 0 is all");
+  verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome, instead of the chromatin data set's own");
+}
+
+}  // namespace
+
+int cmd_quantize(int argc, char** argv) {
+  Verb verb(
+      "quantize",
+      "Write a model whose linear layers are int8, for scoring on processors; measured against the model "
+      "that it is made of, and refused when it loses too much.",
+      {"bigbird quantize promoter-run/final -o promoter-int8 --calibrate promoters",
+       "bigbird quantize chromatin-run/final -o chromatin-int8 --calibrate chromatin --max-loss 0.001",
+       "bigbird quantize run/final -o int8 --calibrate valid --keep 4"});
+  QuantizeOptions options;
+  add_options(verb, options);
+  verb.add_seed();
+  verb.add_random_mode();
+  verb.add_threads();
+  verb.add_force();
+  if (!verb.parse(argc, argv)) return 0;
+  options.seed = verb.seed();
+  options.replace = verb.force();
+  options.with_provenance = verb.provenance();
+  options.provenance = verb.made_from(options.fasta);
+  const QuantizedFolder written = quantize_folder(options);
+  write_output("-", written.table());
+  verb.set_throughput(static_cast<double>(written.errors.size()), "layers");
+  return 0;
+}
+
+}  // namespace bigbird::apps
