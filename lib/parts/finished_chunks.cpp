@@ -2,10 +2,14 @@
 // letters), the bytes that were saved, FNV-1a of all that.
 #include "lib/parts/finished_chunks.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -28,6 +32,29 @@ std::uint64_t whole_number(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, number);
   return parsed.ec == std::errc() && parsed.ptr == end ? number : 0;
+}
+
+[[noreturn]] void cannot_write(const std::string& path, int error) {
+  throw_runtime(fmt::format("{}: cannot write: {}", path, system_text(error)),
+                "check the space left on the disk and your rights in the folder");
+}
+
+// Whole or not at all for who looks, in a folder that this process alone writes; not synced.
+void write_part(const std::string& path, std::string_view bytes) {
+  const std::string begun = path + ".tmp";
+  const int descriptor = open(begun.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (descriptor < 0) cannot_write(path, errno);
+  int error = 0;
+  while (!bytes.empty() && error == 0) {
+    const ssize_t count = write(descriptor, bytes.data(), bytes.size());
+    if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
+    if (count < 0 && errno != EINTR) error = errno;
+  }
+  if (close(descriptor) != 0 && error == 0) error = errno;
+  if (error == 0 && std::rename(begun.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return;
+  unlink(begun.c_str());
+  cannot_write(path, error);
 }
 
 }  // namespace
@@ -115,8 +142,8 @@ std::optional<std::string> FinishedChunks::load(std::uint64_t chunk, std::string
     whole = bytes.starts_with(magic) && checksum == fnv1a_64(bytes);
   }
   if (!whole) {
-    if (!strict_) return std::nullopt;
-    throw_bad_input(path(chunk) + ": the part is damaged", "remove it and resume again");
+    log_warning(path(chunk) + ": the part is damaged, and made again");
+    return std::nullopt;
   }
   bytes.remove_prefix(magic.size());
   if (!bytes.starts_with(input_digest)) {
@@ -141,7 +168,23 @@ void FinishedChunks::save(std::uint64_t chunk, std::string_view input_digest, st
   stored.append(input_digest).append(bytes);
   const std::uint64_t checksum = fnv1a_64(stored);
   stored.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
-  write_text_atomic(path(chunk), stored);
+  write_part(path(chunk), stored);
+  sync_in_time();
+}
+
+// All of the file system at once: each of many small files by itself takes as long.
+void FinishedChunks::sync_in_time() {
+  const auto begin = std::chrono::steady_clock::now();
+  if (begin < next_sync_) return;
+  const int descriptor = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor >= 0) {
+    const int error = syncfs(descriptor) != 0 ? errno : 0;
+    close(descriptor);
+    if (error != 0 && error != EINVAL && error != ENOTSUP) cannot_write(folder_, error);
+  }
+  const auto end = std::chrono::steady_clock::now();
+  next_sync_ =
+      end + std::max<std::chrono::steady_clock::duration>(std::chrono::seconds(1), 9 * (end - begin));
 }
 
 void FinishedChunks::use_for(const std::function<void()>& put_in_place) const {
