@@ -71,6 +71,8 @@ const char* reading_hint(int error) {
 }
 
 void sync_folder(const std::string& path) {
+  // One that may be written and not read (mode 0733) cannot be opened, and so not be synced.
+  if (access(path.c_str(), R_OK) != 0 && errno == EACCES) return;
   sync_path(path, O_RDONLY | O_DIRECTORY);
 }
 
@@ -224,6 +226,7 @@ void AtomicFile::commit() {
 
 AtomicFolder::AtomicFolder(const std::string& path, bool replace)
     : target_(without_trailing_slashes(path)), replace_(replace) {
+  if (target_ == "-") throw_usage("-: a folder cannot go to stdout", "give the name of a folder");
   if (file_exists(target_)) throw_cannot_write(target_, EEXIST);
   if (!replace_ && !folder_is_empty(target_)) {
     throw_bad_input(fmt::format("{}: the folder exists and is not empty", target_),
