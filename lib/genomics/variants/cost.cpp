@@ -10,6 +10,7 @@
 #include "lib/core/progress.h"
 #include "lib/genomics/genome_fingerprint.h"
 #include "lib/genomics/variants/input.h"
+#include "lib/io/files/random_file.h"
 #include "lib/io/genome/tabix.h"
 
 namespace bigbird {
@@ -191,6 +192,7 @@ VariantCost variant_cost(const VariantCostOptions& options, SequenceScorer& scor
     throw_usage("a plan reads its input and so would the run: standard input can be read only once",
                 "give the name of a file");
   }
+  refuse_stream(options.scoring.input, "a plan reads its input and so would the run");
   const auto begin = std::chrono::steady_clock::now();
   CostEstimate estimate(options, scorer);
   genome_fingerprint(options.scoring.fasta);  // as a run that says what it is known by

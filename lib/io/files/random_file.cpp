@@ -18,6 +18,12 @@ bool is_stream_only(const std::string& path) {
   return S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || S_ISCHR(status.st_mode);
 }
 
+void refuse_stream(const std::string& path, const std::string& why) {
+  if (!is_stream_only(path)) return;
+  throw_bad_input(fmt::format("{}: can be read only once, and {}", path, why),
+                  "write it to a file first, and give its name");
+}
+
 RandomFile::RandomFile(const std::string& path) : path_(path) {
   // A pipe that nobody writes to must not hold the program: O_NONBLOCK says nothing of regular files.
   descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

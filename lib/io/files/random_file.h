@@ -10,6 +10,8 @@ namespace bigbird {
 
 // True for what exists and can be read once only, from its beginning: a pipe, a socket, a terminal.
 bool is_stream_only(const std::string& path);
+// Error{bad_input} "PATH: can be read only once, and WHY" for such a path.
+void refuse_stream(const std::string& path, const std::string& why);
 
 class RandomFile {
  public:
