@@ -47,6 +47,15 @@ extern "C" void on_signal(int number) {
   errno = error;
 }
 
+// A file that is mapped (weights, shards, arrays) was cut by somebody else: its pages are no longer there.
+extern "C" void on_lost_page(int number, siginfo_t* what, void*) {
+  constexpr std::string_view text =
+      "bigbird: error: a file was cut short while it was read\n"
+      "hint: run again once nothing writes to the inputs, the model or the cache of packed weights\n";
+  if (what->si_code == BUS_ADRERR && write(STDERR_FILENO, text.data(), text.size()) >= 0) _exit(1);
+  std::signal(number, SIG_DFL);  // damage of another kind: as without this handler
+}
+
 // The handler has a stack of its own: code that a library writes at run time may keep its stack pointer in
 // buffers of the heap (oneDNN's did), and what the kernel puts below it when a signal comes would overwrite
 // what lies before them. The signal goes to this thread, the first, whose stack it is.
@@ -79,6 +88,10 @@ void install_signal_handlers() {
   action.sa_flags = SA_RESTART | SA_ONSTACK;  // library calls need not know about EINTR
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  struct sigaction lost {};
+  lost.sa_sigaction = on_lost_page;
+  lost.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGBUS, &lost, nullptr);
   // A file over the size limit (ulimit -f) then fails as a full disk does: with an error that is noticed.
   action.sa_handler = SIG_IGN;
   sigaction(SIGXFSZ, &action, nullptr);

@@ -52,7 +52,7 @@ ensure_packages() {
 configure() {
   local preset=$1
   local options=("${@:2}")
-  [ -f "$root/build/$preset/CMakeCache.txt" ] || ! command -v ninja >/dev/null || options+=(-G Ninja)
+  [ -f "$root/build/$preset/CMakeCache.txt" ] || [[ " ${options[*]} " == *" -G "* ]] || ! command -v ninja >/dev/null || options+=(-G Ninja)
   ! command -v ccache >/dev/null || options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}" # it caches nothing of precompiled headers without
   # One checkout takes what another has compiled.

@@ -5,6 +5,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/data/vocabulary.h"
+#include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 
 namespace bigbird::apps {
@@ -53,6 +54,8 @@ int cmd_train_bpe(int argc, char** argv) {
     throw_usage("train-bpe reads its sentences twice and cannot take them from a pipe",
                 "write them to a file first");
   }
+  for (const std::string& path : {options.source.text, options.source.documents})
+    refuse_stream(path, "train-bpe reads its sentences twice");
   options.seed = verb.seed();
   options.overwrite = verb.force();
   if (verb.provenance()) {

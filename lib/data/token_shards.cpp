@@ -305,6 +305,8 @@ TokenShardWriter::TokenShardWriter(std::string prefix, std::size_t vocab_size, s
       vocab_size_(vocab_size),
       tokens_per_shard_(tokens_per_shard),
       wide_(vocab_size > largest_uint16_vocabulary) {
+  if (prefix_ == "-")
+    throw_usage("-: shards are several files, and not for stdout", "give a prefix of names");
   start_shard();
 }
 

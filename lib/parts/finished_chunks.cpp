@@ -2,9 +2,12 @@
 // letters), the bytes that were saved, FNV-1a of all that.
 #include "lib/parts/finished_chunks.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -115,8 +118,8 @@ std::optional<std::string> FinishedChunks::load(std::uint64_t chunk, std::string
     whole = bytes.starts_with(magic) && checksum == fnv1a_64(bytes);
   }
   if (!whole) {
-    if (!strict_) return std::nullopt;
-    throw_bad_input(path(chunk) + ": the part is damaged", "remove it and resume again");
+    log_warning(path(chunk) + ": the part is damaged, and made again");
+    return std::nullopt;
   }
   bytes.remove_prefix(magic.size());
   if (!bytes.starts_with(input_digest)) {
@@ -141,7 +144,23 @@ void FinishedChunks::save(std::uint64_t chunk, std::string_view input_digest, st
   stored.append(input_digest).append(bytes);
   const std::uint64_t checksum = fnv1a_64(stored);
   stored.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
-  write_text_atomic(path(chunk), stored);
+  write_text_atomic(path(chunk), stored, Synced::no);
+  sync_in_time();
+}
+
+// All of the file system at once: each of many small files by itself takes as long.
+void FinishedChunks::sync_in_time() {
+  const auto begin = std::chrono::steady_clock::now();
+  if (begin < next_sync_) return;
+  const int descriptor = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor >= 0) {
+    const int error = syncfs(descriptor) != 0 ? errno : 0;
+    close(descriptor);
+    if (error != 0 && error != EINVAL && error != ENOTSUP) throw_cannot_write(folder_, error);
+  }
+  const auto end = std::chrono::steady_clock::now();
+  next_sync_ =
+      end + std::max<std::chrono::steady_clock::duration>(std::chrono::seconds(1), 9 * (end - begin));
 }
 
 void FinishedChunks::use_for(const std::function<void()>& put_in_place) const {

@@ -3,6 +3,7 @@
 // run that was stopped goes on where it stood. Parts::run() (parts.h) is the loop above both.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -58,11 +59,13 @@ class FinishedChunks {
 
   // Whether save() keeps anything.
   bool keeps() const { return !folder_.empty(); }
-  // What was saved for a chunk, when the run is a resumed one and has it. `input_digest`: 64 letters that
-  // stand for the chunk's input. Error{bad_input} when the file is damaged or was made from another input;
-  // with Restart::automatic nothing then.
+  // What was saved for a chunk, when the run is a resumed one and has it; nothing, with a warning, when the
+  // file is damaged: it is made again. `input_digest`: 64 letters that stand for the chunk's input.
+  // Error{bad_input} when it was made from another input; with Restart::automatic nothing then.
   std::optional<std::string> load(std::uint64_t chunk, std::string_view input_digest) const;
-  // Error{runtime} where another process took over, as Lease::check().
+  // What lies on the disk when the machine itself stops is what was saved up to the last sync, which comes by
+  // time (once a second at most, for a tenth of the time at most) and not by chunk. A killed process loses
+  // nothing of it. Error{runtime} where another process took over, as Lease::check().
   void save(std::uint64_t chunk, std::string_view input_digest, std::string_view bytes);
   // Runs what puts the outputs of the finished chunks in their places. Where that is an Error{bad_input}, as
   // of an input of which nothing can be scored, the same chunks would end in it again: they are removed.
@@ -75,6 +78,7 @@ class FinishedChunks {
  private:
   std::string identity_path() const { return folder_ + "/run.json"; }
   bool is_of_no_run() const;
+  void sync_in_time();
 
   std::string folder_;  // empty: keeps nothing
   std::string identity_;
@@ -82,6 +86,7 @@ class FinishedChunks {
   bool resumed_ = false;
   bool strict_ = true;  // a chunk that does not fit is an error
   bool made_ = false;
+  std::chrono::steady_clock::time_point next_sync_{};
 };
 
 }  // namespace bigbird

@@ -35,6 +35,7 @@ ReportSection table_of(const std::string& path, const ReportOptions& options) {
 ReportSection section_of(const std::string& path, const ReportOptions& options,
                          const AllelePicture& picture) {
   if (!fs::exists(path)) throw_bad_input(path + ": no such file or folder", "check the path");
+  refuse_stream(path, "a report knows its inputs by their names, and reads them more than once");
   if (fs::is_directory(path)) return shards_section(path);
   if (has_suffix(path, ".svg")) return picture_section(path);
   if (has_suffix(path, ".json") || has_suffix(path, ".json.gz")) return json_section(path);

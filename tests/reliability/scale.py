@@ -4,10 +4,11 @@
     python3 tests/reliability/scale.py --program build/release/bin/bigbird --demo demo-output --work /tmp/scale [--large]
 
 DEMO is what pipelines/demo.sh has left. Wanted: memory that stays, time that grows with the input. Without --large
-each input is a tenth (and a hundredth) of the sizes that benchmarks/scale.md tells. Needs Python 3, and bgzip and
+each input is a tenth (and a hundredth) of the sizes that benchmarks/reliability.md tells. Needs Python 3, and bgzip and
 samtools for the inputs; no part of .ci/run. Prints a row for each verb and size.
 """
 import argparse
+import json
 import os
 import random
 import re
@@ -133,6 +134,36 @@ def cases(program, demo, size):
         with open("keys.json", "w") as out:
             out.write("{" + ",".join(f'"key{i}": {i}' for i in range(n)) + "}")
 
+    def make_unknown_contigs(n):
+        vcf("known.vcf", genome, 5000)
+        with open("known.vcf") as known, open("unknown.vcf", "w") as out:
+            lines = known.readlines()
+            out.write("".join(line for line in lines if line[0] == "#" and not line.startswith("##contig")))
+            out.write("".join(f"u{i}\t5\t.\tA\tC\t.\t.\t.\n" for i in range(n)))
+            out.write("".join([line for line in lines if line[0] != "#"][:100]))
+        status = run(program, ["variants", "-m", model, "-f", genome, "unknown.vcf", "-o", "scored.vcf", "--force"])[0]
+        if status != 0:
+            sys.exit("scale.py: no scored.vcf; see the file log")
+
+    def make_questions(n):
+        paragraphs = [{"context": f"word is good here {i}", "qas": [
+            {"id": f"q{i}", "question": "what", "is_impossible": False,
+             "answers": [{"text": "good", "answer_start": 8}]}]} for i in range(n)]
+        with open("questions.json", "w") as out:
+            json.dump({"version": "2", "data": [{"title": "t", "paragraphs": paragraphs}]}, out)
+        with open("answers.json", "w") as out:
+            json.dump({f"q{i}": "good" for i in range(n)}, out)
+
+    def make_config(n):
+        shutil.rmtree("keys-model", ignore_errors=True)
+        shutil.copytree("text-run/final", "keys-model")
+        with open("keys-model/config.json") as config:
+            values = json.load(config)
+        values.update({f"key{i}": i for i in range(n)})
+        with open("keys-model/config.json", "w") as out:
+            json.dump(values, out)
+        make_csv(10)
+
     rows = [
         ("VCF, lines: variants", 5_000_000, make_vcf, ["variants", "-m", model, "-f", genome, "in.vcf", "-o", "o.vcf.gz"]),
         ("contigs: info", 200_000, make_contigs, ["info", "contigs.fa"]),
@@ -150,6 +181,12 @@ def cases(program, demo, size):
         ("CSV, rows: text classify predict", 1_000_000, make_csv,
          ["text", "classify", "predict", "-m", "text-run/final", "rows.csv", "-o", "o.tsv"]),
         ("JSON, keys: info", 100_000, make_keys, ["info", "keys.json"]),
+        ("config.json, keys: text classify predict", 100_000, make_config,
+         ["text", "classify", "predict", "-m", "keys-model", "rows.csv", "-o", "o.tsv"]),
+        ("VCF, unknown contigs: report", 200_000, make_unknown_contigs, ["report", "scored.vcf", "-o", "o.html"]),
+        ("questions: text qa evaluate", 100_000, make_questions,
+         ["text", "qa", "evaluate", "--format", "squad", "--data", "questions.json", "--predictions", "answers.json",
+          "-o", "o.json"]),
         ("sequence, bases: tokenize", 1_000_000_000, make_contig,
          ["tokenize", "-m", f"{demo}/tokenizer", "-f", "contig.fa", "-d", "documents.bed.gz", "-o", "shard"]),
     ]

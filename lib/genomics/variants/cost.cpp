@@ -11,6 +11,7 @@
 #include "lib/core/progress.h"
 #include "lib/genomics/variants/scoring.h"
 #include "lib/inference/model_identity.h"
+#include "lib/io/files/file.h"
 #include "lib/io/genome/indexed_table.h"
 
 namespace bigbird {
@@ -192,6 +193,7 @@ VariantCost variant_cost(const VariantCostOptions& options, SequenceScorer& scor
     throw_usage("a plan reads its input and so would the run: standard input can be read only once",
                 "give the name of a file");
   }
+  refuse_stream(options.scoring.input, "a plan reads its input and so would the run");
   const auto begin = std::chrono::steady_clock::now();
   scorer.open();
   CostEstimate estimate(options, scorer);

@@ -70,6 +70,8 @@ const char* reading_hint(int error) {
 }
 
 void sync_folder(const std::string& path) {
+  // One that may be written and not read (mode 0733) cannot be opened, and so not be synced.
+  if (access(path.c_str(), R_OK) != 0 && errno == EACCES) return;
   sync_path(path, O_RDONLY | O_DIRECTORY);
 }
 
@@ -155,13 +157,13 @@ std::string read_file(const std::string& path) {
   return content;
 }
 
-void write_text_atomic(const std::string& path, std::string_view text) {
-  AtomicFile file(path);
+void write_text_atomic(const std::string& path, std::string_view text, Synced synced) {
+  AtomicFile file(path, synced);
   file.write(text.data(), text.size());
   file.commit();
 }
 
-AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
+AtomicFile::AtomicFile(const std::string& path, Synced synced) : path_(path), target_(path), synced_(synced) {
   if (path == "-") {
     path_ = "standard output";
     descriptor_ = dup(STDOUT_FILENO);
@@ -209,7 +211,8 @@ void AtomicFile::write(const void* data, std::size_t size) {
 void AtomicFile::commit() {
   const bool direct = temporary_.empty();
   // A device or a pipe cannot be synced, and need not be.
-  if (!direct && fsync(descriptor_) != 0) throw_cannot_write(path_, errno);
+  const bool synced = !direct && synced_ == Synced::yes;
+  if (synced && fsync(descriptor_) != 0) throw_cannot_write(path_, errno);
   const int descriptor = std::exchange(descriptor_, -1);
   int error = close(descriptor) != 0 ? errno : 0;
   if (error == 0 && !direct && OutputSet::take(path_, temporary_, target_)) return;
@@ -218,11 +221,12 @@ void AtomicFile::commit() {
     if (!direct) unlink(temporary_.c_str());
     throw_cannot_write(path_, error);
   }
-  if (!direct) sync_folder(parent_folder(target_));
+  if (synced) sync_folder(parent_folder(target_));
 }
 
 AtomicFolder::AtomicFolder(const std::string& path, bool replace)
     : target_(without_trailing_slashes(path)), replace_(replace) {
+  if (target_ == "-") throw_usage("-: a folder cannot go to stdout", "give the name of a folder");
   if (file_exists(target_)) throw_cannot_write(target_, EEXIST);
   if (!replace_ && !folder_is_empty(target_)) {
     throw_bad_input(fmt::format("{}: the folder exists and is not empty", target_),
@@ -324,6 +328,12 @@ bool is_stream_only(const std::string& path) {
   struct stat status {};
   if (path == "-" || stat(path.c_str(), &status) != 0) return false;
   return S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || S_ISCHR(status.st_mode);
+}
+
+void refuse_stream(const std::string& path, const std::string& why) {
+  if (!is_stream_only(path)) return;
+  throw_bad_input(fmt::format("{}: can be read only once, and {}", path, why),
+                  "write it to a file first, and give its name");
 }
 
 RandomFile::RandomFile(const std::string& path) : path_(path) {

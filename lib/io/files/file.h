@@ -33,8 +33,10 @@ bool has_suffix(const std::string& path, std::string_view suffix);
 // The bytes of a file as stored (no decompression); "-" reads the standard input to its end. Whoever reads
 // "-", here and below, gets Error{interrupted} once a stop was requested: the standard input ends then.
 std::string read_file(const std::string& path);
+// Whether a file is on the disk before it has its name: else a loss of power may leave an empty one.
+enum class Synced { yes, no };
 // Writes `text` under a temporary name, syncs it and renames it.
-void write_text_atomic(const std::string& path, std::string_view text);
+void write_text_atomic(const std::string& path, std::string_view text, Synced synced = Synced::yes);
 
 // No line of a file that people have is longer (256 MiB): what is, is no text, or lost its line ends.
 constexpr std::size_t longest_line = std::size_t{1} << 28;
@@ -107,7 +109,7 @@ class LineReader {
 // pieces.
 class AtomicFile {
  public:
-  explicit AtomicFile(const std::string& path);
+  explicit AtomicFile(const std::string& path, Synced synced = Synced::yes);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -131,6 +133,7 @@ class AtomicFile {
   std::string temporary_;  // empty when written directly
   int descriptor_ = -1;
   std::uint64_t size_ = 0;
+  Synced synced_;
 };
 
 // Buffered text or binary output to a path (through AtomicFile) or to the standard output ("-"). A path
@@ -204,6 +207,8 @@ class MappedFile {
 
 // True for what exists and can be read once only, from its beginning: a pipe, a socket, a terminal.
 bool is_stream_only(const std::string& path);
+// Error{bad_input} "PATH: can be read only once, and WHY" for such a path.
+void refuse_stream(const std::string& path, const std::string& why);
 
 // Bytes of a regular file at any place, as stored. Safe for concurrent calls; nothing is mapped, so that a
 // file that is cut meanwhile is an Error and no signal.

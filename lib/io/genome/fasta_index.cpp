@@ -163,10 +163,7 @@ std::string faidx_hint(const std::string& path) {
 
 // bgzf or no_compression. Errors: a pipe, a folder, plain gzip.
 int compression_of_fasta(const std::string& path) {
-  if (is_stream_only(path)) {
-    throw_bad_input(path + ": is a pipe, and places of a FASTA are read through an index, which needs a file",
-                    "write the sequence to a file first, and give its name");
-  }
+  refuse_stream(path, "places of a FASTA are read through an index, which needs a file");
   const BgzfHandle handle = open_bgzf(path);
   const int compression = bgzf_compression(handle.get());
   if (compression == gzip) refuse_plain_gzip(path);

@@ -98,6 +98,29 @@ TEST(AtomicFile, MissingFolderAndFolderInPlaceAreErrors) {
   expect_message(error_of([&] { write_text_atomic(folder.path(), "x"); }), folder.path(), "Is a directory");
 }
 
+// As nobody, in a process of its own: mode 0733 lets it make files in a folder that it cannot read.
+TEST(AtomicFile, IsWrittenIntoAFolderThatMayNotBeRead) {
+  if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can become nobody";
+  const TemporaryFolder folder;
+  make_folders((folder / "inbox").string());
+  for (const auto& path : {folder.path(), folder / "inbox"})
+    ASSERT_EQ(chmod(path.c_str(), path == folder.path() ? 0755 : 0733), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    int status = setuid(65'534) != 0 ? 2 : 0;
+    try {
+      write_text_atomic((folder / "inbox/out").string(), "whole");
+    } catch (const Error&) {
+      status = 1;
+    }
+    _exit(status);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(read_file((folder / "inbox/out").string()), "whole");
+}
+
 TEST(AtomicFolder, AppearsWholeOrNotAtAll) {
   const TemporaryFolder folder;
   {

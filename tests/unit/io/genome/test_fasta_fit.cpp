@@ -269,8 +269,8 @@ TEST(FastaFit, APipeIsNamed) {
   const TemporaryFolder folder;
   const std::string path = folder / "pipe.fa";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  expect_bad_input(error_of([&] { Fasta{path}; }), "pipe.fa: is a pipe", "index");
-  expect_bad_input(error_of([&] { build_fasta_index(path); }), "pipe.fa: is a pipe", "index");
+  expect_bad_input(error_of([&] { Fasta{path}; }), "pipe.fa: can be read only once", "index");
+  expect_bad_input(error_of([&] { build_fasta_index(path); }), "pipe.fa: can be read only once", "index");
 }
 
 }  // namespace

@@ -1,0 +1,75 @@
+// Named pipes and stdout in places where a file or a folder is needed: a verb that reads an input twice
+// refuses a pipe at once, in a line that is true, and waits for nobody; what is several files does not go
+// to "-".
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "tests/cli/text_fixture.h"
+
+namespace bigbird::testing {
+namespace {
+
+class Pipes : public TextFixture {
+ protected:
+  static void SetUpTestSuite() {
+    TextFixture::SetUpTestSuite();
+    ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+    write("genome.fa", ">chr1\nACGTACGTACGT\n");
+    write("dna.txt", "ACGTACGTTAGCA\n");
+  }
+  // Nobody writes to the pipe: who opened it would wait.
+  static void refuses_the_pipe(const Words& words) {
+    const RunResult run = run_program(Words{"timeout", "20", bigbird_binary()} + words);
+    EXPECT_EQ(run.status, 1) << words.front() << ": " << run.err;
+    EXPECT_TRUE(holds(run.err, path("pipe") + ": can be read only once, and ")) << run.err;
+    EXPECT_TRUE(holds(run.err, "hint: write it to a file first")) << run.err;
+  }
+};
+
+TEST_F(Pipes, AreRefusedAtOnceWhereAnInputIsReadTwice) {
+  refuses_the_pipe({"report", path("pipe"), "-o", path("page.html")});
+  refuses_the_pipe({"train-bpe", "--text", path("pipe"), "-o", path("tokenizer")});
+  refuses_the_pipe({"train-bpe", "-f", path("genome.fa"), "-d", path("pipe"), "-o", path("tokenizer")});
+  refuses_the_pipe({"chunk", "-f", path("pipe"), "-o", path("documents.bed")});
+}
+
+// Packed weights lie in a mapped file. Somebody cuts it while the program waits for its input.
+TEST_F(Pipes, AFileThatIsCutWhileItIsMappedEndsInALine) {
+  write_tiny_text_model(path("mapped"));
+  write("rows.csv", "text\nab cd\n");
+  const RunResult run = run_program({"timeout", "60", "sh", "-c", R"(cd "$1" && mkfifo rows
+export BIGBIRD_WEIGHT_CACHE="$1/cache"
+predict="text classify predict -q -m mapped --precision bf16 --format csv"
+"$0" $predict rows.csv -o whole.tsv || exit 9
+ls cache/*.packed >/dev/null 2>&1 || exit 77
+"$0" $predict rows -o cut.tsv & program=$!
+exec 3>rows
+sleep 1
+for file in cache/*.packed; do : > "$file"; done
+cat rows.csv >&3
+exec 3>&-
+wait $program)",
+                                     bigbird_binary(), path("")});
+  if (run.status == 77) GTEST_SKIP() << "SKIPPED: no weights are packed in bf16 here";
+  EXPECT_EQ(run.status, 1) << run.err;
+  EXPECT_TRUE(holds(run.err, "bigbird: error: a file was cut short while it was read\nhint: ")) << run.err;
+  EXPECT_FALSE(std::filesystem::exists(path("cut.tsv")));
+}
+
+TEST_F(Pipes, WhatIsSeveralFilesDoesNotGoToStdout) {
+  write_tiny_text_model(path("model"));
+  const auto before = std::filesystem::current_path();
+  std::filesystem::create_directories(path("here"));
+  std::filesystem::current_path(path("here"));
+  write("doc.txt", "ab cd\n");
+  refused({"text", "pretrain-data", path("doc.txt"), "-m", path("model"), "-o", "-"}, 2, "not for stdout");
+  refused({"train-bpe", "--text", path("dna.txt"), "-o", "-", "--vocab-size", "11"}, 2,
+          "cannot go to stdout");
+  EXPECT_TRUE(std::filesystem::is_empty("."));
+  std::filesystem::current_path(before);
+}
+
+}  // namespace
+}  // namespace bigbird::testing
