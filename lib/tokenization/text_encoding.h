@@ -97,7 +97,7 @@ class UnknownTally {
 
 // The text of pieces of a SentencePiece vocabulary: signs of word starts become blanks, the first of the text
 // is dropped. Special pieces are left out, as transformers' skip_special_tokens does, but for the line mark
-// "<n>" of Pegasus. Error{bad_input} for an id that is no piece.
+// "<n>" of Pegasus; so are ids that have no piece (rows of a table of embeddings that is longer).
 std::string text_of_pieces(const Tokenizer& tokenizer, std::span<const std::int32_t> ids);
 
 }  // namespace bigbird

@@ -13,7 +13,7 @@
 namespace bigbird::policy {
 namespace {
 
-// Which verbs the messages of a room reach: names, or the begins of names. The longest row that fits counts.
+// Which verbs the messages of a room reach: names, or the begins of names. The first row that fits counts.
 const std::vector<std::pair<std::string, std::vector<std::string>>>& verbs_of_rooms() {
   static const std::vector<std::pair<std::string, std::vector<std::string>>> rooms = {
       {"lib/text/classify/", {"text classify", "text glue"}},
