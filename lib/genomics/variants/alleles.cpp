@@ -126,8 +126,8 @@ std::vector<PlacedAllele> AlleleJudge::judge(const VcfRecord& record, std::int64
 }
 
 std::optional<std::size_t> contig_of(const VcfRecord& record, const ContigNames& contigs) {
-  const bool mitochondrion = canonical_contig_name(record.chrom) == "MT";
-  if (mitochondrion && record.contig_length > 0) return contigs.find(record.chrom, record.contig_length);
+  const bool is_mitochondrial = canonical_contig_name(record.chrom) == "MT";
+  if (is_mitochondrial && record.contig_length > 0) return contigs.find(record.chrom, record.contig_length);
   return contigs.find(record.chrom);
 }
 
