@@ -87,6 +87,10 @@ SequenceRunner::SequenceRunner(const ModelFolder& folder, const SequenceRunnerOp
   if (options.answer_logits && folder_.config().head != HeadType::structured_answers) {
     folder_.require_question_head();
   }
+  const std::int64_t most = most_tokens(config());
+  if (options.longest > most) {
+    throw_usage(message("`length` {}: {} takes at most {} tokens", options.longest, folder_.path(), most));
+  }
   folder_.tokenizer();  // opened and checked before the weights, which may be many
   if (!options.waits) open();
   pipeline_ = std::make_unique<BatchPipeline>(options.device ? options.device : device_thread_of(backend),
@@ -109,10 +113,6 @@ bool SequenceRunner::computes_in_int8() const {
 }
 
 BatchLimits SequenceRunner::plan_batches(const ModelConfig& config) {
-  const std::int64_t most = most_tokens(config);
-  if (options_.longest > most) {
-    throw_usage(message("`length` {}: {} takes at most {} tokens", options_.longest, folder_.path(), most));
-  }
   const BatchLimits limits = limits_of(config, options_);
   limit_ = limits.tokens;
   most_sequences_ = limits.sequences;
