@@ -113,17 +113,6 @@ class RoundedPairAttentionKernel : public KernelTest {
   RoundedPairAttentionKernel() { precision_ = Precision::bf16; }
 };
 
-std::vector<bf16> as_bf16(const Floats& values) {
-  std::vector<bf16> result;
-  for (const float value : values) result.push_back(to_bf16(value));
-  return result;
-}
-Floats rounded_floats(const Floats& values) {
-  Floats result;
-  for (const bf16 value : as_bf16(values)) result.push_back(to_float(value));
-  return result;
-}
-
 // In bf16 what is multiplied has 8 bits; queries, keys, values and outputs may be bf16 themselves.
 TEST_P(RoundedPairAttentionKernel, IsNearTheOracle) {
   for (const PairCase& chosen : pair_cases()) {
@@ -131,7 +120,7 @@ TEST_P(RoundedPairAttentionKernel, IsNearTheOracle) {
     PairProblem p(chosen);
     PairNumbers numbers(p);
     for (Floats* values : {&numbers.q, &numbers.k, &numbers.v, &numbers.dout})
-      *values = rounded_floats(*values);
+      *values = as_floats(as_bf16(*values));
     const PairProblem::Expected expected = numbers.expected(p);
     const Index c = p.width();
     const auto got = run([&](Backend& backend) {
@@ -150,11 +139,7 @@ TEST_P(RoundedPairAttentionKernel, IsNearTheOracle) {
                                   {dk.data(), c},
                                   {dv.data(), c},
                                   {dweight.data(), p.shape.bias ? dbias.data() : nullptr}});
-      std::vector<Floats> all;
-      for (const std::vector<bf16>* values : {&out, &dq, &dk, &dv}) {
-        all.emplace_back();
-        for (const bf16 value : *values) all.back().push_back(to_float(value));
-      }
+      std::vector<Floats> all{as_floats(out), as_floats(dq), as_floats(dk), as_floats(dv)};
       all.insert(all.begin() + 1, sums);
       all.push_back(dweight);
       all.push_back(dbias);
@@ -166,9 +151,10 @@ TEST_P(RoundedPairAttentionKernel, IsNearTheOracle) {
     EXPECT_LT(relative_error(got[3], expected.dk), 0.03);
     EXPECT_LT(relative_error(got[4], expected.dv), 0.03);
     if (chosen.labels == 0) continue;
-    EXPECT_LT(relative_error(got[5], expected.dweight), 0.03);
+    // Those of a query cancel (their sum over the labels is 0), and few queries leave little of them.
+    EXPECT_LT(relative_error(got[5], expected.dweight), 0.15);
     if (!chosen.bias) continue;
-    EXPECT_LT(relative_error(got[6], expected.dbias), 0.03);
+    EXPECT_LT(relative_error(got[6], expected.dbias), 0.15);
   }
 }
 
