@@ -353,7 +353,7 @@ struct RowAttention {
 };
 struct QueryKeyValueGradients {
   Rows q, k, v;
-  RelativeGradients relative;  // where the batch has such a term
+  RelativeGradients relative = {};  // where the batch has such a term
 };
 
 // What queries saw of one group of keys: the output, and log_sum_exp [H, T] (operations.inc).
