@@ -42,7 +42,7 @@ constexpr int backward_groups(BackwardPass pass) {
 // which `busy` are taken all the time. Dropout, and floats, need more beside them.
 template <class Element, int rows, int groups, bool paired>
 constexpr int backward_tiles_per_sm(int busy, bool dropping) {
-  if (paired) return 2;
+  if (paired) return sizeof(Element) == 2 && busy <= 128 ? 3 : 2;
   if (groups == 2) return 4;
   if (dropping || busy > 96 || sizeof(Element) == 4) return 2;
   if (busy > 64 || rows == 16) return 3;

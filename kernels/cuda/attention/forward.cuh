@@ -31,7 +31,7 @@ constexpr int attention_forward_groups() {
 template <class Element, int width, int rows, bool paired>
 constexpr int attention_forward_blocks() {
   if (rows == 16) return 8;
-  if (paired) return sizeof(Element) == 4 && width == 128 ? 1 : 2;
+  if (paired && width <= 64) return 3;
   if (sizeof(Element) == 4) return width == 128 ? 1 : 3;
   return width == 128 ? 2 : 4;
 }

@@ -14,7 +14,7 @@ template <class ElementType, int width>
 struct LabelTerms {
   using Element = ElementType;
   static constexpr int threads = 128;
-  static constexpr int blocks_per_sm = 3;
+  static constexpr int blocks_per_sm = sizeof(Element) == 4 && width == 128 ? 2 : 3;
   static constexpr int rows = threads / 32 * 16;
   using Labels = LabelRows<Element, width>;
   static constexpr int shared_bytes = Labels::Tile::bytes;
