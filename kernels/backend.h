@@ -50,6 +50,7 @@ struct AttentionLimits {
   Index heads = 0;
   Index head_size = 0;
   Index block_size = 0;
+  Index labels = 0;  // R, where scores have a relative term
   bool training = false;
 };
 

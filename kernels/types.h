@@ -252,6 +252,53 @@ struct BlockPlanView {
   Index key_count = 0;
 };
 
+// Which pairs of a query and a key meet, of those that the block lists bring together: sliding windows of
+// tokens, global tokens of ETC and Longformer (docs/specification.md 1.10). A list has every block with a pair
+// that meets, once. Distances are in rows of the sequence, key row minus query row. Other pointers are device
+// memory, one number for each row of the batch, null where there is no such condition; all conditions hold
+// together. A query without any key has zeros for output and gradients, and a log_sum_exp of +infinity, which
+// makes exp(score - log_sum_exp) zero.
+struct PairRule {
+  // Keys at most so many rows before the query, and after it; -1: any.
+  Index before = -1;
+  Index after = -1;
+  const std::uint8_t* hidden = nullptr;  // [key rows]: 1 for what is nobody's key
+  // Only rows of equal numbers meet: examples in one sequence, parts of a document.
+  const std::int32_t* query_groups = nullptr;  // [query rows]
+  const std::int32_t* key_groups = nullptr;    // [key rows]
+  // A pair is linked where query_links[c][query] == key_links[c][key] for some c < link_columns.
+  Index link_columns = 0;                     // at most most_link_columns
+  const std::int32_t* query_links = nullptr;  // [link_columns, query rows]
+  const std::int32_t* key_links = nullptr;    // [link_columns, key rows]
+  // Where not 0: only pairs that are linked by one of the first so many columns meet, and all pairs of
+  // queries with a 1 here.
+  Index needed_links = 0;
+  const std::uint8_t* free_queries = nullptr;  // [query rows]
+  // A query sees its own key, the row of equal number, only where it sees no other (Kitaev et al. 2020,
+  // section 2). A key without company has a weight of 1, and passes gradients to its value alone.
+  bool self_last = false;
+};
+constexpr Index most_link_columns = 3;
+
+// A term for the label u of a pair, beside the product with its key (Shaw et al. 2018, section 3.2, keys only;
+// Ainslie et al. 2020, section 2.3): score = scale (q.k + q.weight[u] + bias[u]).
+// Labels by distance d: min(d, most) where d >= 0, most + min(-d, most) below; where parts differ 2 most + 3.
+// Labels by links: 2 most + 1, of a pair that is linked (PairRule) 2 most + 2.
+struct RelativeTerm {
+  const float* weight = nullptr;  // [labels, H, D]
+  const float* bias = nullptr;    // [labels, H]
+  Index labels = 0;               // R, more than any label that is met; at most most_labels
+  Index most = 0;                 // the largest distance that is told apart
+  bool by_links = false;
+  const std::int32_t* query_parts = nullptr;  // device, [query rows]; null, as the next: no parts
+  const std::int32_t* key_parts = nullptr;    // device, [key rows]
+};
+constexpr Index most_labels = 256;
+struct RelativeGradients {
+  float* weight = nullptr;  // as RelativeTerm has them; added to
+  float* bias = nullptr;
+};
+
 // A ragged batch as attention sees it. Sequence s owns rows token_offsets[s] .. token_offsets[s + 1] of every
 // (T, *) matrix: all of the plan's blocks wherever the backend wants whole blocks, and in a backward pass;
 // else those of its tokens at least, and what is missing is padding. Its first lengths[s] tokens are real;
@@ -283,6 +330,11 @@ struct AttentionBatch {
   // Of the forward pass: outputs and sums are wanted of so many query blocks of each sequence, from the first
   // on; those of others may be left as they are. 0: of all.
   Index wanted_blocks = 0;
+  // Null: every pair that the lists bring together meets, and scores are of queries and keys alone. What they
+  // point to is at the same address for all work that is recorded as one; `causal` and key_offsets may stand
+  // beside them.
+  const PairRule* rule = nullptr;
+  const RelativeTerm* relative = nullptr;
 };
 
 struct QueryKeyValue {
@@ -301,6 +353,13 @@ struct RowAttention {
 };
 struct QueryKeyValueGradients {
   Rows q, k, v;
+  RelativeGradients relative = {};  // where the batch has such a term
+};
+
+// What queries saw of one group of keys: the output, and log_sum_exp [H, T] (operations.inc).
+struct AttentionPart {
+  ConstRows out;
+  const float* log_sum_exp = nullptr;
 };
 
 // --- losses

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/cpu/attention_heads.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/partition.h"
 
@@ -11,16 +12,9 @@ namespace bigbird::kernels {
 
 namespace {
 
-// Where the key rows of the sequences begin.
-const Index* key_offsets_of(const AttentionBatch& batch) {
-  return batch.key_offsets != nullptr ? batch.key_offsets : batch.token_offsets;
-}
-
-Index key_count_of(const BlockPlanView& plan) {
-  return plan.key_count > 0 ? plan.key_count : plan.blocks;
-}
-
-AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, const QueryKeyValue& inputs) {
+// `pairs`: of this head, where the batch has a rule or a term.
+AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, const QueryKeyValue& inputs,
+                      const HeadPairs* pairs) {
   const auto& [q, k, v] = inputs;
   const Index first = batch.token_offsets[sequence], first_key = key_offsets_of(batch)[sequence];
   const Index column = head * batch.head_size;
@@ -47,6 +41,7 @@ AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, c
   view.blocks = plan.blocks;
   view.key_count = key_count_of(plan);
   view.causal = batch.causal;
+  if (batch.rule != nullptr || batch.relative != nullptr) view.pairs = pairs;
   view.rows = batch.token_offsets[sequence + 1] - first;
   view.length = batch.lengths[sequence];
   view.query_length = batch.query_lengths != nullptr ? batch.query_lengths[sequence] : view.length;
@@ -88,35 +83,11 @@ void parallel_for_heads(const AttentionBatch& batch, const Body& body) {
       });
 }
 
-// Rows of a head as floats, one behind the other.
-void take_rows(const Level& level, const ConstRows& from, Index first, Index column, Index rows, Index width,
-               float* to) {
-  for (Index row = 0; row < rows; ++row) {
-    const ConstValues at = from.data + ((first + row) * from.stride + column);
-    if (at.type() == ElementType::fp32) {
-      std::copy_n(floats(at), width, to + row * width);
-    } else {
-      level.widen(at.as<bf16>(), to + row * width, width);
-    }
-  }
-}
-
-void put_rows(const Level& level, const float* from, Index width, const Rows& to, Index first, Index column,
-              Index rows) {
-  for (Index row = 0; row < rows; ++row) {
-    const Values at = to.data + ((first + row) * to.stride + column);
-    if (at.type() == ElementType::fp32) {
-      std::copy_n(from + row * width, width, floats(at));
-    } else {
-      level.narrow(from + row * width, nullptr, at.as<bf16>(), width);
-    }
-  }
-}
-
 // The queries of a head from a block on, as block 0; `q` and `narrow_q` stay where they are.
 AttentionHead from_block(AttentionHead view, Index block) {
   const Index before = block * view.block_size;
   view.row_offsets += block;
+  view.query_origin += before;
   view.rows -= before;
   view.query_length -= before;
   view.dropout_first += static_cast<std::uint64_t>(before) * view.dropout_row;
@@ -152,8 +123,6 @@ struct BlockOfHead {
     return from_block(view, block);
   }
 };
-
-constexpr Index line_floats = 16;  // of the cache
 
 // Of a block's rows, in whole cache lines.
 Index block_floats(Index block_size, Index head_size) {
@@ -191,18 +160,20 @@ Index most_blocks_of(const AttentionBatch& batch) {
   for (Index s = 0; s < batch.sequences; ++s) most = std::max(most, batch.plans[s]->blocks);
   return most;
 }
-
-// Of keys.
-Index longest_sequence(const AttentionBatch& batch) {
-  const Index* const offsets = key_offsets_of(batch);
-  Index longest = 0;
-  for (Index s = 0; s < batch.sequences; ++s) longest = std::max(longest, offsets[s + 1] - offsets[s]);
-  return longest;
+Index most_key_blocks_of(const AttentionBatch& batch) {
+  Index most = 0;
+  for (Index s = 0; s < batch.sequences; ++s) most = std::max(most, key_count_of(*batch.plans[s]));
+  return most;
 }
 
-// Packed attention knows neither keys of their own nor causality.
-bool is_of_a_decoder(const AttentionBatch& batch) {
-  return batch.causal || batch.key_offsets != nullptr;
+// Rows of the longest sequence, by their offsets.
+Index longest_of(const Index* offsets, Index sequences) {
+  Index longest = 0;
+  for (Index s = 0; s < sequences; ++s) longest = std::max(longest, offsets[s + 1] - offsets[s]);
+  return longest;
+}
+Index most_key_rows_of(const AttentionBatch& batch) {
+  return longest_of(key_offsets_of(batch), batch.sequences);
 }
 
 }  // namespace
@@ -213,6 +184,7 @@ std::size_t CpuBackend::scratch_bytes(const AttentionLimits& limits) const {
   const Index head_floats = blocks * block_size * head_size;
   const Index together = std::max<Index>(heads_in_group(blocks), thread_count());  // heads that are packed
   const bool narrow = element_type() == ElementType::bf16;
+  const Index labels = thread_count() * label_floats(level_, block_size, head_size, limits.labels);
   const Index forward =
       together * 2 * head_floats +
       thread_count() * (level_.attention_forward_scratch(block_size, head_size) + line_floats +
@@ -225,14 +197,18 @@ std::size_t CpuBackend::scratch_bytes(const AttentionLimits& limits) const {
             Index{sizeof(float)} +
         thread_count() * (packed_scratch(block_size, head_size, parts) + block_floats(block_size, head_size));
   }
-  const Index backward = thread_count() * ((narrow ? backward_copies_narrow : backward_copies) * head_floats +
-                                           level_.attention_backward_scratch(block_size, head_size));
+  const Index backward =
+      thread_count() * ((narrow ? backward_copies_narrow : backward_copies) * head_floats +
+                        level_.attention_backward_scratch(block_size, head_size) + 2 * line_floats);
   Index backward_bf16 = 0;
   if (bf16_ != nullptr) {
     backward_bf16 =
         thread_count() * BackwardRoom(bf16_->attention_backward, block_size, head_size, blocks).all;
   }
-  return static_cast<std::size_t>(std::max({forward, packed, backward, backward_bf16})) * sizeof(float);
+  const Index of_labels =
+      limits.training ? limits.sequences * limits.heads * label_gradient_floats(limits.labels, head_size) : 0;
+  return static_cast<std::size_t>(std::max({forward, packed, backward, backward_bf16}) + labels + of_labels) *
+         sizeof(float);
 }
 
 bool CpuBackend::attention_is_packed(Index block_size) const {
@@ -252,25 +228,28 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
   const Index head_size = batch.head_size;
   const bool narrow = inputs.q.data.type() == ElementType::bf16;
   const Index block_size = batch.block_size, room = narrow ? block_floats(block_size, head_size) : 0;
-  const Index scratch_size = packed_scratch(block_size, head_size, parts) + room;
+  const Index of_labels = label_floats(level_, block_size, head_size, labels_of(batch));
+  const Index scratch_size = packed_scratch(block_size, head_size, parts) + room + of_labels;
   const Index packed_floats =
       packed_attention_->packed_bytes(batch.block_size, head_size, parts) / Index{sizeof(float)};
-  const Index most_blocks = most_blocks_of(batch);
+  const Index most_blocks = most_key_blocks_of(batch);
   const bool whole_heads = heads_are_tasks(batch);
-  const Index most_heads = whole_heads ? thread_count() : std::min(batch.heads, heads_in_group(most_blocks));
+  const Index most_heads =
+      whole_heads ? thread_count() : std::min(batch.heads, heads_in_group(most_blocks_of(batch)));
   float* const scratch =
       scratch_.reserve(scratch_size * thread_count() + most_heads * most_blocks * packed_floats);
   float* const packed = scratch + scratch_size * thread_count();
 
   const auto pack_block = [&](Index sequence, Index head, Index block, float* to) {
-    const AttentionHead view = view_of(batch, sequence, head, inputs);
+    const AttentionHead view = view_of(batch, sequence, head, inputs, nullptr);
     packed_attention_->pack_block(view, block, parts, to);
   };
   const auto forward_block = [&](Index sequence, Index head, Index block, const float* of_head, int worker) {
     const Index start = batch.token_offsets[sequence], column = head * head_size;
-    const AttentionHead view = view_of(batch, sequence, head, inputs);
     float* const sums = log_sum_exp != nullptr ? log_sum_exp + head * tokens + start : nullptr;
     float* const own = scratch + scratch_size * worker;
+    const HeadPairs pairs = pairs_of(batch, sequence, head, own + scratch_size - of_labels);
+    const AttentionHead view = view_of(batch, sequence, head, inputs, &pairs);
     if (!narrow) {
       packed_attention_->forward_block(view, of_head, parts, block,
                                        floats(out.data) + start * out.stride + column, out.stride, sums, own);
@@ -279,7 +258,7 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
     const Index before = block * block_size, rows = std::min(block_size, view.rows - before);
     AttentionHead part = from_block(view, block);
     part.narrow_q += before * part.q_stride;
-    float* const result = own + scratch_size - room;
+    float* const result = own + scratch_size - of_labels - room;
     packed_attention_->forward_block(part, of_head, parts, 0, result, head_size,
                                      sums != nullptr ? sums + before : nullptr, own);
     put_rows(level_, result, head_size, out, start + before, column, rows);
@@ -287,7 +266,7 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
 
   if (whole_heads) {
     parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
-      const Index blocks = batch.plans[sequence]->blocks;
+      const Index blocks = key_count_of(*batch.plans[sequence]);
       float* const own = packed + worker * most_blocks * packed_floats;
       for (Index block = 0; block < blocks; ++block)
         pack_block(sequence, head, block, own + block * packed_floats);
@@ -297,7 +276,7 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
     return;
   }
   for (Index sequence = 0; sequence < batch.sequences; ++sequence) {
-    const Index blocks = batch.plans[sequence]->blocks, wanted = query_blocks_of(batch, sequence);
+    const Index blocks = key_count_of(*batch.plans[sequence]), wanted = query_blocks_of(batch, sequence);
     for (Index first_head = 0; first_head < batch.heads; first_head += most_heads) {
       const Index heads = std::min(most_heads, batch.heads - first_head);
       parallel_for(static_cast<std::size_t>(heads * blocks), [&](std::size_t task) {
@@ -316,7 +295,7 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
 
 void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyValue& inputs, Rows out,
                                    float* log_sum_exp) {
-  if (attention_is_packed(batch.block_size) && !is_of_a_decoder(batch)) {
+  if (attention_is_packed(batch.block_size)) {
     return attention_forward_packed(batch, inputs, out, log_sum_exp);
   }
   const Index tokens = batch.token_offsets[batch.sequences];
@@ -325,8 +304,9 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyVa
   const Index room = narrow ? 2 * block_floats(block_size, head_size) : 0;  // queries, and what comes out
   const Index block_scratch =
       pieces(level_.attention_forward_scratch(block_size, head_size), line_floats) * line_floats;
-  const Index scratch_size = block_scratch + room;
-  const Index longest = longest_sequence(batch);
+  const Index of_labels = label_floats(level_, block_size, head_size, labels_of(batch));
+  const Index scratch_size = block_scratch + room + of_labels;
+  const Index longest = most_key_rows_of(batch);
   const bool whole_heads = heads_are_tasks(batch);
   const Index most_heads =
       whole_heads ? thread_count() : std::min(batch.heads, heads_in_group(most_blocks_of(batch)));
@@ -336,12 +316,13 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyVa
 
   const auto forward_block = [&](Index sequence, Index head, Index block, const float* keys, int worker) {
     const Index start = batch.token_offsets[sequence], column = head * head_size;
-    AttentionHead view = view_of(batch, sequence, head, inputs);
+    float* const own = scratch + scratch_size * worker;
+    const HeadPairs pairs = pairs_of(batch, sequence, head, own + scratch_size - of_labels);
+    AttentionHead view = view_of(batch, sequence, head, inputs, &pairs);
     view.k = keys;
     view.v = keys + view.length * head_size;
     view.k_stride = view.v_stride = head_size;
     float* const sums = log_sum_exp != nullptr ? log_sum_exp + head * tokens + start : nullptr;
-    float* const own = scratch + scratch_size * worker;
     if (!narrow) {
       level_.attention_forward_block(view, block, floats(out.data) + start * out.stride + column, out.stride,
                                      sums, own);
@@ -396,28 +377,36 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyVa
 void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyValue& inputs, ConstRows out,
                                     const float* log_sum_exp, ConstRows dout,
                                     const QueryKeyValueGradients& gradients) {
-  if (bf16_ != nullptr && !is_of_a_decoder(batch)) {
+  if (bf16_ != nullptr) {
     return attention_backward_bf16(batch, inputs, out, log_sum_exp, dout, gradients);
   }
   const Index tokens = batch.token_offsets[batch.sequences];
   const Index head_size = batch.head_size;
   const bool narrow =
       inputs.q.data.type() == ElementType::bf16;  // then of all that the kernel reads or writes
-  const Index most_floats = longest_sequence(batch) * head_size;
+  const Index most_floats =
+      std::max(most_key_rows_of(batch), longest_of(batch.token_offsets, batch.sequences)) * head_size;
   const Index copies = (narrow ? backward_copies_narrow : backward_copies) * most_floats;
-  const Index scratch_size = level_.attention_backward_scratch(batch.block_size, head_size) + copies;
-  float* const scratch = scratch_.reserve(scratch_size * thread_count());
+  const Index of_labels = label_floats(level_, batch.block_size, head_size, labels_of(batch));
+  const Index block_scratch =
+      pieces(level_.attention_backward_scratch(batch.block_size, head_size), line_floats) * line_floats;
+  const Index scratch_size = of_labels + block_scratch + pieces(copies, line_floats) * line_floats;
+  float* const scratch = scratch_.reserve(scratch_size * thread_count() + LabelGradients::floats(batch));
+  const LabelGradients label_gradients(batch, scratch + scratch_size * thread_count());
   parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
     const Index start = batch.token_offsets[sequence], first_key = key_offsets_of(batch)[sequence];
     const Index key_rows = key_offsets_of(batch)[sequence + 1] - first_key;
     const Index column = head * head_size;
-    float* const own = scratch + scratch_size * worker;
+    float* const of_thread = scratch + scratch_size * worker;
+    float* const own = of_thread + of_labels + block_scratch;  // copies of rows
     const auto copy = [&](Index number) { return own + number * most_floats; };
     const auto taken = [&](const ConstRows& from, Index first, Index rows, Index number) {
       take_rows(level_, from, first, column, rows, head_size, copy(number));
       return copy(number);
     };
-    AttentionHead view = view_of(batch, sequence, head, inputs);
+    HeadPairs pairs = pairs_of(batch, sequence, head, of_thread);
+    pairs.label_gradients = label_gradients.of(sequence, head);
+    AttentionHead view = view_of(batch, sequence, head, inputs, &pairs);
     view.k = taken(inputs.k, first_key, view.length, 0);
     view.v = taken(inputs.v, first_key, view.length, 1);
     view.k_stride = view.v_stride = head_size;
@@ -440,11 +429,12 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
       of_head.dout_stride = dout.stride;
       of_head.dq_stride = gradients.q.stride;
     }
-    level_.attention_backward_head(view, of_head, own + copies);
+    level_.attention_backward_head(view, of_head, of_thread + of_labels);
     if (narrow) put_rows(level_, of_head.dq, head_size, gradients.q, start, column, view.rows);
     put_rows(level_, of_head.dk, head_size, gradients.k, first_key, column, key_rows);
     put_rows(level_, of_head.dv, head_size, gradients.v, first_key, column, key_rows);
   });
+  label_gradients.add_to(gradients.relative);
 }
 
 // As above; a query block, or a block of keys and values, is widened where it is not of floats.
@@ -454,29 +444,36 @@ void CpuBackend::attention_backward_bf16(const AttentionBatch& batch, const Quer
   const Bf16AttentionBackward& kernels = bf16_->attention_backward;
   const Index tokens = batch.token_offsets[batch.sequences];
   const Index block_size = batch.block_size, head_size = batch.head_size;
-  const BackwardRoom size(kernels, block_size, head_size, most_blocks_of(batch));
-  float* const scratch = scratch_.reserve(size.all * thread_count());
+  const BackwardRoom size(kernels, block_size, head_size, most_key_blocks_of(batch));
+  const Index of_labels = label_floats(level_, block_size, head_size, labels_of(batch));
+  const Index of_thread = size.all + of_labels;
+  float* const scratch = scratch_.reserve(of_thread * thread_count() + LabelGradients::floats(batch));
+  const LabelGradients label_gradients(batch, scratch + of_thread * thread_count());
   parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
     const Index start = batch.token_offsets[sequence], column = head * head_size;
-    const AttentionHead view = view_of(batch, sequence, head, inputs);
-    float* const room = scratch + size.all * worker;
+    const Index first_key = key_offsets_of(batch)[sequence];
+    const Index key_rows = key_offsets_of(batch)[sequence + 1] - first_key;
+    float* const room = scratch + of_thread * worker;
+    HeadPairs pairs = pairs_of(batch, sequence, head, room + size.all);
+    pairs.label_gradients = label_gradients.of(sequence, head);
+    const AttentionHead view = view_of(batch, sequence, head, inputs, &pairs);
     float* const own = room + size.rows;
     float* const packed = own + size.block;
     float* const dk = packed + size.all - size.rows - size.block - 2 * size.keys;
     float* const dv = dk + size.keys;
-    const auto part_of = [&](Index block, Index rows) {
-      return BlockOfHead{level_, inputs, start + block * block_size, column, rows, room};
+    const auto part_of = [&](Index first, Index block, Index rows) {
+      return BlockOfHead{level_, inputs, first + block * block_size, column, rows, room};
     };
-    for (Index block = 0; block < view.blocks; ++block) {
+    for (Index block = 0; block < view.key_count; ++block) {
       const Index keys = std::clamp<Index>(view.length - block * block_size, 0, block_size);
-      kernels.pack_block(part_of(block, keys).of_keys(view, block), packed + block * size.packed);
+      kernels.pack_block(part_of(first_key, block, keys).of_keys(view, block), packed + block * size.packed);
     }
-    std::fill(dk, dk + view.rows * head_size, 0.0f);
-    std::fill(dv, dv + view.rows * head_size, 0.0f);
+    std::fill(dk, dk + key_rows * head_size, 0.0f);
+    std::fill(dv, dv + key_rows * head_size, 0.0f);
     for (Index block = 0; block < view.blocks; ++block) {
       const Index before = block * block_size, rows = std::min(block_size, view.rows - before);
       const Index queries = std::clamp<Index>(view.query_length - before, 0, rows);
-      const BlockOfHead part = part_of(block, queries);
+      const BlockOfHead part = part_of(start, block, queries);
       const Index apart = block_size * head_size;
       AttentionHeadGradients of_head;
       of_head.out = part.widened(out, head_size, room + apart);
@@ -490,30 +487,10 @@ void CpuBackend::attention_backward_bf16(const AttentionBatch& batch, const Quer
       kernels.block(part.of_queries(view, block), of_head, packed, own);
       put_rows(level_, of_head.dq, head_size, gradients.q, start + before, column, rows);
     }
-    put_rows(level_, dk, head_size, gradients.k, start, column, view.rows);
-    put_rows(level_, dv, head_size, gradients.v, start, column, view.rows);
+    put_rows(level_, dk, head_size, gradients.k, first_key, column, key_rows);
+    put_rows(level_, dv, head_size, gradients.v, first_key, column, key_rows);
   });
-}
-
-void CpuBackend::attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out) {
-  Index most = 0;
-  for (Index query = 0; query < batch.queries; ++query)
-    most = std::max<Index>(most, batch.offsets[query + 1] - batch.offsets[query]);
-  float* const scratch = scratch_.reserve(most * thread_count());
-  parallel_for_worker(
-      static_cast<std::size_t>(batch.queries * batch.heads), [&](std::size_t task, int worker) {
-        const Index query = static_cast<Index>(task) / batch.heads,
-                    column = static_cast<Index>(task) % batch.heads * batch.head_size;
-        const RowsOfHead head{floats(inputs.k.data) + column,
-                              floats(inputs.v.data) + column,
-                              inputs.k.stride,
-                              inputs.v.stride,
-                              batch.head_size,
-                              batch.scale};
-        level_.attend_rows(head, floats(inputs.q.data) + query * inputs.q.stride + column,
-                           batch.rows + batch.offsets[query], batch.offsets[query + 1] - batch.offsets[query],
-                           floats(out.data) + query * out.stride + column, scratch + most * worker);
-      });
+  label_gradients.add_to(gradients.relative);
 }
 
 void CpuBackend::prepare_attention(const AttentionBatch&) {}  // the batch is read where it lies

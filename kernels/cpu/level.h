@@ -11,6 +11,20 @@
 
 namespace bigbird::kernels {
 
+// Which pairs of a head of one sequence meet, and the term for their label.
+struct HeadPairs {
+  PairRule rule;  // pointers are at row 0 of the sequence
+  Index query_link_stride = 0;
+  Index key_link_stride = 0;
+  bool hides = false;          // it has any condition
+  bool hides_by_rows = false;  // one beside distances
+  RelativeTerm relative;       // weight and bias of this head, parts at row 0; weight null: no term
+  Index label_stride = 0;      // from the weight of one label to the next
+  Index bias_stride = 0;
+  float* room = nullptr;             // level.label_room() floats
+  float* label_gradients = nullptr;  // backward: [labels][head_size], then of biases [labels]; added to
+};
+
 // One head of one sequence. Pointers are at row 0 of the sequence, column 0 of the head.
 struct AttentionHead {
   const float* q = nullptr;
@@ -27,6 +41,8 @@ struct AttentionHead {
   Index blocks = 0;                           // of queries
   Index key_count = 0;                        // of keys
   bool causal = false;                        // a query sees no key behind its own row
+  const HeadPairs* pairs = nullptr;           // null: all pairs meet, and have no label
+  Index query_origin = 0;                     // row of the sequence that q begins with
   Index rows = 0;                             // what the sequence has of blocks * block_size rows
   Index length = 0;                           // real tokens, of keys
   Index query_length = 0;                     // tokens that see the keys; the rest come out as zeros
@@ -126,8 +142,15 @@ struct Level {
   void (*attention_backward_head)(const AttentionHead& head, const AttentionHeadGradients& gradients,
                                   float* scratch);
   Index (*attention_backward_scratch)(Index block_size, Index head_size);
+  // HeadPairs::room, for all kinds of attention.
+  Index (*label_room)(Index block_size, Index head_size, Index labels);
+  // Two groups of keys as one, of one query and head: out = the merge of first and second, each [head_size];
+  // returns the merged log_sum_exp (operations.inc).
+  float (*merge_row)(const float* first, float first_sum, const float* second, float second_sum, float* out,
+                     Index head_size);
 
-  // out[head_size] of one query over `count` rows; scratch of `count` floats.
+  // out[head_size] of one query over `count` rows, the first ones where `rows` is null; scratch of `count`
+  // floats.
   void (*attend_rows)(const RowsOfHead& head, const float* q, const std::int32_t* rows, Index count,
                       float* out, float* scratch);
 

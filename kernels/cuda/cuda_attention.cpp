@@ -23,8 +23,23 @@ AttentionLimits limits_of(const AttentionBatch& batch, bool training) {
   limits.heads = batch.heads;
   limits.head_size = batch.head_size;
   limits.block_size = batch.block_size;
+  if (batch.relative != nullptr) limits.labels = batch.relative->labels;
   limits.training = training;
   return limits;
+}
+
+// Labels that are met lie below the number of them, and links that decide are there.
+void require_labels(const AttentionBatch& batch) {
+  if (batch.rule != nullptr &&
+      (batch.rule->link_columns > most_link_columns || batch.rule->needed_links > batch.rule->link_columns))
+    throw std::logic_error("attention of more links than there are");
+  if (batch.relative == nullptr) return;
+  const RelativeTerm& term = *batch.relative;
+  const Index largest = 2 * term.most + (term.by_links ? 2 : term.query_parts != nullptr ? 3 : 0);
+  if (term.labels <= largest || term.labels > most_labels)
+    throw std::logic_error("attention of more labels than there are rows");
+  if (term.by_links && (batch.rule == nullptr || batch.rule->link_columns == 0))
+    throw std::logic_error("attention of labels by links without links");
 }
 
 // What attention_call() was asked for beside it.
@@ -70,8 +85,11 @@ void CudaBackend::release_slots(Index first, Index count) noexcept {
 }
 
 void CudaBackend::prepare_attention(const AttentionBatch& batch) {
-  if (const std::string why = attention_refusal(batch.head_size, batch.block_size); !why.empty())
+  if (const std::string why = attention_refusal(batch.head_size, batch.block_size, is_paired(batch));
+      !why.empty()) {
     throw DeviceError(why);
+  }
+  require_labels(batch);
   const AttentionPadding padding(batch.head_size, batch.block_size);
   // Masks are counted over the rows of the batch, four neighbours at a time.
   if (padding.pads_blocks() && batch.drop_probability > 0.0f) {
@@ -109,6 +127,11 @@ AttentionCall CudaBackend::attention_call(const AttentionBatch& batch, bool trai
           stream_};
 }
 
+void CudaBackend::merge_attention(const AttentionPart& first, const AttentionPart& second, Rows out,
+                                  float* log_sum_exp, Index rows, Index heads, Index head_size) {
+  cuda::merge_attention(first, second, out, log_sum_exp, rows, heads, head_size, stream_);
+}
+
 void CudaBackend::attention_forward(const AttentionBatch& batch, const QueryKeyValue& inputs, Rows out,
                                     float* log_sum_exp) {
   const AttentionPadding padding(batch.head_size, batch.block_size);
@@ -117,8 +140,9 @@ void CudaBackend::attention_forward(const AttentionBatch& batch, const QueryKeyV
     return;
   }
   const PaddedBatch padded(batch, padding);
-  const AttentionCall call =
+  AttentionCall call =
       attention_call(padded.batch(), false, attention_padding_bytes(limits_of(batch, false), element_type()));
+  call.label_columns = batch.head_size;
   padded_attention_forward(batch, call, behind_workspace(call), inputs, out, log_sum_exp);
 }
 
@@ -132,8 +156,9 @@ void CudaBackend::attention_backward(const AttentionBatch& batch, const QueryKey
     return;
   }
   const PaddedBatch padded(batch, padding);
-  const AttentionCall call =
+  AttentionCall call =
       attention_call(padded.batch(), true, attention_padding_bytes(limits_of(batch, true), element_type()));
+  call.label_columns = batch.head_size;
   padded_attention_backward(batch, call, behind_workspace(call), inputs, out, log_sum_exp, dout, gradients,
                             options_.deterministic);
 }

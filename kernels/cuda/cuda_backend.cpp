@@ -37,8 +37,10 @@ std::size_t loaded_bytes() {
 
 void require_attention(const AttentionLimits& limits) {
   if (limits.tokens == 0) return;
-  if (const std::string why = attention_refusal(limits.head_size, limits.block_size); !why.empty())
+  if (const std::string why = attention_refusal(limits.head_size, limits.block_size, limits.labels > 0);
+      !why.empty()) {
     throw DeviceError(why);
+  }
 }
 
 // What the workspace has to hold: attention, or one of the reductions over the model's width.

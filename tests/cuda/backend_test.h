@@ -47,6 +47,9 @@ class Side {
   std::int32_t* integers(const std::vector<std::int32_t>& host) {
     return static_cast<std::int32_t*>(bring(host.data(), host.size() * sizeof(std::int32_t)));
   }
+  std::uint8_t* flags(const std::vector<std::uint8_t>& host) {
+    return static_cast<std::uint8_t*>(bring(host.data(), host.size()));
+  }
   std::uint64_t* key(std::uint64_t value) { return static_cast<std::uint64_t*>(bring(&value, sizeof value)); }
   // Parameters with their working copy.
   float* parameters(const Floats& host) {

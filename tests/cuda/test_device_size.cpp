@@ -105,7 +105,7 @@ struct Results {
 
 Results attend(Backend& backend, const Attention& a, bool training) {
   const Index rows = a.rows(), c = a.width(), stride = 3 * c;
-  backend.reserve_scratch({1, a.sequences, rows, a.tokens, a.heads, a.head_size, a.block_size, training});
+  backend.reserve_scratch({1, a.sequences, rows, a.tokens, a.heads, a.head_size, a.block_size, 0, training});
   backend.prepare_attention(a.batch);
   Side side(backend);
   const Values qkv = side.values(many_numbers(rows * stride, 1)), out = side.unset(rows * c);

@@ -6,6 +6,7 @@
 // K or V; only the query block is packed, once for all its key blocks.
 #pragma once
 
+#include "kernels/cpu/levels/pair_rule.h"
 #include "kernels/cpu/levels/philox_lanes.h"
 #include "kernels/cpu/levels/tile.h"
 
@@ -64,17 +65,6 @@ struct KeyBlocks {
     for (Index i = 0; i < size; i += lanes) store(scores + i, load(scores + i) + splat(raised[at]));
   }
 };
-
-// Causal attention: scores of keys behind their query are minus infinity, which leaves nothing of them. Every
-// query sees a key before, so that no softmax is of nothing.
-static inline void hide_later_keys(const AttentionHead& head, Index first_query, Index first_key, Index keys,
-                                   Index width, float* scores) {
-  if (!head.causal) return;
-  for (Index key = 0; key < keys; ++key) {
-    const Index hidden = smaller(first_key + key - first_query, width);
-    for (Index j = 0; j < hidden; ++j) scores[key * width + j] = -__builtin_inff();
-  }
-}
 
 // to[row][0..padded) = from[row] * scale, zeros behind.
 template <typename Element>
@@ -135,11 +125,47 @@ BIGBIRD_INLINE ProbabilityDropout dropout_of(const AttentionHead& head, Index qu
           1.0f / (1.0f - head.drop_probability)};
 }
 
+// The factor of one element, by what makes those of all.
+BIGBIRD_INLINE float dropout_factor(const AttentionHead& head, Index query, Index key) {
+  return head.drop_probability > 0.0f ? dropout_of(head, query).factors(key)[0] : 1.0f;
+}
+
 static inline void zero_rows(float* rows, Index stride, Index count, Index width) {
   for (Index row = 0; row < count; ++row) {
     for (Index i = 0; i < width; ++i) rows[row * stride + i] = 0.0f;
   }
 }
+
+// The queries of a block that see their own key alone (PairRule::self_last), which passes dout to the key's
+// value and nothing to anything else. room: as many floats as queries.
+struct AloneQueries {
+  const AttentionHead& head;
+  const Index queries;
+  float* const company;  // of every query: 1 where another key was seen
+  const bool asked = head.pairs != nullptr && head.pairs->rule.self_last;
+
+  AloneQueries(const AttentionHead& of, Index count, float* room) : head(of), queries(count), company(room) {
+    for (Index j = 0; asked && j < queries; ++j) company[j] = 0.0f;
+  }
+  void look(const ScorePiece& piece, const float* scores) const {
+    if (!asked) return;
+    for (Index at = 0; at < piece.keys; ++at) {
+      for (Index j = 0; j < queries; ++j)
+        company[j] = scores[at * piece.width + j] > least_seen ? 1.0f : company[j];
+    }
+  }
+  // `first_query` counts from the head's q, dout is at that row.
+  void add_to_values(Index query_block, Index first_query, const float* dout,
+                     const AttentionHeadGradients& gradients) const {
+    for (Index j = 0; asked && j < queries; ++j) {
+      const Index query = head.query_origin + first_query + j;
+      if (company[j] != 0.0f || !own_key_is_last(head, query_block, query)) continue;
+      const float factor = dropout_factor(head, first_query + j, query);
+      float* const dv = gradients.dv + query * gradients.dv_stride;
+      for (Index d = 0; d < head.head_size; ++d) dv[d] += dout[j * gradients.dout_stride + d] * factor;
+    }
+  }
+};
 
 // scores -> probabilities as they multiplied the values; gradient of the probabilities -> gradient of the
 // scores.

@@ -9,7 +9,7 @@ namespace bigbird::kernels::BIGBIRD_LEVEL {
 Index attention_backward_scratch(Index block_size, Index head_size) {
   const Index width = round_up_to_lanes(block_size);
   const Index padded = round_up_to_lanes(head_size);
-  return width * (3 * head_size + 2 * block_size + 2) + 2 * block_size * padded;
+  return width * (3 * head_size + 2 * block_size + 3) + 2 * block_size * padded;
 }
 
 void attention_backward_head(const AttentionHead& head, const AttentionHeadGradients& gradients,
@@ -30,7 +30,8 @@ void attention_backward_head(const AttentionHead& head, const AttentionHeadGradi
   float* const score_gradients = scores + block_size * width;
   float* const shift = score_gradients + block_size * width;  // [width]
   float* const delta = shift + width;                         // [width], sum of dout * out
-  float* const q_rows = delta + width;                        // [queries][padded], times the scale
+  float* const company = delta + width;                       // [width], for AloneQueries
+  float* const q_rows = company + width;                      // [queries][padded], times the scale
   float* const dout_rows = q_rows + block_size * padded;
 
   for (Index query_block = 0; query_block < head.blocks; ++query_block) {
@@ -45,6 +46,12 @@ void attention_backward_head(const AttentionHead& head, const AttentionHeadGradi
     copy_rows(q, head.q_stride, queries, depth, head.scale, q_rows, padded);
     copy_rows(dout, gradients.dout_stride, queries, depth, 1.0f, dout_rows, padded);
     for (Index i = 0; i < depth * width; ++i) dq_columns[i] = 0.0f;
+    const bool labelled = has_labels(head);
+    if (labelled) {
+      make_label_terms(head, first_query, queries, width, head.scale * log2_e);
+      begin_labels(head, width);
+    }
+    const AloneQueries alone(head, queries, company);
     for (Index row = 0; row < width; ++row) {
       // Lanes without a query have zeros in q and dout, so that they add nothing below.
       shift[row] = row < queries ? gradients.log_sum_exp[first_query + row] * log2_e : 0.0f;
@@ -62,15 +69,21 @@ void attention_backward_head(const AttentionHead& head, const AttentionHeadGradi
       const float* k = head.k + first_key * head.k_stride;
       const float* v = head.v + first_key * head.v_stride;
       multiply({keys, width, depth, k, head.k_stride, 1, q_columns, width, scores, width, false});
-      hide_later_keys(head, first_query, first_key, keys, width, scores);
+      const ScorePiece piece{head.query_origin + first_query, queries, first_key, keys, width};
+      if (labelled) add_label_terms(head, piece, scores);
+      hide_pairs(head, piece, scores);
+      alone.look(piece, scores);
       multiply({keys, width, depth, v, head.v_stride, 1, dout_columns, width, score_gradients, width, false});
       softmax_backward(head, first_query, first_key, keys, width, shift, delta, scores, score_gradients);
+      if (labelled) collect_labels(head, piece, score_gradients);
       multiply({keys, depth, queries, scores, width, 1, dout_rows, padded,
                 gradients.dv + first_key * gradients.dv_stride, gradients.dv_stride, true});
       multiply({keys, depth, queries, score_gradients, width, 1, q_rows, padded,
                 gradients.dk + first_key * gradients.dk_stride, gradients.dk_stride, true});
       multiply({depth, width, keys, k, 1, head.k_stride, score_gradients, width, dq_columns, width, true});
     }
+    if (labelled) end_labels(head, queries, width, q_rows, padded, dq_columns);
+    alone.add_to_values(query_block, first_query, dout, gradients);
     for (Index row = 0; row < queries; ++row) {
       float* dq = gradients.dq + (first_query + row) * gradients.dq_stride;
       for (Index d = 0; d < depth; ++d) dq[d] = dq_columns[d * width + row] * head.scale;

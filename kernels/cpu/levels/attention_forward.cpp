@@ -45,11 +45,37 @@ void attention_forward_block(const AttentionHead& head, Index query_block, float
   attention_forward<FloatProducts>(head, query_block, out, out_stride, log_sum_exp, scratch);
 }
 
-// One query over rows of keys and values that lie anywhere: a decoder's step over its cache.
+Index label_room(Index block_size, Index head_size, Index labels) {
+  constexpr Index widest = 32;  // what queries are rounded up to, of all kinds of attention: AMX's groups
+  const Index width = (block_size + widest - 1) / widest * widest;
+  return width * (2 * labels + head_size) + block_size * head_size;
+}
+
+float merge_row(const float* first, float first_sum, const float* second, float second_sum, float* out,
+                Index head_size) {
+  const float nothing = __builtin_inff();
+  float of_first = first_sum == nothing ? 0.0f : 1.0f, of_second = second_sum == nothing ? 0.0f : 1.0f;
+  float sum = first_sum == nothing ? second_sum : first_sum;
+  if (first_sum != nothing && second_sum != nothing) {
+    const float largest = first_sum < second_sum ? second_sum : first_sum;
+    const float a = __builtin_expf(first_sum - largest), b = __builtin_expf(second_sum - largest);
+    of_first = a / (a + b);
+    of_second = b / (a + b);
+    sum = largest + __builtin_logf(a + b);
+  }
+  for_each_vector(head_size, [&](Index d, auto part) {
+    part.put(out + d, part.get(first + d) * splat(of_first) + part.get(second + d) * splat(of_second));
+  });
+  return sum;
+}
+
+// One query over rows of keys and values that lie anywhere, or one behind the other: a decoder's step over its
+// cache.
 void attend_rows(const RowsOfHead& head, const float* q, const std::int32_t* rows, Index count, float* out,
                  float* scratch) {
+  const auto row_of = [&](Index i) { return rows != nullptr ? Index{rows[i]} : i; };
   for (Index i = 0; i < count; ++i) {
-    const float* const key = head.k + rows[i] * head.k_stride;
+    const float* const key = head.k + row_of(i) * head.k_stride;
     Floats sum = {};
     for_each_vector(head.head_size, [&](Index j, auto part) { sum += part.get(q + j) * part.get(key + j); });
     scratch[i] = sum_of_lanes(sum) * head.scale;
@@ -61,7 +87,7 @@ void attend_rows(const RowsOfHead& head, const float* q, const std::int32_t* row
   for_each_vector(head.head_size, [&](Index j, auto part) {
     Floats value = {};
     for (Index i = 0; i < count; ++i)
-      value += splat(scratch[i]) * part.get(head.v + rows[i] * head.v_stride + j);
+      value += splat(scratch[i]) * part.get(head.v + row_of(i) * head.v_stride + j);
     part.put(out + j, value);
   });
 }

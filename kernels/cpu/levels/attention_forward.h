@@ -108,6 +108,17 @@ static inline void drop_probabilities(const AttentionHead& head, Index first_que
   }
 }
 
+// The output of a query that sees its own key alone (PairRule::self_last).
+static inline void see_own_key(const AttentionHead& head, Index query_block, Index row, float* out,
+                               float* log_sum_exp) {
+  const Index query = head.query_origin + row;
+  if (!own_key_is_last(head, query_block, query)) return;
+  const float factor = dropout_factor(head, row, query);
+  for (Index d = 0; d < head.head_size; ++d)
+    out[d] = number_at(head.v, head.narrow_v, query * head.v_stride + d) * factor;
+  if (log_sum_exp != nullptr) *log_sum_exp = own_key_score(head, query);
+}
+
 // The output of one query block, and its log-sum-exp unless null. `out` is at row 0 of the sequence.
 // Products(head, first_query, queries, scratch, own...) packs the queries, scaled so that scores are powers
 // of two, and has
@@ -127,6 +138,7 @@ static inline void attention_forward(const AttentionHead& head, Index query_bloc
   out += first_query * out_stride;
   for (Index row = queries; row < smaller(block_size, head.rows - first_query); ++row) {
     for (Index d = 0; d < depth; ++d) out[row * out_stride + d] = 0.0f;
+    if (log_sum_exp != nullptr) log_sum_exp[first_query + row] = __builtin_inff();
   }
   if (queries == 0) return;
 
@@ -138,6 +150,8 @@ static inline void attention_forward(const AttentionHead& head, Index query_bloc
   float* const factor = sum + width;
   float* const scores = factor + width;  // [keys of a chunk][width]
   begin_sums(depth, width, sums, maximum, sum);
+  const bool labelled = has_labels(head);
+  if (labelled) make_label_terms(head, first_query, queries, width, head.scale * log2_e);
 
   const bool dropping = head.drop_probability > 0.0f;
   const Index chunk = blocks_per_chunk(block_size);
@@ -149,7 +163,9 @@ static inline void attention_forward(const AttentionHead& head, Index query_bloc
       const Index block = listed.blocks[at], keys = keys_in_block(head, block);
       float* const of_block = scores + rows * width;
       products.scores(block, keys, of_block);
-      hide_later_keys(head, first_query, block * block_size, keys, width, of_block);
+      const ScorePiece piece{head.query_origin + first_query, queries, block * block_size, keys, width};
+      if (labelled) add_label_terms(head, piece, of_block);
+      hide_pairs(head, piece, of_block);
       listed.raise(at, of_block, keys * width);
       rows += keys;
     }
@@ -168,17 +184,24 @@ static inline void attention_forward(const AttentionHead& head, Index query_bloc
   }
 
   for (Index row = 0; row < width; ++row) {
-    // A row that sees only padding has no keys at all: zeros, and a log-sum-exp of minus infinity.
-    factor[row] = sum[row] == 0.0f ? 0.0f : 1.0f / sum[row];
+    // A row that sees only padding, or what is hidden, has no keys at all: zeros, and +infinity. NaN is seen.
+    const bool nothing = sum[row] == 0.0f || maximum[row] < least_seen;
+    factor[row] = nothing ? 0.0f : 1.0f / sum[row];
     if (row >= queries || log_sum_exp == nullptr) continue;
     log_sum_exp[first_query + row] =
-        sum[row] == 0.0f ? -__builtin_inff() : maximum[row] * ln_2 + __builtin_logf(sum[row]);
+        nothing ? __builtin_inff() : maximum[row] * ln_2 + __builtin_logf(sum[row]);
   }
   scale_sums(depth, width, sums, factor);
   // A few rows of the output at a time: all of them side by side would meet in a few lines of the cache.
   for (Index row = 0; row < queries; row += 4) {
     transpose(sums + row, width, depth, smaller(4, queries - row), 1.0f, out + row * out_stride, out_stride,
               depth);
+  }
+  if (head.pairs == nullptr || !head.pairs->rule.self_last) return;
+  for (Index row = 0; row < queries; ++row) {
+    if (factor[row] != 0.0f) continue;
+    see_own_key(head, query_block, first_query + row, out + row * out_stride,
+                log_sum_exp != nullptr ? log_sum_exp + first_query + row : nullptr);
   }
 }
 

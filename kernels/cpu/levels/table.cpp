@@ -15,6 +15,9 @@ Index attention_forward_scratch(Index block_size, Index head_size);
 void attention_backward_head(const AttentionHead& head, const AttentionHeadGradients& gradients,
                              float* scratch);
 Index attention_backward_scratch(Index block_size, Index head_size);
+Index label_room(Index block_size, Index head_size, Index labels);
+float merge_row(const float* first, float first_sum, const float* second, float second_sum, float* out,
+                Index head_size);
 void attend_rows(const RowsOfHead& head, const float* q, const std::int32_t* rows, Index count, float* out,
                  float* scratch);
 void layernorm_row(const float* x, const float* gamma, const float* beta, float epsilon, float* y,
@@ -57,6 +60,8 @@ const Level level = {BIGBIRD_LEVEL_NAME,
                      attention_forward_scratch,
                      attention_backward_head,
                      attention_backward_scratch,
+                     label_room,
+                     merge_row,
                      attend_rows,
                      layernorm_row,
                      layernorm_backward_row,

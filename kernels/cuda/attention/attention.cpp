@@ -62,6 +62,44 @@ float* workspace_part(const AttentionCall& call, std::size_t offset) {
   return reinterpret_cast<float*>(static_cast<std::byte*>(call.workspace_memory) + offset);
 }
 
+std::int32_t distance(Index limit) {
+  return limit < 0 ? -1 : static_cast<std::int32_t>(std::min<Index>(limit, INT32_MAX / 2));
+}
+
+PairView pair_view(const AttentionCall& call, Index queries, Index keys) {
+  const AttentionBatch& batch = call.batch;
+  const PairRule rule = batch.rule != nullptr ? *batch.rule : PairRule{};
+  PairView view;
+  view.queries = queries;
+  view.keys = keys;
+  view.before = distance(rule.before);
+  view.after = batch.causal ? 0 : distance(rule.after);
+  view.link_columns = static_cast<std::int32_t>(rule.link_columns);
+  view.needed_links = static_cast<std::int32_t>(rule.needed_links);
+  view.hidden = rule.hidden;
+  view.free_queries = rule.free_queries;
+  view.query_groups = rule.query_groups;
+  view.key_groups = rule.key_groups;
+  view.query_links = rule.query_links;
+  view.key_links = rule.key_links;
+  view.self_last = rule.self_last;
+  if (batch.relative == nullptr) return view;
+  const RelativeTerm& term = *batch.relative;
+  view.by_links = term.by_links;
+  view.labels = static_cast<std::int32_t>(term.labels);
+  view.most = static_cast<std::int32_t>(term.most);
+  if (!term.by_links) {
+    view.query_parts = term.query_parts;
+    view.key_parts = term.key_parts;
+  }
+  view.weight = term.weight;
+  view.bias = term.bias;
+  view.heads = static_cast<std::int32_t>(batch.heads);
+  view.columns = static_cast<std::int32_t>(call.label_columns > 0 ? call.label_columns : batch.head_size);
+  view.terms = workspace_part(call, call.workspace.terms);
+  return view;
+}
+
 // Fills what the arguments of both passes name alike.
 template <class Arguments>
 Arguments common_arguments(const AttentionCall& call, const QueryKeyValue& inputs) {
@@ -80,18 +118,23 @@ Arguments common_arguments(const AttentionCall& call, const QueryKeyValue& input
   arguments.drop_probability = batch.drop_probability;
   arguments.dropout_seed = batch.dropout_seed;
   arguments.dropout_site = batch.dropout_site;
+  if (is_paired(batch)) arguments.pairs = pair_view(call, arguments.tokens, arguments.keys);
   return arguments;
 }
 
 }  // namespace
 
-std::string attention_refusal(Index head_size, Index block_size) {
+std::string attention_refusal(Index head_size, Index block_size, bool paired) {
   // Blocks that are padded need a column beside the head's own (padding.h).
   const Index most = block_size % 16 == 0 ? 128 : 127;
   if (head_size > most) {
     return "CUDA attention has heads of at most " + std::to_string(most) + " columns" +
            (most == 128 ? "" : " for blocks of no multiple of 16 tokens") + ", not " +
            std::to_string(head_size);
+  }
+  if (paired && block_size % 16 != 0) {
+    return "CUDA attention has pair rules and relative terms with blocks of a multiple of 16 tokens, not " +
+           std::to_string(block_size);
   }
   return {};
 }
@@ -114,6 +157,13 @@ AttentionWorkspace::AttentionWorkspace(const AttentionLimits& limits, bool deter
   partial_keys = take(floats(key_slots * 2 * tile_elements));
   query_gradients =
       take(limits.training && !deterministic ? floats(limits.tokens * limits.heads * limits.head_size) : 0);
+  if (limits.labels == 0) return;
+  terms = take(floats(limits.heads * limits.tokens * limits.labels));
+  if (!limits.training) return;
+  received = take(floats(limits.heads * limits.tokens * limits.labels));
+  partial_labels = take(floats(query_slots * wide_labels * tile_rows));
+  const Index chunks = (limits.tokens + label_chunk_rows - 1) / label_chunk_rows;
+  label_sums = take(floats(chunks * limits.heads * limits.labels * (limits.head_size + 1)));
 }
 
 DeviceSchedule::DeviceSchedule(const BlockPlanView& plan, Index block_size, Stream stream)
@@ -223,9 +273,14 @@ void attention_forward(const AttentionCall& call, const QueryKeyValue& inputs, R
   arguments.out = out;
   arguments.log_sum_exp = log_sum_exp;
   arguments.partial_statistics = workspace_part(call, call.workspace.partial_statistics);
+  const int tile_rows = attention_tile_rows(batch.block_size);
+  if (batch.relative != nullptr) launch_label_terms(arguments, batch.head_size, call.stream);
   for_head_size(batch.head_size, [&](auto head_size) {
-    launch_attention_forward<head_size()>(arguments, attention_tile_rows(batch.block_size), call.stream);
+    const auto launch = is_paired(batch) ? launch_attention_forward<head_size(), true>
+                                         : launch_attention_forward<head_size(), false>;
+    launch(arguments, tile_rows, call.stream);
   });
+  if (arguments.pairs.self_last) launch_lone_queries(arguments, batch.head_size, tile_rows, call.stream);
 }
 
 void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, ConstRows out,
@@ -253,12 +308,24 @@ void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, 
   arguments.output_products = workspace_part(call, call.workspace.output_products);
   arguments.partial_keys = workspace_part(call, call.workspace.partial_keys);
   arguments.query_gradients = workspace_part(call, call.workspace.query_gradients);
+  const bool narrow = inputs.q.data.type() == ElementType::bf16, paired = is_paired(batch);
+  if (batch.relative != nullptr) {
+    arguments.relative = gradients.relative;
+    arguments.pairs.received = workspace_part(call, call.workspace.received);
+    arguments.pairs.partial_labels = workspace_part(call, call.workspace.partial_labels);
+    arguments.label_sums = workspace_part(call, call.workspace.label_sums);
+    launch_label_terms(arguments, batch.head_size, call.stream);
+    const Index numbers = batch.heads * arguments.tokens * batch.relative->labels;
+    fill_zero(arguments.pairs.received, static_cast<std::size_t>(numbers) * sizeof(float), call.stream);
+  }
   for_head_size(batch.head_size, [&](auto head_size) {
-    const auto launch = inputs.q.data.type() == ElementType::bf16
-                            ? launch_attention_backward<bf16, head_size()>
-                            : launch_attention_backward<float, head_size()>;
+    const auto launch = narrow ? (paired ? launch_attention_backward<bf16, head_size(), true>
+                                         : launch_attention_backward<bf16, head_size(), false>)
+                               : (paired ? launch_attention_backward<float, head_size(), true>
+                                         : launch_attention_backward<float, head_size(), false>);
     launch(arguments, attention_tile_rows(batch.block_size), call.stream);
   });
+  if (batch.relative != nullptr) launch_label_gradients(arguments, batch.head_size, call.stream);
 }
 
 }  // namespace bigbird::kernels::cuda

@@ -3,11 +3,12 @@
 //
 // Block-sparse attention on the device (Dao et al. 2022 and 2023, over block lists): plans as lists of tiles
 // (schedule.h), kernels (forward.cuh, backward.cuh, rows.cu, over tiles.cuh) with their launches (launch.h),
-// and sizes that have no kernel (padding.h). The backend calls this header and padding.h. Plain C++.
+// rules for pairs and terms for their labels (pairs.h), two groups of keys as one (merge.cu), and sizes that
+// have no kernel (padding.h). The backend calls this header and padding.h. Plain C++.
 //
 // Semantics are those of Backend::attention_forward and attention_backward. Where keys are of other rows, T
 // counts those of queries, and limits cover both. log_sum_exp is natural, [H, T] in fp32; rows that see
-// nothing (padding, or only padded keys) have +infinity, so that exp(score - log_sum_exp) is zero. Results of
+// nothing (padding, or no key that meets them) have +infinity, so that exp(score - log_sum_exp) is zero. Results of
 // a sequence do not depend on what else is in the batch.
 #pragma once
 
@@ -27,7 +28,11 @@
 namespace bigbird::kernels::cuda {
 
 // Why attention of this shape cannot run on the device, in one line; empty when it can.
-std::string attention_refusal(Index head_size, Index block_size);
+// paired: with a rule for pairs or a relative term.
+std::string attention_refusal(Index head_size, Index block_size, bool paired = false);
+inline bool is_paired(const AttentionBatch& batch) {
+  return batch.rule != nullptr || batch.relative != nullptr;
+}
 
 // Where things lie in the workspace that forward and backward share. Offsets and sizes are in bytes.
 struct AttentionWorkspace {
@@ -42,6 +47,11 @@ struct AttentionWorkspace {
   std::size_t output_products = 0;     // [H][T]: sum of dout * out of each row
   std::size_t partial_keys = 0;        // [key_slots][2][tile_rows][D]: gradients of k, then v
   std::size_t query_gradients = 0;     // [T][C]; without a fixed order of sums only
+  // Where scores have a relative term, of R labels; the last three in training only (pairs.h).
+  std::size_t terms = 0;           // [H][T][R]
+  std::size_t received = 0;        // [H][T][R]
+  std::size_t partial_labels = 0;  // [query_slots][wide_labels][tile_rows]
+  std::size_t label_sums = 0;      // [chunks of rows][H][R][D + 1]
   std::size_t bytes = 0;
 };
 inline std::size_t attention_workspace_bytes(const AttentionLimits& limits, bool deterministic) {
@@ -122,12 +132,13 @@ struct AttentionCall {
   AttentionWorkspace workspace;  // of limits that cover the batch
   void* workspace_memory = nullptr;
   Stream stream;
+  Index label_columns = 0;  // of a head in the relative term, where others are padded; 0: all
 };
 
 void attention_forward(const AttentionCall& call, const QueryKeyValue& inputs, Rows out, float* log_sum_exp);
 // deterministic: the gradient of q in a pass of its own; otherwise it is added up atomically beside those of
 // k and v, which costs less work but has no fixed order. A decoder's attention (causal, or over keys of other
-// rows) is deterministic always.
+// rows) is deterministic always, and so is one with a rule or a term.
 void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, ConstRows out,
                         const float* log_sum_exp, ConstRows dout, const QueryKeyValueGradients& gradients,
                         bool deterministic);
@@ -136,5 +147,9 @@ void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, 
 // of at most 128 columns. Rows of all matrices begin at multiples of 16 bytes where heads have 32, 64 or 128
 // columns.
 void attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, Stream stream);
+
+// Backend::merge_attention.
+void merge_attention(const AttentionPart& first, const AttentionPart& second, Rows out, float* log_sum_exp,
+                     Index rows, Index heads, Index head_size, Stream stream);
 
 }  // namespace bigbird::kernels::cuda

@@ -15,11 +15,13 @@
 //   queries own               3 products, 2 tiles
 //   keys own, adding to dq    5 products, 2 tiles, and rows x D additions of 4 bytes in L2
 // So the two passes with a fixed order of sums do 7/5 of the products of the one with atomic additions. A
-// decoder's attention always takes the two.
+// decoder's attention always takes the two, and so does the paired form (pairs.cuh).
 #pragma once
 
 #include "kernels/cuda/attention/backward_rows.cuh"
+#include "kernels/cuda/attention/labels.cuh"
 #include "kernels/cuda/attention/launch.h"
+#include "kernels/cuda/attention/pairs.cuh"
 #include "kernels/cuda/attention/tiles.cuh"
 
 namespace bigbird::kernels::cuda {
@@ -29,16 +31,18 @@ enum class BackwardPass { queries, keys, keys_adding_queries };
 // Groups of 16 owned rows that a warp has. With two, what it reads of a walked tile serves twice the
 // products, so that shared memory does not bound them; registers have to hold both. Those of 128 columns do
 // not fit, nor do the sums of dq beside all others.
-template <class Element, int depth, int rows>
+template <class Element, int depth, int rows, bool paired>
 constexpr int backward_groups(BackwardPass pass) {
-  const bool fit = sizeof(Element) == 2 && depth <= 64 && pass != BackwardPass::keys_adding_queries;
+  const bool fit =
+      !paired && sizeof(Element) == 2 && depth <= 64 && pass != BackwardPass::keys_adding_queries;
   return rows == 64 && fit ? 2 : 1;
 }
 
 // How many tiles of 64 rows an SM is to work on at a time: as many as registers allow without spills, of
 // which `busy` are taken all the time. Dropout, and floats, need more beside them.
-template <class Element, int rows, int groups>
+template <class Element, int rows, int groups, bool paired>
 constexpr int backward_tiles_per_sm(int busy, bool dropping) {
+  if (paired) return sizeof(Element) == 2 && busy <= 128 ? 3 : 2;
   if (groups == 2) return 4;
   if (dropping || busy > 96 || sizeof(Element) == 4) return 2;
   if (busy > 64 || rows == 16) return 3;
@@ -53,12 +57,12 @@ constexpr int backward_walked_rows() {
   return rows;
 }
 
-template <class Element, int depth, int rows, BackwardPass pass, bool dropping>
-struct AttentionBackward {
+template <class Element, int depth, int rows, BackwardPass pass, bool dropping, bool paired>
+struct AttentionBackward : PairMember<paired> {
   static constexpr bool keys_own = pass != BackwardPass::queries;
   // Has no registers left for a decoder's attention: keys are of the queries' rows, and none is hidden.
   static constexpr bool adding = pass == BackwardPass::keys_adding_queries;
-  static constexpr int groups = backward_groups<Element, depth, rows>(pass);
+  static constexpr int groups = backward_groups<Element, depth, rows, paired>(pass);
   static constexpr int threads = rows / 16 / groups * 32;
 
   // Registers of a thread for each group: the sums, and both owned operands when there is room for them.
@@ -66,7 +70,8 @@ struct AttentionBackward {
   static constexpr int own_registers = depth * static_cast<int>(sizeof(Element)) / 4;
   static constexpr bool own_in_registers = sizeof(Element) == 2 && sum_registers + own_registers <= 128;
   static constexpr int busy_registers = sum_registers + (own_in_registers ? own_registers : 0);
-  static constexpr int tiles_per_sm = backward_tiles_per_sm<Element, rows, groups>(busy_registers, dropping);
+  static constexpr int tiles_per_sm =
+      backward_tiles_per_sm<Element, rows, groups, paired>(busy_registers, dropping);
   static constexpr int blocks_per_sm = tiles_per_sm * 64 / rows;
   static constexpr int walked_rows = backward_walked_rows<Element, depth, rows>();
   static constexpr int steps = rows / walked_rows;  // for each tile of the list
@@ -163,6 +168,7 @@ struct AttentionBackward {
 
     float first_sums[groups][depth / 8][4] = {};  // of dk or dq
     float second_sums[groups][keys_own ? depth / 8 : 1][4] = {};
+    float wide[2][wide_labels] = {};  // of paired queries: what labels of many keys get
     if (groups == 2) keep(thread, work);
     for (int i = 0; i < work.count * steps; ++i) {
       const int stage = stages == 2 ? i & 1 : 0;
@@ -183,6 +189,7 @@ struct AttentionBackward {
         if constexpr (dropping) kept = find_kept(thread, work, walked, column);
         if constexpr (!own_in_registers) load_own(thread, 0, first);
         float scores[groups][columns / 8][4] = {};
+        if constexpr (paired) fragment(thread, work, walked, column).begin(walked.valid - column, scores[0]);
         Products::scores(thread, scores, first, walked_first, of.exact, from);
         if constexpr (!own_in_registers) load_own(thread, 1, second);
         float gradients[groups][columns / 8][4] = {};
@@ -191,6 +198,12 @@ struct AttentionBackward {
         for (int g = 0; g < groups; ++g) {
           differentiate(thread, work, walked, stage, column, g, own_statistics[g], kept >> (g * columns / 2),
                         scores[g], gradients[g]);
+        }
+        if constexpr (paired && !keys_own) {
+          if (this->pairs.terms != nullptr) {
+            fragment(thread, work, walked, column)
+                .receive(work.own_valid - first_of(thread, 0), gradients[0], wide);
+          }
         }
         if constexpr (keys_own) {
           Products::weighted_sum(thread, second_sums, scores, walked_second, of.exact, from);
@@ -212,6 +225,7 @@ struct AttentionBackward {
       if (groups == 2) recall(thread, work);
     }
 
+    if constexpr (paired && !keys_own) finish_labels(thread, work, wide, first_sums[0]);
 #pragma unroll
     for (int g = 0; g < groups; ++g) {
       const int row = first_of(thread, g);
@@ -398,7 +412,13 @@ struct AttentionBackward {
         scores[n][j] = probability * factor[j];
       }
     }
-    if constexpr (!adding) {
+    if constexpr (paired && keys_own) {
+      const Shared<float> products = stage_statistics(thread, stage) + (walked_rows + column);
+      const int at = thread.lane() % 4 * 2;
+      fragment(thread, work, walked, column)
+          .last_own([&](int n, int b) { return float{products[n * 8 + at + b]}; }, scores, gradients);
+    }
+    if constexpr (!adding && !paired) {
       const int ahead = walked.row + column - work.own_row();
       if (of.causal) hide_later_keys(thread, ahead, first_of(thread, g), scores, gradients);
     }
@@ -411,6 +431,43 @@ struct AttentionBackward {
           if (column + n * 8 + thread.lane() % 4 * 2 + j % 2 >= walked.valid) gradients[n][j] = 0.0f;
         }
       }
+    }
+  }
+
+  // The scores of this warp's rows and `columns` columns of what is walked over, from `column` on.
+  BIGBIRD_DEVICE PairFragment<columns, keys_own> fragment(Thread& thread, const Work& work,
+                                                          const WalkedRows& walked, int column) const {
+    const int own = work.own_tile * rows + first_of(thread, 0),
+              other = walked.row - work.walked_first + column;
+    const PairPlace at{keys_own ? other : own, keys_own ? own : other,
+                       keys_own ? work.walked_first : work.first_row,
+                       keys_own ? work.first_row : work.walked_first, work.head};
+    return {thread, this->pairs, at};
+  }
+
+  // What the labels of this warp's queries got is brought together, and, where the list is whole, goes into the
+  // gradient of q: sums += w weight. The first stage is free for the labels' rows.
+  BIGBIRD_DEVICE void finish_labels(Thread& thread, const Work& work, float (&wide)[2][wide_labels],
+                                    float (&sums)[depth / 8][4]) const {
+    const PairView& term = this->pairs;
+    if (term.terms == nullptr || work.own_valid == 0) return;
+    const int first = first_of(thread, 0);
+    const Index row = work.head * term.queries + work.own_row() + first;
+    float* const partial =
+        work.slot < 0 ? nullptr : term.partial_labels + Index{work.slot} * wide_labels * rows + first;
+    write_wide_labels(thread, term, wide, work.own_valid - first, term.received + row * term.labels, partial,
+                      rows);
+    if (work.slot >= 0) return;
+    using Rows = LabelRows<Element, depth>;
+    static_assert(Rows::Tile::bytes <= own_at);
+    const Shared<Element> labels = thread.shared<Element>(0, Rows::Tile::elements);
+    for (int label = 0; label < term.labels; label += 16) {
+      thread.barrier();  // what lanes wrote of w is there; nobody reads the stage, or the labels before
+      Rows::template load<threads>(thread, term, work.head, label, labels);
+      thread.barrier();
+      float weights[2][4];
+      load_label_weights(thread, term, term.received + row * term.labels, label, weights);
+      TileProducts<Element, 16, depth>::weighted_sum(thread, sums, weights, labels, of.exact);
     }
   }
 
@@ -511,81 +568,5 @@ struct AttentionBackward {
     }
   }
 };
-
-template <class Element, int depth, int rows, bool dropping>
-void launch_backward_kernels(const AttentionBackwardArguments& a, Stream stream) {
-  using OutputProducts = AttentionOutputProducts<Element, depth>;
-  using Queries = AttentionBackward<Element, depth, rows, BackwardPass::queries, dropping>;
-  using Keys = AttentionBackward<Element, depth, rows, BackwardPass::keys, dropping>;
-  using KeysAddingQueries =
-      AttentionBackward<Element, depth, rows, BackwardPass::keys_adding_queries, dropping>;
-  BackwardMatrices<Element> of{};
-  of.q = a.q.data.as<Element>();
-  of.k = a.k.data.as<Element>();
-  of.v = a.v.data.as<Element>();
-  of.dout = a.dout.data.as<Element>();
-  of.dq = a.dq.data.as<Element>();
-  of.dk = a.dk.data.as<Element>();
-  of.dv = a.dv.data.as<Element>();
-  of.q_stride = static_cast<std::int32_t>(a.q.stride);
-  of.k_stride = static_cast<std::int32_t>(a.k.stride);
-  of.v_stride = static_cast<std::int32_t>(a.v.stride);
-  of.dout_stride = static_cast<std::int32_t>(a.dout.stride);
-  of.dq_stride = a.dq.stride;
-  of.dk_stride = a.dk.stride;
-  of.dv_stride = a.dv.stride;
-  of.log_sum_exp = a.log_sum_exp;
-  of.output_products = a.output_products;
-  of.partial_rows = a.partial_rows;
-  of.partial_keys = a.partial_keys;
-  of.query_gradients = a.query_gradients;
-  of.tokens = a.tokens;
-  of.width = a.heads * depth;
-  of.scale = a.scale;
-  of.score_scale = a.scale * log2_e;
-  of.exact = a.exact;
-  of.causal = a.causal;
-  of.drop = {a.dropout_seed, a.dropout_site, a.tokens, a.keys, first_kept_word(a.drop_probability)};
-  of.kept_factor = 1.0f / (1.0f - a.drop_probability);
-
-  launch(OutputProducts{a.out.data.as<Element>(), of.dout, a.out.stride, of.dout_stride, a.log_sum_exp,
-                        a.output_products, a.tokens, static_cast<int>(a.heads),
-                        static_cast<int>(a.tokens * a.heads)},
-         {.blocks = blocks_for(a.tokens * a.heads, OutputProducts::rows)}, stream);
-  if (a.deterministic) {
-    launch(Keys{a.view, of}, {.blocks = a.key_pieces, .shared_bytes = Keys::shared_bytes}, stream);
-    launch(Queries{a.view, of}, {.blocks = a.query_pieces, .shared_bytes = Queries::shared_bytes}, stream);
-    launch(AttentionBackwardSum<Element, depth, rows, false>{a.view, of}, {.blocks = a.query_cuts}, stream);
-  } else {
-    const Index count = a.tokens * of.width;
-    fill_zero(a.query_gradients, static_cast<std::size_t>(count) * sizeof(float), stream);
-    launch(KeysAddingQueries{a.view, of},
-           {.blocks = a.key_pieces, .shared_bytes = KeysAddingQueries::shared_bytes}, stream);
-    using QueryGradients = AttentionQueryGradients<Element>;
-    launch(QueryGradients{a.query_gradients, of.dq, of.dq_stride, static_cast<unsigned>(count / 4),
-                          static_cast<unsigned>(of.width / 4)},
-           {.blocks = blocks_for(count, QueryGradients::threads * 4)}, stream);
-  }
-  launch(AttentionBackwardSum<Element, depth, rows, true>{a.view, of}, {.blocks = a.key_cuts, .blocks_y = 2},
-         stream);
-}
-
-template <class Element, int depth, int rows>
-void launch_backward_kernels(const AttentionBackwardArguments& a, Stream stream) {
-  if (a.drop_probability > 0.0f) {
-    launch_backward_kernels<Element, depth, rows, true>(a, stream);
-  } else {
-    launch_backward_kernels<Element, depth, rows, false>(a, stream);
-  }
-}
-
-template <class Element, int depth>
-void launch_attention_backward(const AttentionBackwardArguments& a, int tile_rows, Stream stream) {
-  if (tile_rows == 64) {
-    launch_backward_kernels<Element, depth, 64>(a, stream);
-  } else {
-    launch_backward_kernels<Element, depth, 16>(a, stream);
-  }
-}
 
 }  // namespace bigbird::kernels::cuda

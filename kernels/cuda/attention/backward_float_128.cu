@@ -1,8 +1,8 @@
 // Backward kernels of attention in floats for heads of 128 columns.
-#include "kernels/cuda/attention/backward.cuh"
+#include "kernels/cuda/attention/backward_launch.cuh"
 
 namespace bigbird::kernels::cuda {
 
-template void launch_attention_backward<float, 128>(const AttentionBackwardArguments&, int, Stream);
+template void launch_attention_backward<float, 128, false>(const AttentionBackwardArguments&, int, Stream);
 
 }  // namespace bigbird::kernels::cuda

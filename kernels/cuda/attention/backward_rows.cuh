@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "kernels/cuda/attention/labels.cuh"
 #include "kernels/cuda/attention/tiles.cuh"
 
 namespace bigbird::kernels::cuda {
@@ -68,9 +69,10 @@ struct AttentionOutputProducts {
 };
 
 // Adds up the slots of a tile whose list was cut, in ascending order. With keys, block_y() 0 takes dk and 1
-// takes dv.
-template <class Element, int depth, int rows, bool keys>
-struct AttentionBackwardSum {
+// takes dv. Paired queries get their share of the labels' rows, too.
+template <class Element, int depth, int rows, bool keys, bool paired>
+struct AttentionBackwardSum : PairMember<paired> {
+  static_assert(!keys || !paired);
   static constexpr int threads = 256;
   static constexpr int blocks_per_sm = 4;
 
@@ -91,6 +93,12 @@ struct AttentionBackwardSum {
     Element* const to = keys ? (part == 0 ? of.dk : of.dv) : of.dq;
     const Index stride = keys ? (part == 0 ? of.dk_stride : of.dv_stride) : of.dq_stride;
     const Index first_row = (keys ? sequence.first_key_row : sequence.first_row) + Index{cut.tile} * rows;
+    if constexpr (paired) {
+      if (this->pairs.terms != nullptr) {
+        sum_wide_labels<threads>(thread, this->pairs, cut, first_slot, rows, valid, first_row);
+        thread.barrier();
+      }
+    }
     for (int i = thread.index() * 4; i < rows * depth; i += threads * 4) {
       float sums[4] = {};
       if (i / depth < valid) {
@@ -98,6 +106,10 @@ struct AttentionBackwardSum {
           const Pack<float, 4> some = load<4>(partial + Index{slot} * parts * rows * depth + i);
 #pragma unroll
           for (int j = 0; j < 4; ++j) sums[j] += some[j];
+        }
+        if constexpr (paired) {
+          if (this->pairs.terms != nullptr)
+            add_label_rows(this->pairs, cut.head, first_row + i / depth, i % depth, of.scale, sums);
         }
       }
       Pack<Element, 4> result;

@@ -3,8 +3,8 @@
 
 namespace bigbird::kernels::cuda {
 
-template void launch_attention_forward<32>(const AttentionForwardArguments&, int, Stream);
-template void launch_attention_forward<64>(const AttentionForwardArguments&, int, Stream);
-template void launch_attention_forward<128>(const AttentionForwardArguments&, int, Stream);
+template void launch_attention_forward<32, false>(const AttentionForwardArguments&, int, Stream);
+template void launch_attention_forward<64, false>(const AttentionForwardArguments&, int, Stream);
+template void launch_attention_forward<128, false>(const AttentionForwardArguments&, int, Stream);
 
 }  // namespace bigbird::kernels::cuda

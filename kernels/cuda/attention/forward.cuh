@@ -5,13 +5,15 @@
 // through a ring in shared memory by asynchronous copies, one barrier for each pair of tiles; queries,
 // scores, sums and statistics stay in registers. A tile that holds padding gets a mask, as does that on the
 // diagonal of causal attention; later ones are hidden altogether and are left out. Pieces of cut lists leave
-// unnormalised sums, which AttentionCombine adds up in ascending order.
+// unnormalised sums, which AttentionCombine adds up in ascending order. The paired form (pairs.cuh) has rules
+// for pairs and terms for their labels; of it, a tile may hide all that a row sees.
 #pragma once
 
 #include <cmath>
 #include <type_traits>
 
 #include "kernels/cuda/attention/launch.h"
+#include "kernels/cuda/attention/pairs.cuh"
 #include "kernels/cuda/attention/tiles.cuh"
 
 namespace bigbird::kernels::cuda {
@@ -20,27 +22,18 @@ constexpr float ln_2 = 0.693147180559945309f;
 
 // Groups of 16 query rows that a warp has. With two, what it reads of a tile serves twice the products, so
 // that shared memory does not bound them; registers have to hold both.
-template <class Element, int width, int rows>
+template <class Element, int width, int rows, bool paired>
 constexpr int attention_forward_groups() {
-  return sizeof(Element) == 2 && rows == 64 && width <= 64 ? 2 : 1;
+  return sizeof(Element) == 2 && rows == 64 && width <= 64 && !paired ? 2 : 1;
 }
 
 // How many blocks of the kernel an SM is to hold: as many as registers allow without spills.
-template <class Element, int width, int rows>
+template <class Element, int width, int rows, bool paired>
 constexpr int attention_forward_blocks() {
   if (rows == 16) return 8;
+  if (paired && width <= 64) return 3;
   if (sizeof(Element) == 4) return width == 128 ? 1 : 3;
   return width == 128 ? 2 : 4;
-}
-
-// Sum and maximum over the four lanes that share a row of a fragment.
-BIGBIRD_DEVICE float row_sum(Thread& thread, float value) {
-  value += thread.shuffle_xor(value, 1);
-  return value + thread.shuffle_xor(value, 2);
-}
-BIGBIRD_DEVICE float row_maximum(Thread& thread, float value) {
-  value = fmaxf(value, thread.shuffle_xor(value, 1));
-  return fmaxf(value, thread.shuffle_xor(value, 2));
 }
 
 template <class Element>
@@ -48,14 +41,14 @@ BIGBIRD_DEVICE void store_pair(Element* to, float first, float second) {
   store(to, Pack<Element, 2>{{to_element<Element>(first), to_element<Element>(second)}});
 }
 
-template <class ElementType, int width, int rows, bool dropping>
-struct AttentionForward {
+template <class ElementType, int width, int rows, bool dropping, bool paired>
+struct AttentionForward : PairMember<paired> {
   using Element = ElementType;
   using KeyTile = Tile<Element, rows, width>;
   using Products = TileProducts<Element, rows, width>;
-  static constexpr int groups = attention_forward_groups<Element, width, rows>();
+  static constexpr int groups = attention_forward_groups<Element, width, rows, paired>();
   static constexpr int threads = rows / 16 / groups * 32;
-  static constexpr int blocks_per_sm = attention_forward_blocks<Element, width, rows>();
+  static constexpr int blocks_per_sm = attention_forward_blocks<Element, width, rows, paired>();
   // Floats are large: one pair of key and value tiles instead of a ring of two, and the queries beside it.
   static constexpr bool wide = sizeof(Element) == 4;
   static constexpr int stages = wide ? 1 : 2;
@@ -165,7 +158,9 @@ struct AttentionForward {
       ScoresOfRows scores[groups] = {};
       const int valid = rows_below(walk.length, tile.tile, rows);
       const bool diagonal = causal && tile.tile == piece.tile;
-      if (valid < rows || diagonal) {
+      if constexpr (paired) {
+        begin_scores(thread, piece, tile, sequence, valid, scores);
+      } else if (valid < rows || diagonal) {
 #pragma unroll
         for (int g = 0; g < groups; ++g) mask(thread, scores[g], valid, diagonal ? row_of(thread, g) : rows);
       }
@@ -192,6 +187,18 @@ struct AttentionForward {
         thread.barrier();  // everybody has read the pair that is overwritten
         load_pair(thread, 0, walk, key_row, column);
       }
+    }
+  }
+
+  BIGBIRD_DEVICE void begin_scores(Thread& thread, const AttentionPiece& piece, const ListedTile& tile,
+                                   const AttentionSequence& sequence, int valid,
+                                   ScoresOfRows (&scores)[groups]) const {
+#pragma unroll
+    for (int g = 0; g < groups; ++g) {
+      const PairPlace at{piece.tile * rows + first_of(thread, g), tile.tile * rows,
+                         static_cast<int>(sequence.first_row), static_cast<int>(sequence.first_key_row),
+                         piece.head};
+      PairFragment<rows, false>(thread, this->pairs, at).begin(valid, scores[g]);
     }
   }
 
@@ -282,6 +289,8 @@ struct AttentionForward {
         largest = fmaxf(largest, fmaxf(scores[n][2 * half], scores[n][2 * half + 1]));
       }
       largest = row_maximum(thread, largest);
+      const float seen_maximum = largest;
+      if (paired && largest == -INFINITY) largest = 0.0f;  // so that no difference of two is NaN
       const float shrink = exp2_fast((group.maximum[half] - largest) * exponent_scale);
       const float shift = log2_count - largest * exponent_scale;
       float sum = 0.0f;
@@ -294,7 +303,7 @@ struct AttentionForward {
         }
       }
       group.total[half] = group.total[half] * shrink + sum;
-      group.maximum[half] = largest;
+      group.maximum[half] = seen_maximum;
 #pragma unroll
       for (int n = 0; n < width / 8; ++n) {
         group.sums[n][2 * half] *= shrink;
@@ -406,9 +415,9 @@ struct AttentionCombine {
   }
 };
 
-template <class Element, int width, int rows, bool dropping>
+template <class Element, int width, int rows, bool dropping, bool paired>
 void launch_forward_kernels(const AttentionForwardArguments& a, Stream stream) {
-  using Kernel = AttentionForward<Element, width, rows, dropping>;
+  using Kernel = AttentionForward<Element, width, rows, dropping, paired>;
   const float out_scale = 1.0f / (1.0f - a.drop_probability);
   Kernel kernel{};
   kernel.view = a.view;
@@ -429,6 +438,7 @@ void launch_forward_kernels(const AttentionForwardArguments& a, Stream stream) {
   kernel.partial_rows = a.partial_rows;
   kernel.partial_statistics = a.partial_statistics;
   kernel.dropout = {a.dropout_seed, a.dropout_site, a.tokens, a.keys, first_kept_word(a.drop_probability)};
+  if constexpr (paired) kernel.pairs = a.pairs;
   launch(kernel, {.blocks = a.pieces, .shared_bytes = Kernel::shared_bytes}, stream);
 
   AttentionCombine<Element, width, rows> combine{};
@@ -444,24 +454,24 @@ void launch_forward_kernels(const AttentionForwardArguments& a, Stream stream) {
   launch(combine, {.blocks = a.cuts, .blocks_y = rows / 16}, stream);
 }
 
-template <class Element, int width, int rows>
+template <class Element, int width, int rows, bool paired>
 void launch_forward_kernels(const AttentionForwardArguments& a, Stream stream) {
   if (a.drop_probability > 0.0f) {
-    launch_forward_kernels<Element, width, rows, true>(a, stream);
+    launch_forward_kernels<Element, width, rows, true, paired>(a, stream);
   } else {
-    launch_forward_kernels<Element, width, rows, false>(a, stream);
+    launch_forward_kernels<Element, width, rows, false, paired>(a, stream);
   }
 }
 
-template <int width>
+template <int width, bool paired>
 void launch_attention_forward(const AttentionForwardArguments& a, int tile_rows, Stream stream) {
   const bool narrow = a.q.data.type() == bigbird::kernels::ElementType::bf16;
   if (tile_rows == 64) {
-    narrow ? launch_forward_kernels<bf16, width, 64>(a, stream)
-           : launch_forward_kernels<float, width, 64>(a, stream);
+    narrow ? launch_forward_kernels<bf16, width, 64, paired>(a, stream)
+           : launch_forward_kernels<float, width, 64, paired>(a, stream);
   } else {
-    narrow ? launch_forward_kernels<bf16, width, 16>(a, stream)
-           : launch_forward_kernels<float, width, 16>(a, stream);
+    narrow ? launch_forward_kernels<bf16, width, 16, paired>(a, stream)
+           : launch_forward_kernels<float, width, 16, paired>(a, stream);
   }
 }
 

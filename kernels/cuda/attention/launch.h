@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-#include "kernels/cuda/attention/schedule.h"
+#include "kernels/cuda/attention/pairs.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/types.h"
 
@@ -26,6 +26,7 @@ struct AttentionArguments {
   float drop_probability = 0.0f;
   const std::uint64_t* dropout_seed = nullptr;
   std::uint64_t dropout_site = 0;
+  PairView pairs;  // where they have a rule or a term
 };
 
 struct AttentionForwardArguments : AttentionArguments {
@@ -43,18 +44,32 @@ struct AttentionBackwardArguments : AttentionArguments {
   const float* log_sum_exp = nullptr;  // [H, T]
   Rows dq, dk, dv;
   Index heads = 0;
-  bool deterministic = true;  // attention_backward()
+  RelativeGradients relative;
+  float* label_sums = nullptr;  // the workspace's
+  bool deterministic = true;    // attention_backward()
   // The workspace.
   float* output_products = nullptr;
   float* partial_keys = nullptr;
   float* query_gradients = nullptr;  // when not deterministic
 };
 
-template <int head_size>
+// paired: the forms with AttentionBatch's rule and term, in files of their own (*_pairs*.cu).
+template <int head_size, bool paired>
 void launch_attention_forward(const AttentionForwardArguments& arguments, int tile_rows, Stream stream);
 // Element: the type of the matrices, float or bf16
-template <class Element, int head_size>
+template <class Element, int head_size, bool paired>
 void launch_attention_backward(const AttentionBackwardArguments& arguments, int tile_rows, Stream stream);
+
+// Of a relative term (labels.cu): makes the terms of the queries; of what scores got, adds to the gradients of
+// the labels.
+void launch_label_terms(const AttentionArguments& arguments, Index head_size, Stream stream);
+void launch_label_gradients(const AttentionBackwardArguments& arguments, Index head_size, Stream stream);
+
+// Of PairRule::self_last (lone_queries.cu), queries whose only key is their own: forward, behind the other
+// kernels, they get its value; back, the sum of dout * out of theirs becomes lone_product.
+void launch_lone_queries(const AttentionForwardArguments& arguments, Index head_size, int tile_rows,
+                         Stream stream);
+void mark_lone_queries(const AttentionBackwardArguments& arguments, int tile_rows, Stream stream);
 
 // launch(head size as an integral constant), of the head sizes that the kernels have
 template <class Launch>

@@ -142,7 +142,7 @@ void padded_attention_backward(const AttentionBatch& given, const AttentionCall&
   pad_rows(padded.of_queries(), dout, padded.matrix(padded.area.dout), call.stream);
   pad_statistics(padded.of_queries(), log_sum_exp, padded.statistics(), call.stream);
   const QueryKeyValueGradients to{padded.rows(padded.area.dq), padded.rows(padded.area.dk),
-                                  padded.rows(padded.area.dv)};
+                                  padded.rows(padded.area.dv), gradients.relative};
   attention_backward(call, own, padded.const_rows(padded.area.out), padded.statistics(),
                      padded.const_rows(padded.area.dout), to, deterministic);
   take_rows(padded.of_queries(), to.q.data, gradients.q, call.stream);

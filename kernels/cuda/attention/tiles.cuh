@@ -382,6 +382,16 @@ struct TileProducts<float, rows, width> {
   }
 };
 
+// Sum and maximum over the four lanes that share a row of a fragment.
+BIGBIRD_DEVICE float row_sum(Thread& thread, float value) {
+  value += thread.shuffle_xor(value, 1);
+  return value + thread.shuffle_xor(value, 2);
+}
+BIGBIRD_DEVICE float row_maximum(Thread& thread, float value) {
+  value = fmaxf(value, thread.shuffle_xor(value, 1));
+  return fmaxf(value, thread.shuffle_xor(value, 2));
+}
+
 // The sequence that a block of the grid works for: the last whose counter is not above it.
 BIGBIRD_DEVICE int find_sequence(const std::int32_t* counters, int sequences, int block) {
   int low = 0, high = sequences - 1;

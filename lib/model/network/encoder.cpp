@@ -62,8 +62,8 @@ kernels::QueryKeyValueGradients parts(kernels::Values qkv, kernels::Index first_
           part(qkv, first_row, 3 * width, 2 * width)};
 }
 kernels::QueryKeyValue inputs(kernels::Values qkv, kernels::Index first_row, kernels::Index width) {
-  const auto [q, k, v] = parts(qkv, first_row, width);
-  return {q, k, v};
+  const auto of = parts(qkv, first_row, width);
+  return {of.q, of.k, of.v};
 }
 
 kernels::ConstValues attention_output(const PassContext& pass, const LayerActivations& kept) {

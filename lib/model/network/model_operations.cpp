@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "lib/model/plans/block_plan.h"
+#include "lib/model/plans/patterns.h"
 
 namespace bigbird {
 namespace {
@@ -123,7 +124,7 @@ double ModelOperations::forward(const Batch& batch) {
   double all = 0;
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     const std::int64_t blocks = (batch.plan_length(s) + config_.block_size - 1) / config_.block_size;
-    all += pairs(blocks, batch.lengths[s]);
+    all += pairs(planned_blocks(config_, blocks, batch.lengths[s]), batch.lengths[s]);
   }
   // Scores and weighted values of a pair take 2 D each.
   double encoder = linear_operations_of_a_token(config_) * tokens + 4.0 * real(config_.head_size()) * all;

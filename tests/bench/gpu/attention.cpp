@@ -41,7 +41,7 @@ void one_size(const Options& options, Report& report, const Shapes& shapes, Size
   batch.plans = views.data();
   batch.scale = 0.125f;
   backend.reserve_scratch(
-      {1, size.sequences, tokens, size.tokens, shapes.heads, shapes.head_size(), shapes.block, true});
+      {1, size.sequences, tokens, size.tokens, shapes.heads, shapes.head_size(), shapes.block, 0, true});
   backend.prepare_attention(batch);
 
   struct Set {

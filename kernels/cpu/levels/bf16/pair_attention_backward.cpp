@@ -61,7 +61,7 @@ void backward_pack_block(const AttentionHead& head, void* to) {
 Index backward_scratch(Index block_size, Index head_size) {
   const Index width = round_up_to_lanes(block_size), padded = round_up_to_lanes(head_size);
   const Index pairs = bf16_pairs(head_size), query_pairs = bf16_pairs(block_size);
-  return width * (2 * pairs + head_size + 2 * block_size + 2 + query_pairs) + 2 * query_pairs * padded +
+  return width * (2 * pairs + head_size + 2 * block_size + 3 + query_pairs) + 2 * query_pairs * padded +
          (block_size + 1) * padded + 2 * block_size * query_pairs;
 }
 
@@ -84,7 +84,8 @@ void backward_block(const AttentionHead& head, const AttentionHeadGradients& gra
   float* const score_gradients = scores + block_size * width;
   float* const shift = score_gradients + block_size * width;  // [width]
   float* const delta = shift + width;                         // [width], sum of dout * out
-  float* const key_pairs = delta + width;                     // [pairs of keys][width]: gradients of scores
+  float* const company = delta + width;                       // [width], for AloneQueries
+  float* const key_pairs = company + width;                   // [pairs of keys][width]: gradients of scores
   float* const q_rows = key_pairs + bf16_pairs(block_size) * width;   // [pairs of queries][padded], scaled
   float* const dout_rows = q_rows + query_pairs * padded;             // [pairs of queries][padded]
   float* const room = dout_rows + query_pairs * padded;               // [queries][padded], and a row
@@ -111,6 +112,12 @@ void backward_block(const AttentionHead& head, const AttentionHeadGradients& gra
     delta[row] = sum_of_lanes(sum);
   }
 
+  const bool labelled = has_labels(head);
+  if (labelled) {
+    make_label_terms(head, 0, queries, width, head.scale * log2_e);
+    begin_labels(head, width);
+  }
+  const AloneQueries alone(head, queries, company);
   for (Index at = head.row_offsets[0]; at < head.row_offsets[1]; ++at) {
     const Index key_block = head.key_blocks[at], keys = keys_in_block(head, key_block);
     if (keys == 0) continue;
@@ -119,7 +126,12 @@ void backward_block(const AttentionHead& head, const AttentionHeadGradients& gra
     multiply<PairProduct>({keys, width, pairs, k, pairs, 1, q_columns, width, scores, width, false});
     multiply<PairProduct>(
         {keys, width, pairs, k + values_at, pairs, 1, dout_columns, width, score_gradients, width, false});
+    const ScorePiece piece{head.query_origin, queries, first_key, keys, width};
+    if (labelled) add_label_terms(head, piece, scores);
+    hide_pairs(head, piece, scores);
+    alone.look(piece, scores);
     softmax_backward(head, 0, first_key, keys, width, shift, delta, scores, score_gradients);
+    if (labelled) collect_labels(head, piece, score_gradients);
     pair_columns(scores, keys, width, queries, probability_pairs, query_pairs);
     pair_columns(score_gradients, keys, width, queries, gradient_pairs, query_pairs);
     pair_rows(score_gradients, keys, width, key_pairs);
@@ -130,6 +142,12 @@ void backward_block(const AttentionHead& head, const AttentionHeadGradients& gra
     multiply<PairProduct>({depth, width, bf16_pairs(keys), k + columns_at, 1, depth, key_pairs, width,
                            dq_columns, width, true});
   }
+  if (labelled) {
+    // In floats: `room` holds what was copied there last, the gradients of the outputs.
+    copy_rows(head.q, head.q_stride, queries, depth, head.scale, room, padded);
+    end_labels(head, queries, width, room, padded, dq_columns);
+  }
+  alone.add_to_values(0, 0, gradients.dout, gradients);
   for (Index row = 0; row < queries; ++row) {
     float* const dq = gradients.dq + row * gradients.dq_stride;
     for (Index d = 0; d < depth; ++d) dq[d] = dq_columns[d * width + row] * head.scale;

@@ -1,0 +1,154 @@
+// See attention_heads.h. Here are also the operations of attention that walk over rows, not over blocks.
+#include "kernels/cpu/attention_heads.h"
+
+namespace bigbird::kernels {
+namespace {
+
+template <class T>
+const T* from_row(const T* rows, Index row) {
+  return rows != nullptr ? rows + row : nullptr;
+}
+
+}  // namespace
+
+HeadPairs pairs_of(const AttentionBatch& batch, Index sequence, Index head, float* room) {
+  const Index first = batch.token_offsets[sequence], first_key = key_offsets_of(batch)[sequence];
+  HeadPairs pairs;
+  if (batch.rule != nullptr) pairs.rule = *batch.rule;
+  if (batch.relative != nullptr) pairs.relative = *batch.relative;
+  PairRule& rule = pairs.rule;
+  rule.hidden = from_row(rule.hidden, first_key);
+  rule.query_groups = from_row(rule.query_groups, first);
+  rule.key_groups = from_row(rule.key_groups, first_key);
+  rule.query_links = from_row(rule.query_links, first);
+  rule.key_links = from_row(rule.key_links, first_key);
+  rule.free_queries = from_row(rule.free_queries, first);
+  pairs.query_link_stride = batch.token_offsets[batch.sequences];
+  pairs.key_link_stride = key_offsets_of(batch)[batch.sequences];
+  pairs.hides_by_rows =
+      rule.hidden != nullptr || rule.query_groups != nullptr || rule.needed_links > 0 || rule.self_last;
+  pairs.hides = pairs.hides_by_rows || rule.before >= 0 || rule.after >= 0;
+  RelativeTerm& relative = pairs.relative;
+  relative.weight = from_row(relative.weight, head * batch.head_size);
+  relative.bias = from_row(relative.bias, head);
+  relative.query_parts = from_row(relative.query_parts, first);
+  relative.key_parts = from_row(relative.key_parts, first_key);
+  pairs.label_stride = batch.heads * batch.head_size;
+  pairs.bias_stride = batch.heads;
+  pairs.room = room;
+  return pairs;
+}
+
+void LabelGradients::add_to(const RelativeGradients& gradients) const {
+  if (labels_of(batch_) == 0) return;
+  parallel_for(static_cast<std::size_t>(batch_.heads), [&](std::size_t task) {
+    const Index head = static_cast<Index>(task), size = batch_.head_size, labels = labels_of(batch_);
+    for (Index sequence = 0; sequence < batch_.sequences; ++sequence) {
+      const float* const from = of(sequence, head);
+      for (Index label = 0; label < labels; ++label) {
+        float* const to = gradients.weight + (label * batch_.heads + head) * size;
+        for (Index d = 0; d < size; ++d) to[d] += from[label * size + d];
+        if (gradients.bias != nullptr)
+          gradients.bias[label * batch_.heads + head] += from[labels * size + label];
+      }
+    }
+  });
+}
+
+void take_rows(const Level& level, const ConstRows& from, Index first, Index column, Index rows, Index width,
+               float* to) {
+  for (Index row = 0; row < rows; ++row) {
+    const ConstValues at = from.data + ((first + row) * from.stride + column);
+    if (at.type() == ElementType::fp32) {
+      std::copy_n(floats(at), width, to + row * width);
+    } else {
+      level.widen(at.as<bf16>(), to + row * width, width);
+    }
+  }
+}
+
+void put_rows(const Level& level, const float* from, Index width, const Rows& to, Index first, Index column,
+              Index rows) {
+  for (Index row = 0; row < rows; ++row) {
+    const Values at = to.data + ((first + row) * to.stride + column);
+    if (at.type() == ElementType::fp32) {
+      std::copy_n(from + row * width, width, floats(at));
+    } else {
+      level.narrow(from + row * width, nullptr, at.as<bf16>(), width);
+    }
+  }
+}
+
+void CpuBackend::merge_attention(const AttentionPart& first, const AttentionPart& second, Rows out,
+                                 float* log_sum_exp, Index rows, Index heads, Index head_size) {
+  const bool narrow = out.data.type() == ElementType::bf16;
+  const Index room = narrow ? 2 * pieces(head_size, line_floats) * line_floats : 0;
+  float* const scratch = scratch_.reserve(room * thread_count());
+  parallel_for_worker(static_cast<std::size_t>(rows), [&](std::size_t task, int worker) {
+    const auto row = static_cast<Index>(task);
+    for (Index head = 0; head < heads; ++head) {
+      const Index column = head * head_size, at = head * rows + row;
+      const float* parts[2] = {nullptr, nullptr};
+      float* own = scratch + room * worker;
+      for (const AttentionPart* part : {&first, &second}) {
+        const float*& from = parts[part == &second ? 1 : 0];
+        if (narrow) {
+          take_rows(level_, part->out, row, column, 1, head_size, own);
+          from = own;
+          own += room / 2;
+        } else {
+          from = floats(part->out.data) + row * part->out.stride + column;
+        }
+      }
+      own = scratch + room * worker;
+      float* const to = narrow ? own : floats(out.data) + row * out.stride + column;
+      const float sum =
+          level_.merge_row(parts[0], first.log_sum_exp[at], parts[1], second.log_sum_exp[at], to, head_size);
+      if (log_sum_exp != nullptr) log_sum_exp[at] = sum;
+      if (narrow) put_rows(level_, to, head_size, out, row, column, 1);
+    }
+  });
+}
+
+void CpuBackend::attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out) {
+  const bool narrow = out.data.type() == ElementType::bf16;
+  const Index size = batch.head_size;
+  Index most = 0;
+  for (Index query = 0; query < batch.queries; ++query)
+    most = std::max<Index>(most, batch.offsets[query + 1] - batch.offsets[query]);
+  // The scores; of bf16 numbers the listed rows, the query and what comes out as well, in floats.
+  const Index room = most + (narrow ? 2 * (most + 1) * size : 0);
+  float* const scratch = scratch_.reserve(room * thread_count());
+  parallel_for_worker(
+      static_cast<std::size_t>(batch.queries * batch.heads), [&](std::size_t task, int worker) {
+        const Index query = static_cast<Index>(task) / batch.heads,
+                    column = static_cast<Index>(task) % batch.heads * size;
+        const std::int32_t* const rows = batch.rows + batch.offsets[query];
+        const Index count = batch.offsets[query + 1] - batch.offsets[query];
+        float* const own = scratch + room * worker;
+        if (!narrow) {
+          const RowsOfHead head{floats(inputs.k.data) + column,
+                                floats(inputs.v.data) + column,
+                                inputs.k.stride,
+                                inputs.v.stride,
+                                size,
+                                batch.scale};
+          level_.attend_rows(head, floats(inputs.q.data) + query * inputs.q.stride + column, rows, count,
+                             floats(out.data) + query * out.stride + column, own);
+          return;
+        }
+        float* const keys = own + most;
+        float* const values = keys + most * size;
+        float* const asking = values + most * size;
+        for (Index i = 0; i < count; ++i) {
+          take_rows(level_, inputs.k, rows[i], column, 1, size, keys + i * size);
+          take_rows(level_, inputs.v, rows[i], column, 1, size, values + i * size);
+        }
+        take_rows(level_, inputs.q, query, column, 1, size, asking);
+        level_.attend_rows({keys, values, size, size, size, batch.scale}, asking, nullptr, count,
+                           asking + size, own);
+        put_rows(level_, asking + size, size, out, query, column, 1);
+      });
+}
+
+}  // namespace bigbird::kernels

@@ -1,0 +1,482 @@
+// Problems of attention with a rule for pairs and a term for their labels, and what reference/attention_pairs.h
+// says of them: ragged batches, windows of tokens, hidden keys, groups, links, keys of other rows, queries
+// without any key. The backends' tests share them.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "kernels/philox.h"
+#include "kernels/types.h"
+#include "reference/attention_pairs.h"
+
+namespace bigbird::kernels {
+
+struct PairCase {
+  const char* name;
+  Index heads, head_size, block_size;
+  std::vector<Index> queries;  // real ones, of each sequence
+  std::vector<Index> keys;     // empty: the queries' own rows
+  Index before = -1, after = -1;
+  bool hidden = false;        // about every fifth key
+  bool groups = false;        // three groups
+  Index links = 0;            // columns
+  Index needed = 0;           // of them
+  bool free_queries = false;  // about every fourth
+  bool self_last = false;
+  Index labels = 0;  // R; 0: no term
+  Index most = 0;
+  bool by_links = false;
+  bool parts = false;  // two parts, where labels go by distance
+  bool bias = true;
+  double drop_probability = 0;
+};
+
+// What every backend has to get right.
+inline std::vector<PairCase> pair_cases() {
+  const std::vector<Index> ragged{40, 7, 33};
+  return {
+      {.name = "a window",
+       .heads = 2,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = ragged,
+       .keys = {},
+       .before = 5,
+       .after = 5},
+      {.name = "a window wider than a block",
+       .heads = 1,
+       .head_size = 32,
+       .block_size = 16,
+       .queries = {100},
+       .keys = {},
+       .before = 20,
+       .after = 37},
+      {.name = "keys before alone",
+       .heads = 2,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = ragged,
+       .keys = {},
+       .before = 9,
+       .after = 0},
+      {.name = "a window of the token alone",
+       .heads = 1,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = {35},
+       .keys = {},
+       .before = 0,
+       .after = 0},
+      {.name = "hidden keys in a window",
+       .heads = 2,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = ragged,
+       .keys = {},
+       .before = 1,
+       .after = 1,
+       .hidden = true},
+      {.name = "groups",
+       .heads = 2,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = ragged,
+       .keys = {},
+       .groups = true},
+      {.name = "needed links over other keys",
+       .heads = 2,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = ragged,
+       .keys = {11, 40, 3},
+       .links = 3,
+       .needed = 2,
+       .free_queries = true},
+      {.name = "one link needed, queries without a key",
+       .heads = 1,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = {50},
+       .keys = {20},
+       .hidden = true,
+       .links = 1,
+       .needed = 1},
+      {.name = "the own key last",
+       .heads = 2,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = ragged,
+       .keys = {},
+       .groups = true,
+       .self_last = true,
+       .labels = 5,
+       .most = 2},
+      {.name = "the own key last, dropout",
+       .heads = 1,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = {40},
+       .keys = {},
+       .before = 0,
+       .after = 3,
+       .hidden = true,
+       .self_last = true,
+       .drop_probability = 0.25},
+      {.name = "labels by distance",
+       .heads = 2,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = ragged,
+       .keys = {},
+       .labels = 9,
+       .most = 4},
+      {.name = "labels by distance in a window",
+       .heads = 2,
+       .head_size = 64,
+       .block_size = 64,
+       .queries = {130, 70},
+       .keys = {},
+       .before = 30,
+       .after = 30,
+       .labels = 32,
+       .most = 12},
+      {.name = "more distances than a block",
+       .heads = 1,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = {90},
+       .keys = {},
+       .labels = 53,
+       .most = 24},
+      {.name = "labels by distance and part",
+       .heads = 2,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = ragged,
+       .keys = {},
+       .labels = 10,
+       .most = 3,
+       .parts = true},
+      {.name = "labels by links over other keys",
+       .heads = 2,
+       .head_size = 32,
+       .block_size = 16,
+       .queries = ragged,
+       .keys = {11, 40, 3},
+       .hidden = true,
+       .links = 3,
+       .labels = 14,
+       .most = 3,
+       .by_links = true},
+      {.name = "labels without biases, dropout",
+       .heads = 2,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = {29, 17},
+       .keys = {},
+       .before = 8,
+       .after = 8,
+       .labels = 5,
+       .most = 2,
+       .bias = false,
+       .drop_probability = 0.25},
+      {.name = "many labelled queries over few keys",
+       .heads = 1,
+       .head_size = 64,
+       .block_size = 64,
+       .queries = {300},
+       .keys = {9},
+       .groups = true,
+       .links = 1,
+       .labels = 32,
+       .most = 12,
+       .by_links = true},
+      {.name = "few labelled queries over many keys",
+       .heads = 1,
+       .head_size = 64,
+       .block_size = 64,
+       .queries = {9},
+       .keys = {600},
+       .links = 2,
+       .needed = 1,
+       .free_queries = true,
+       .labels = 32,
+       .most = 12,
+       .by_links = true},
+  };
+}
+
+struct PairProblem {
+  const PairCase& shape;
+  std::vector<Index> query_offsets{0}, key_offsets{0}, key_lengths;
+  // Of every row of the batch, padding too.
+  std::vector<std::uint8_t> hidden, free_queries;
+  std::vector<std::int32_t> query_groups, key_groups, query_links, key_links, query_parts, key_parts;
+  std::uint64_t seed = 78;
+  AttentionBatch batch;
+  PairRule rule;
+  RelativeTerm relative;  // weight and bias are the test's
+
+  explicit PairProblem(const PairCase& chosen) : shape(chosen) {
+    key_lengths = cross() ? shape.keys : shape.queries;
+    for (std::size_t s = 0; s < shape.queries.size(); ++s) {
+      // A block of padding more, of queries and of keys, in some.
+      const Index queries = blocks(shape.queries[s]) + static_cast<Index>(s % 2);
+      const Index keys = cross() ? blocks(key_lengths[s]) + static_cast<Index>((s + 1) % 2) : queries;
+      query_offsets.push_back(query_offsets.back() + queries * shape.block_size);
+      key_offsets.push_back(key_offsets.back() + keys * shape.block_size);
+    }
+    draw_rows();
+    for (std::size_t s = 0; s < shape.queries.size(); ++s) plans_.push_back(listed(s));
+    for (Lists& plan : plans_) views_.push_back(&plan.view);
+    batch.sequences = static_cast<Index>(shape.queries.size());
+    batch.heads = shape.heads;
+    batch.head_size = shape.head_size;
+    batch.block_size = shape.block_size;
+    batch.token_offsets = query_offsets.data();
+    batch.lengths = key_lengths.data();
+    batch.query_lengths = shape.queries.data();
+    batch.plans = views_.data();
+    batch.scale = 1.0f / std::sqrt(static_cast<float>(shape.head_size));
+    batch.drop_probability = static_cast<float>(shape.drop_probability);
+    batch.dropout_seed = &seed;
+    batch.dropout_site = 6;
+    if (cross()) batch.key_offsets = key_offsets.data();
+    rule.before = shape.before;
+    rule.after = shape.after;
+    if (shape.hidden) rule.hidden = hidden.data();
+    if (shape.groups) {
+      rule.query_groups = query_groups.data();
+      rule.key_groups = key_groups.data();
+    }
+    rule.link_columns = shape.links;
+    if (shape.links > 0) {
+      rule.query_links = query_links.data();
+      rule.key_links = key_links.data();
+    }
+    rule.needed_links = shape.needed;
+    if (shape.free_queries) rule.free_queries = free_queries.data();
+    rule.self_last = shape.self_last;
+    batch.rule = &rule;
+    relative.labels = shape.labels;
+    relative.most = shape.most;
+    relative.by_links = shape.by_links;
+    if (shape.parts) {
+      relative.query_parts = query_parts.data();
+      relative.key_parts = key_parts.data();
+    }
+    if (shape.labels > 0) batch.relative = &relative;
+  }
+  PairProblem(const PairProblem&) = delete;
+  PairProblem& operator=(const PairProblem&) = delete;
+
+  bool cross() const { return !shape.keys.empty(); }
+  Index blocks(Index tokens) const { return (tokens + shape.block_size - 1) / shape.block_size; }
+  Index width() const { return shape.heads * shape.head_size; }
+  Index query_rows() const { return query_offsets.back(); }
+  Index key_rows() const { return key_offsets.back(); }
+  std::size_t query_size() const { return static_cast<std::size_t>(query_rows() * width()); }
+  std::size_t key_size() const { return static_cast<std::size_t>(key_rows() * width()); }
+  std::size_t weight_size() const { return static_cast<std::size_t>(shape.labels * width()); }
+  std::size_t bias_size() const { return static_cast<std::size_t>(shape.labels * shape.heads); }
+
+  bool linked(std::size_t s, std::size_t i, std::size_t j, Index columns) const {
+    for (Index c = 0; c < columns; ++c) {
+      if (query_links[static_cast<std::size_t>(c * query_rows()) + query_row(s, i)] ==
+          key_links[static_cast<std::size_t>(c * key_rows()) + key_row(s, j)])
+        return true;
+    }
+    return false;
+  }
+  // Of real rows; a query's own key as any other.
+  bool visible(std::size_t s, std::size_t i, std::size_t j) const {
+    const Index distance = static_cast<Index>(j) - static_cast<Index>(i);
+    if (shape.after >= 0 && distance > shape.after) return false;
+    if (shape.before >= 0 && -distance > shape.before) return false;
+    if (shape.hidden && hidden[key_row(s, j)] != 0) return false;
+    if (shape.groups && query_groups[query_row(s, i)] != key_groups[key_row(s, j)]) return false;
+    const bool goes_free = shape.free_queries && free_queries[query_row(s, i)] != 0;
+    return shape.needed == 0 || goes_free || linked(s, i, j, shape.needed);
+  }
+  std::size_t label(std::size_t s, std::size_t i, std::size_t j) const {
+    const auto most = static_cast<std::size_t>(shape.most);
+    if (shape.by_links) return 2 * most + 1 + (linked(s, i, j, shape.links) ? 1 : 0);
+    if (shape.parts && query_parts[query_row(s, i)] != key_parts[key_row(s, j)]) return 2 * most + 3;
+    return reference::relative_label(static_cast<std::ptrdiff_t>(j) - static_cast<std::ptrdiff_t>(i), most);
+  }
+
+  // The real rows of one head of one sequence out of a matrix of all.
+  reference::Matrix head_of(const std::vector<float>& rows, Index first, Index count, Index head) const {
+    reference::Matrix result(static_cast<std::size_t>(count), static_cast<std::size_t>(shape.head_size));
+    for (std::size_t t = 0; t < result.rows; ++t) {
+      for (std::size_t d = 0; d < result.columns; ++d)
+        result(t, d) = static_cast<double>(rows[element(first, t, head, d)]);
+    }
+    return result;
+  }
+
+  // What the oracle says of [query rows, C], [key rows, C], [labels, C] and [labels, H]; padding is zeros.
+  struct Expected {
+    reference::Vector out, log_sum_exp, dq, dk, dv, dweight, dbias;
+  };
+  Expected expected(const std::vector<float>& q, const std::vector<float>& k, const std::vector<float>& v,
+                    const std::vector<float>& weight, const std::vector<float>& bias,
+                    const std::vector<float>& dout) const {
+    Expected result{reference::Vector(query_size()),
+                    reference::Vector(static_cast<std::size_t>(query_rows() * shape.heads), INFINITY),
+                    reference::Vector(query_size()),
+                    reference::Vector(key_size()),
+                    reference::Vector(key_size()),
+                    reference::Vector(weight_size()),
+                    reference::Vector(bias_size())};
+    for (std::size_t s = 0; s < shape.queries.size(); ++s) {
+      for (Index head = 0; head < shape.heads; ++head) {
+        const Index first = query_offsets[s], first_key = key_offsets[s];
+        const reference::PairAttention pairs = oracle(s, head, weight, bias);
+        const reference::Matrix query = head_of(q, first, shape.queries[s], head);
+        const reference::Matrix key = head_of(k, first_key, key_lengths[s], head);
+        const reference::Matrix value = head_of(v, first_key, key_lengths[s], head);
+        const auto forward = pair_attention_forward(pairs, query, key, value);
+        const auto back =
+            pair_attention_backward(pairs, query, key, value, head_of(dout, first, shape.queries[s], head));
+        put(forward.output, first, head, result.out);
+        for (std::size_t i = 0; i < forward.log_sum_exp.size(); ++i)
+          result.log_sum_exp[static_cast<std::size_t>(head * query_rows()) + query_row(s, i)] =
+              forward.log_sum_exp[i];
+        put(back.query, first, head, result.dq);
+        put(back.key, first_key, head, result.dk);
+        put(back.value, first_key, head, result.dv);
+        put(back.weight, 0, head, result.dweight);
+        for (std::size_t label = 0; label < back.bias.size(); ++label)
+          result.dbias[label * static_cast<std::size_t>(shape.heads) + static_cast<std::size_t>(head)] +=
+              back.bias[label];
+      }
+    }
+    return result;
+  }
+
+ private:
+  // A block plan and its lists.
+  struct Lists {
+    std::vector<std::int32_t> row_offsets{0}, key_blocks, column_offsets{0}, query_blocks;
+    BlockPlanView view;
+  };
+
+  std::size_t query_row(std::size_t s, std::size_t i) const {
+    return static_cast<std::size_t>(query_offsets[s]) + i;
+  }
+  std::size_t key_row(std::size_t s, std::size_t j) const {
+    return static_cast<std::size_t>(key_offsets[s]) + j;
+  }
+  std::size_t element(Index first, std::size_t row, Index head, std::size_t column) const {
+    return (static_cast<std::size_t>(first) + row) * static_cast<std::size_t>(width()) +
+           static_cast<std::size_t>(head * shape.head_size) + column;
+  }
+
+  void draw_rows() {
+    std::mt19937 generator(91);
+    const auto draw = [&](std::size_t count, unsigned below, auto& to) {
+      to.resize(count);
+      for (auto& value : to)
+        value = static_cast<std::remove_reference_t<decltype(value)>>(generator() % below);
+    };
+    const auto queries = static_cast<std::size_t>(query_rows()), keys = static_cast<std::size_t>(key_rows());
+    const auto columns = static_cast<std::size_t>(shape.links);
+    draw(keys, 5, hidden);
+    for (std::uint8_t& value : hidden) value = value == 0 ? 1 : 0;
+    draw(queries, 4, free_queries);
+    for (std::uint8_t& value : free_queries) value = value == 0 ? 1 : 0;
+    draw(queries, 3, query_groups);
+    draw(keys, 3, key_groups);
+    draw(queries * columns, 6, query_links);
+    draw(keys * columns, 6, key_links);
+    draw(queries, 2, query_parts);
+    if (!cross()) key_groups = query_groups;
+    key_parts = query_parts;
+    if (cross()) draw(keys, 2, key_parts);
+  }
+
+  // Of every head the blocks with a pair that meets.
+  Lists listed(std::size_t s) const {
+    static std::atomic<std::uint64_t> made{std::uint64_t{1} << 41};  // beside the plans of other tests
+    const Index queries = (query_offsets[s + 1] - query_offsets[s]) / shape.block_size;
+    const Index keys = (key_offsets[s + 1] - key_offsets[s]) / shape.block_size;
+    const auto meets = [&](Index query_block, Index key_block) {
+      const Index b = shape.block_size;
+      for (Index i = query_block * b; i < std::min((query_block + 1) * b, shape.queries[s]); ++i) {
+        for (Index j = key_block * b; j < std::min((key_block + 1) * b, key_lengths[s]); ++j) {
+          if (visible(s, static_cast<std::size_t>(i), static_cast<std::size_t>(j))) return true;
+        }
+      }
+      return false;
+    };
+    Lists lists;
+    for (Index head = 0; head < shape.heads; ++head) {
+      for (Index i = 0; i < queries; ++i) {
+        for (Index j = 0; j < keys; ++j) {
+          if (meets(i, j)) lists.key_blocks.push_back(static_cast<std::int32_t>(j));
+        }
+        lists.row_offsets.push_back(static_cast<std::int32_t>(lists.key_blocks.size()));
+      }
+      for (Index j = 0; j < keys; ++j) {
+        for (Index i = 0; i < queries; ++i) {
+          if (meets(i, j)) lists.query_blocks.push_back(static_cast<std::int32_t>(i));
+        }
+        lists.column_offsets.push_back(static_cast<std::int32_t>(lists.query_blocks.size()));
+      }
+    }
+    lists.view = {++made,
+                  shape.heads,
+                  queries,
+                  lists.row_offsets.data(),
+                  lists.key_blocks.data(),
+                  lists.column_offsets.data(),
+                  lists.query_blocks.data(),
+                  cross() ? keys : 0};
+    return lists;
+  }
+
+  reference::PairAttention oracle(std::size_t s, Index head, const std::vector<float>& weight,
+                                  const std::vector<float>& bias) const {
+    reference::PairAttention pairs;
+    pairs.visible = [this, s](std::size_t i, std::size_t j) { return visible(s, i, j); };
+    pairs.scale = static_cast<double>(batch.scale);
+    pairs.self_last = shape.self_last;
+    if (shape.labels > 0) {
+      pairs.label = [this, s](std::size_t i, std::size_t j) { return label(s, i, j); };
+      pairs.weight = head_of(weight, 0, shape.labels, head);
+      for (Index of = 0; shape.bias && of < shape.labels; ++of)
+        pairs.bias.push_back(static_cast<double>(bias[static_cast<std::size_t>(of * shape.heads + head)]));
+    }
+    if (shape.drop_probability > 0) {
+      pairs.factors = reference::Matrix(static_cast<std::size_t>(shape.queries[s]),
+                                        static_cast<std::size_t>(key_lengths[s]));
+      for (std::size_t i = 0; i < pairs.factors.rows; ++i) {
+        for (std::size_t j = 0; j < pairs.factors.columns; ++j) {
+          const std::size_t drawn = (static_cast<std::size_t>(head * query_rows()) + query_row(s, i)) *
+                                        static_cast<std::size_t>(key_rows()) +
+                                    key_row(s, j);
+          pairs.factors(i, j) = dropout_keep(seed, batch.dropout_site, drawn, batch.drop_probability)
+                                    ? 1.0 / (1.0 - shape.drop_probability)
+                                    : 0.0;
+        }
+      }
+    }
+    return pairs;
+  }
+  void put(const reference::Matrix& from, Index first, Index head, reference::Vector& rows) const {
+    for (std::size_t t = 0; t < from.rows; ++t) {
+      for (std::size_t d = 0; d < from.columns; ++d) rows[element(first, t, head, d)] += from(t, d);
+    }
+  }
+
+  std::vector<Lists> plans_;
+  std::vector<const BlockPlanView*> views_;
+};
+
+}  // namespace bigbird::kernels
