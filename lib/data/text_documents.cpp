@@ -47,12 +47,7 @@ class LineEncoder {
   void encode(const LineOfText& line, LineTask& task) const {
     const bool blank = line.continues && !adds_blank_;
     const std::string text = blank ? ' ' + std::string(line.text) : std::string(line.text);
-    EncodedText encoded;
-    tokenizer_.encode(fold_text(text, options_).text, encoded.ids);
-    const std::uint32_t unknown = tokenizer_.special().unknown;
-    for (const std::uint32_t id : encoded.ids) encoded.unknown_pieces += id == unknown ? 1u : 0u;
-    // Which characters they are takes the offsets, and most lines have none.
-    if (encoded.unknown_pieces > 0) encoded = encode_text(tokenizer_, text, options_);
+    const EncodedText encoded = encode_ids(tokenizer_, text, options_);
     task.unknown.add(encoded);
     task.ids.insert(task.ids.end(), encoded.ids.begin(), encoded.ids.end());
     task.lengths.push_back(static_cast<std::uint32_t>(encoded.ids.size()));
