@@ -56,8 +56,9 @@ PieceTable table_of_pieces(const std::vector<std::string>& pieces, const std::ve
   return table;
 }
 
-// Bytes of a long text that are encoded at once, where its pieces allow a cut. Tests take less.
-inline constexpr std::size_t usual_part = std::size_t{1} << 14;
+// Bytes of a long text that are encoded at once, where its pieces allow a cut: few, because the library takes
+// the square of a part that is one unknown piece. Tests take less.
+inline constexpr std::size_t usual_part = std::size_t{1} << 12;
 
 // `bytes` is the model file, `where` its name for messages. The first needs model.is_dna_bpe(), the third a
 // unigram or BPE model.
