@@ -13,7 +13,8 @@
 namespace bigbird::apps {
 namespace {
 
-// Names of files and contigs may hold control characters, which a terminal would obey; JSON has them as they are.
+// Names of files and contigs may hold control characters, which a terminal would obey; JSON has them as they
+// are.
 std::string shown(const std::string& text) {
   return text_for_message(text, text.size());
 }
