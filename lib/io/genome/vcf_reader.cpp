@@ -173,9 +173,10 @@ bool VcfReader::State::next_line() {
     const int code = compressed() != nullptr ? next_packed_line(file->fp.bgzf, &line.text)
                                              : hts_getline(file.get(), '\n', &line.text);
     stop_if_asked();
-    if (code == too_long || line.text.l > longest_line) throw_line_too_long(path, line_number, longest_line);
+    if (code == too_long) throw_line_too_long(path, line_number, longest_line);
     // Damage in the middle of a line gives its first part.
     if (code < -1 || is_damaged()) throw_damaged_compression(path);
+    if (line.text.l > longest_line) throw_line_too_long(path, line_number, longest_line);
     if (code == -1) {
       check_end();
       return false;
