@@ -9,7 +9,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "lib/core/environment.h"
 
@@ -101,14 +100,6 @@ std::size_t available_memory() {
     if (("," + controllers + ",").find(",memory,") != std::string::npos) {
       tighten(room, "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes", "memory.usage_in_bytes");
     }
-  }
-  // ulimit -v and -d: of address space, which maps of files and stacks that are not used take as well.
-  for (const auto& [resource, taken] : {std::pair(RLIMIT_AS, "VmSize"), std::pair(RLIMIT_DATA, "VmData")}) {
-    rlimit limit{};
-    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
-    const auto most = static_cast<std::size_t>(limit.rlim_cur);
-    const std::size_t now = proc_field("/proc/self/status", taken);
-    room = std::min(room, most > now ? most - now : 1);
   }
   if (const std::optional<SlurmGrant> grant = slurm_grant(); grant && grant->memory) {
     room = std::min(room, *grant->memory - std::min(*grant->memory, resident_memory().anonymous));

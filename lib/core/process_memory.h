@@ -15,8 +15,8 @@ struct ResidentMemory {
 ResidentMemory resident_memory();
 
 // Bytes that can still be taken: the machine's available memory, cut to what the tightest memory limit of the
-// control groups around the process leaves (version 1 and 2), to what the process's own limits leave
-// (ulimit -v, -d), and to what its Slurm job was granted. 0 when unknown.
+// control groups around the process leaves (version 1 and 2), and to what its Slurm job was granted. 0 when
+// unknown.
 std::size_t available_memory();
 
 struct ProcessCost {

@@ -1,14 +1,10 @@
 // The memory table and the refusal; and memory as the system tells it.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <fstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "lib/core/error.h"
-#include "lib/core/process_memory.h"
 #include "lib/training/memory_plan.h"
 
 namespace bigbird {
@@ -142,27 +138,6 @@ TEST(ProcessMemory, IsReadFromTheSystem) {
   const std::vector<char> block(64u << 20, 1);
   EXPECT_GE(resident_memory().anonymous, before.anonymous + (60u << 20));
   EXPECT_EQ(block.back(), 1);
-}
-
-TEST(ProcessMemory, IsWhatTheLimitsOfTheProcessLeave) {
-  constexpr std::size_t room = 900u << 20;
-  ASSERT_GT(available_memory(), room);
-  for (const auto& [resource, taken] : {std::pair(RLIMIT_AS, "VmSize:"), std::pair(RLIMIT_DATA, "VmData:")}) {
-    std::ifstream status("/proc/self/status");
-    std::size_t kilobytes = 0;
-    for (std::string word; status >> word;) {
-      if (word == taken) status >> kilobytes;
-    }
-    rlimit before{};
-    ASSERT_EQ(getrlimit(resource, &before), 0);
-    rlimit limit = before;
-    limit.rlim_cur = kilobytes * 1024 + room;
-    ASSERT_EQ(setrlimit(resource, &limit), 0);
-    const std::size_t left = available_memory();
-    ASSERT_EQ(setrlimit(resource, &before), 0);
-    EXPECT_LE(left, room) << taken;
-    EXPECT_GT(left, room / 2) << taken;
-  }
 }
 
 }  // namespace
