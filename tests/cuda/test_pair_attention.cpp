@@ -352,6 +352,33 @@ TEST_P(PairAttentionOnDevice, ASequenceDoesNotDependOnItsNeighbours) {
     EXPECT_TRUE(std::equal(got[i].begin(), got[i].end(), expected[i].begin())) << i;
 }
 
+// Causal attention beside a rule is one that sees no key ahead, and leaves out what lists name there.
+TEST_P(PairAttentionOnDevice, CausalAttentionStandsBesideARule) {
+  PairCase before{};
+  before.heads = 1;
+  before.head_size = 32;
+  before.block_size = 16;
+  before.queries = {90};
+  before.before = 40;
+  before.after = 0;
+  before.labels = 8;
+  before.most = 3;
+  PairCase around = before;
+  around.after = 20;
+  const PairProblem ahead(before);
+  PairProblem causal(around);
+  causal.rule.after = -1;
+  causal.batch.causal = true;
+  const Numbers given(ahead);
+  const PairProblem::Expected expected = given.expected(ahead);
+  const std::vector<Floats> got = run(*device_, causal, given);
+  EXPECT_LT(relative_error(got[0], expected.out), tolerance());
+  EXPECT_LT(relative_error(got[2], expected.dq), gradient_tolerance());
+  EXPECT_LT(relative_error(got[3], expected.dk), gradient_tolerance());
+  EXPECT_LT(relative_error(got[4], expected.dv), gradient_tolerance());
+  EXPECT_LT(relative_error(behind(got[5]), expected.dweight), label_tolerance());
+}
+
 // A rule that all pairs meet, and a term of zeros, are attention without either.
 TEST_P(PairAttentionOnDevice, ARuleThatHidesNothingChangesNothing) {
   PairCase open{};
