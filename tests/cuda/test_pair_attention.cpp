@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kernels/cuda/attention/schedule.h"
 #include "tests/cuda/backend_test.h"
 #include "tests/kernels/pair_attention.h"
 
@@ -51,13 +52,20 @@ std::vector<PairCase> device_pair_cases() {
     of.labels = 4;
     of.parts = true;
   });
-  add("lists of queries that are cut, labels by distance", 2, 32, 16, {20}, {800}, [](PairCase& of) {
+  // Of the second sequence one query block sees many keys, the other, of padding, none.
+  add("query lists that are cut, labels by distance", 2, 32, 16, {5, 10}, {3, 800}, [](PairCase& of) {
     of.groups = true;
     of.labels = 24;
     of.most = 10;
     of.parts = true;
   });
-  add("lists of keys that are cut, labels by links", 2, 32, 16, {800}, {20}, [](PairCase& of) {
+  add("query lists that are cut, labels by links", 1, 64, 64, {5, 40}, {3, 1700}, [](PairCase& of) {
+    of.links = 2;
+    of.labels = 24;
+    of.most = 10;
+    of.by_links = true;
+  });
+  add("key lists that are cut, labels by links", 2, 32, 16, {800}, {10}, [](PairCase& of) {
     of.hidden = true;
     of.links = 2;
     of.needed = 1;
@@ -66,7 +74,7 @@ std::vector<PairCase> device_pair_cases() {
     of.most = 10;
     of.by_links = true;
   });
-  add("lists that are cut, the own key last", 1, 32, 16, {330}, {}, [](PairCase& of) {
+  add("many blocks, the own key last", 1, 32, 16, {330}, {}, [](PairCase& of) {
     of.groups = of.self_last = of.hidden = true;
     of.links = of.needed = 1;
   });
@@ -223,6 +231,49 @@ TEST_P(PairAttentionOnDevice, EqualsTheOracle) {
   }
 }
 
+TEST_P(PairAttentionOnDevice, TheListsOfCutCasesAreCut) {
+  int query_lists = 0, key_lists = 0;
+  for (const PairCase& chosen : device_pair_cases()) {
+    const std::string name = chosen.name;
+    if (name.find("lists that are cut") == std::string::npos) continue;
+    const PairProblem p(chosen);
+    const bool of_queries = name.find("query") == 0;
+    const AttentionSchedule schedule(*p.batch.plans[p.batch.sequences - 1], chosen.block_size);
+    EXPECT_GT((of_queries ? schedule.by_query : schedule.by_key).cuts.size(), 0u) << name;
+    ++(of_queries ? query_lists : key_lists);
+  }
+  EXPECT_EQ(query_lists, 2);
+  EXPECT_EQ(key_lists, 1);
+}
+
+// A query whose list is cut, and whose company stands in its last piece.
+TEST_P(PairAttentionOnDevice, CompanyMayStandAtTheEndOfACutList) {
+  PairCase last{};
+  last.heads = 1;
+  last.head_size = 32;
+  last.block_size = 16;
+  last.queries = {5, 10};
+  last.keys = {3, 800};
+  last.hidden = last.self_last = true;
+  PairProblem p(last);
+  // All keys of the second sequence that lie between the first, which is the own one of query 0, and the last.
+  const auto first = static_cast<std::size_t>(p.key_offsets[1]);
+  for (std::size_t key = 0; key < 800; ++key) p.hidden[first + key] = key > 0 && key < 790 ? 1 : 0;
+  ASSERT_GT(AttentionSchedule(*p.batch.plans[1], 16).by_query.cuts.size(), 0u);
+  const Numbers given(p);
+  const PairProblem::Expected expected = given.expected(p);
+  const std::vector<Floats> got = run(*device_, p, given);
+  EXPECT_LT(relative_error(got[0], expected.out), tolerance());
+  EXPECT_LT(relative_error(got[2], expected.dq), gradient_tolerance());
+  EXPECT_LT(relative_error(got[4], expected.dv), gradient_tolerance());
+  // Nobody else.
+  std::fill(p.hidden.begin() + p.key_offsets[1] + 1, p.hidden.begin() + p.key_offsets[1] + 800,
+            std::uint8_t{1});
+  const std::vector<Floats> alone = run(*device_, p, given);
+  EXPECT_LT(relative_error(alone[0], given.expected(p).out), tolerance());
+  EXPECT_LT(relative_error(alone[4], given.expected(p).dv), gradient_tolerance());
+}
+
 // Keys that are hidden to one call and seen by the other: merged, they are one softmax, and each call's gradients
 // are those of its keys. Some queries see keys of one group alone, some none.
 TEST_P(PairAttentionOnDevice, TwoGroupsOfKeysAreOneSoftmax) {
@@ -350,6 +401,33 @@ TEST_P(PairAttentionOnDevice, ASequenceDoesNotDependOnItsNeighbours) {
   const std::vector<Floats> expected = run(*device_, all, given), got = run(*device_, one, first);
   for (const std::size_t i : {0u, 2u, 3u, 4u})
     EXPECT_TRUE(std::equal(got[i].begin(), got[i].end(), expected[i].begin())) << i;
+}
+
+// Causal attention beside a rule is one that sees no key ahead, and leaves out what lists name there.
+TEST_P(PairAttentionOnDevice, CausalAttentionStandsBesideARule) {
+  PairCase before{};
+  before.heads = 1;
+  before.head_size = 32;
+  before.block_size = 16;
+  before.queries = {90};
+  before.before = 40;
+  before.after = 0;
+  before.labels = 8;
+  before.most = 3;
+  PairCase around = before;
+  around.after = 20;
+  const PairProblem ahead(before);
+  PairProblem causal(around);
+  causal.rule.after = -1;
+  causal.batch.causal = true;
+  const Numbers given(ahead);
+  const PairProblem::Expected expected = given.expected(ahead);
+  const std::vector<Floats> got = run(*device_, causal, given);
+  EXPECT_LT(relative_error(got[0], expected.out), tolerance());
+  EXPECT_LT(relative_error(got[2], expected.dq), gradient_tolerance());
+  EXPECT_LT(relative_error(got[3], expected.dk), gradient_tolerance());
+  EXPECT_LT(relative_error(got[4], expected.dv), gradient_tolerance());
+  EXPECT_LT(relative_error(behind(got[5]), expected.dweight), label_tolerance());
 }
 
 // A rule that all pairs meet, and a term of zeros, are attention without either.

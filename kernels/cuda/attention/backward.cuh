@@ -40,9 +40,8 @@ constexpr int backward_groups(BackwardPass pass) {
 
 // How many tiles of 64 rows an SM is to work on at a time: as many as registers allow without spills, of
 // which `busy` are taken all the time. Dropout, and floats, need more beside them.
-template <class Element, int rows, int groups, bool paired>
+template <class Element, int rows, int groups>
 constexpr int backward_tiles_per_sm(int busy, bool dropping) {
-  if (paired) return sizeof(Element) == 2 && busy <= 128 ? 3 : 2;
   if (groups == 2) return 4;
   if (dropping || busy > 96 || sizeof(Element) == 4) return 2;
   if (busy > 64 || rows == 16) return 3;
@@ -71,7 +70,8 @@ struct AttentionBackward : PairMember<paired> {
   static constexpr bool own_in_registers = sizeof(Element) == 2 && sum_registers + own_registers <= 128;
   static constexpr int busy_registers = sum_registers + (own_in_registers ? own_registers : 0);
   static constexpr int tiles_per_sm =
-      backward_tiles_per_sm<Element, rows, groups, paired>(busy_registers, dropping);
+      paired ? (own_in_registers && depth <= 64 ? 3 : 2)
+             : backward_tiles_per_sm<Element, rows, groups>(busy_registers, dropping);
   static constexpr int blocks_per_sm = tiles_per_sm * 64 / rows;
   static constexpr int walked_rows = backward_walked_rows<Element, depth, rows>();
   static constexpr int steps = rows / walked_rows;  // for each tile of the list

@@ -1,5 +1,6 @@
 // Attention over the published block plans, forward and backward, in fixed order and in the faster one.
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "lib/model/plans/block_plan.h"
@@ -14,7 +15,9 @@ struct Size {
   Index sequences, tokens;
 };
 
-void one_size(const Options& options, Report& report, const Shapes& shapes, Size size, bool deterministic) {
+// The timings of forward (empty where not deterministic) and backward.
+std::pair<Timing, Timing> one_size(const Options& options, Report& report, const Shapes& shapes, Size size,
+                                   bool deterministic) {
   Bench bench(options, report, deterministic);
   kernels::Backend& backend = bench.backend();
   const Index tokens = size.sequences * size.tokens, width = shapes.width, stride = 3 * width;
@@ -82,12 +85,16 @@ void one_size(const Options& options, Report& report, const Shapes& shapes, Size
   const std::vector<Fact> facts{{"sequences", static_cast<double>(size.sequences)},
                                 {"tokens", static_cast<double>(size.tokens)},
                                 {"kept_bytes_per_sequence", kept / static_cast<double>(size.sequences)}};
-  if (deterministic)
-    bench.add("attention_forward", "bigbird", bench.recorded(forward), 2 * product, 0, facts);
-  else
+  Timing ahead;
+  if (deterministic) {
+    ahead = bench.recorded(forward);
+    bench.add("attention_forward", "bigbird", ahead, 2 * product, 0, facts);
+  } else {
     for (int i = 0; i < 2; ++i) forward(i);  // backward needs their outputs
-  bench.add("attention_backward", deterministic ? "bigbird" : "bigbird-fast", bench.recorded(backward),
-            5 * product, 0, facts);
+  }
+  const Timing behind = bench.recorded(backward);
+  bench.add("attention_backward", deterministic ? "bigbird" : "bigbird-fast", behind, 5 * product, 0, facts);
+  return {ahead, behind};
 }
 
 }  // namespace
@@ -96,8 +103,11 @@ void bench_attention(const Options& options, Report& report) {
   const Shapes shapes(options.tiny);
   const std::vector<Size> sizes =
       options.tiny ? std::vector<Size>{{2, 256}} : std::vector<Size>{{8, 4096}, {2, 16384}, {1, 65536}};
-  for (const Size& size : sizes) {
-    for (const bool deterministic : {true, false}) one_size(options, report, shapes, size, deterministic);
+  const auto [forward, backward] = one_size(options, report, shapes, sizes[0], true);
+  bench_etc_attention(options, report, forward, backward);
+  one_size(options, report, shapes, sizes[0], false);
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    for (const bool deterministic : {true, false}) one_size(options, report, shapes, sizes[i], deterministic);
   }
 }
 

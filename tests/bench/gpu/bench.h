@@ -142,6 +142,9 @@ struct Shapes {
 // Each runs its part and adds its rows.
 void bench_memory(const Options& options, Report& report);
 void bench_attention(const Options& options, Report& report);
+// Of a layer of BigBird-ETC, with how much longer it takes than BigBird's plan of the same length.
+void bench_etc_attention(const Options& options, Report& report, const Timing& forward_of_plan,
+                         const Timing& backward_of_plan);
 void bench_products(const Options& options, Report& report);
 void bench_rows(const Options& options, Report& report);
 void bench_step(const Options& options, Report& report);
