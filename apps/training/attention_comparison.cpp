@@ -109,6 +109,18 @@ std::string comparison_picture(const AttentionComparison& comparison,
 
 }  // namespace
 
+void check_plan_of_blocks(const ModelConfig& config, const std::string& where) {
+  if (config.attention == AttentionPattern::longformer) {
+    throw_usage(where + ": longformer is of tokens, and what is drawn and counted here are blocks",
+                "docs/specification.md 1.12 says what it sees; leave it out");
+  }
+  try {
+    check_attention(config, where);
+  } catch (const Error& error) {
+    throw_usage(error.message(), error.hint());
+  }
+}
+
 std::vector<ModelConfig> compared_systems(const std::string& names, const ModelConfig& shared,
                                           const AttentionOptionGroup& typed) {
   std::vector<ModelConfig> systems;
@@ -120,11 +132,7 @@ std::vector<ModelConfig> compared_systems(const std::string& names, const ModelC
     if (std::any_of(systems.begin(), systems.end(),
                     [&](const ModelConfig& other) { return other.attention == config.attention; }))
       throw_usage("--compare names " + name + " twice", "leave it out once");
-    try {
-      check_attention(config, "--compare " + name);
-    } catch (const Error& error) {
-      throw_usage(error.message(), error.hint());
-    }
+    check_plan_of_blocks(config, "--compare " + name);
     systems.push_back(std::move(config));
   }
   if (systems.empty()) throw_usage("--compare names no attention", attention_system_names());

@@ -193,14 +193,6 @@ void check(const AttentionRequest& request) {
   }
 }
 
-void check_system(const AttentionRequest& request) {
-  try {
-    check_attention(request.config, "--attention " + request.pattern);
-  } catch (const Error& error) {
-    throw_usage(error.message(), error.hint());
-  }
-}
-
 void require_length(const Verb& verb, const AttentionRequest& request) {
   if (verb.given("--length") || request.length > 0) return;
   throw_usage("--length is required", "give the number of tokens, such as --length 4096");
@@ -305,7 +297,7 @@ int cmd_attention(int argc, char** argv) {
   take_shape_of_plan(verb, request);
   require_length(verb, request);
   check(request);
-  check_system(request);
+  check_plan_of_blocks(request.config, "--attention " + request.pattern);
   Rows rows = plan_rows(config, request.layer, request.blocks(), own_full(request));
   make_first_blocks_global(rows, (request.global_tokens + config.block_size - 1) / config.block_size);
 

@@ -40,6 +40,14 @@ std::vector<std::int64_t> counts_in(std::string_view text) {
   return counts;
 }
 
+constexpr std::string_view first_prefix = "first:";
+// N of "first:N"; 0 of "none", -1 of what is neither.
+std::int64_t count_of_first(std::string_view text) {
+  if (text == "none") return 0;
+  if (!text.starts_with(first_prefix)) return -1;
+  return count_in(text.substr(first_prefix.size()));
+}
+
 // The heads of the published models: 10:2 for 2 parts, 10:1:1 for 3.
 std::vector<std::int64_t> published_shares(std::int64_t parts) {
   if (parts == 1) return {1};
@@ -132,6 +140,38 @@ std::vector<AttentionSystem> make_systems() {
           [](AttentionOptions& o, const std::string& t) {
             o.sparse.heads_as = find_value(heads_as_names, t).value_or(HeadsAs::merged);
           }};
+  const AttentionOption token_window = {
+      .key = "window",
+      .value = "N[:N...]",
+      .help = "Tokens of the window, half of them on each side; of every layer, or one for each",
+      .otherwise = "512",
+      .type = Type::counts,
+      .least = 2,
+      .most = longest_chunk,
+      .names = {},
+      .shown =
+          [](const ModelConfig& c) {
+            return fmt::format("{}", fmt::join(c.attention_options.longformer.windows, ":"));
+          },
+      .set = [](AttentionOptions& o, const std::string& t) { o.longformer.windows = counts_in(t); }};
+  const AttentionOption global_tokens = {
+      .key = "global",
+      .value = "WHICH",
+      .help = "Tokens that see all and are seen by all: none, or first:N of every sequence",
+      .otherwise = "none",
+      .type = Type::first,
+      .least = 1,
+      .most = longest_chunk,
+      .names = {},
+      .shown =
+          [](const ModelConfig& c) {
+            const std::int64_t first = c.attention_options.longformer.global_first;
+            return first == 0 ? std::string("none") : fmt::format("{}{}", first_prefix, first);
+          },
+      .set =
+          [](AttentionOptions& o, const std::string& t) {
+            o.longformer.global_first = std::max<std::int64_t>(count_of_first(t), 0);
+          }};
   // pattern, name, family, what it sees; random, by own length, causal, on CUDA; options
   using enum AttentionPattern;
   return {
@@ -191,6 +231,15 @@ std::vector<AttentionSystem> make_systems() {
        true,
        true,
        {stride, summary, patterns, heads_as}},
+      {longformer,
+       "longformer",
+       "Longformer",
+       "a window of tokens and the global tokens, which see all by projections of their own",
+       false,
+       true,
+       false,
+       true,
+       {token_window, global_tokens}},
   };
 }
 
@@ -252,6 +301,15 @@ void AttentionOption::parse(AttentionOptions& options, const std::string& typed,
     set(options, typed);
     return;
   }
+  if (type == Type::first) {
+    const std::int64_t count = count_of_first(typed);
+    if (typed != "none" && (count < least || count > most)) {
+      throw_usage(fmt::format("{}: '{}' is neither none nor {}N with N within {}..{}", where,
+                              text_for_message(typed), first_prefix, least, most));
+    }
+    set(options, typed);
+    return;
+  }
   const std::vector<std::int64_t> counts =
       type == Type::counts ? counts_in(typed) : std::vector<std::int64_t>{count_in(typed)};
   if (std::any_of(counts.begin(), counts.end(), [&](std::int64_t n) { return n < least || n > most; })) {
@@ -293,6 +351,11 @@ std::string blockbert_obstacle(const ModelConfig& config) {
 std::int64_t sparse_summary(const ModelConfig& config) {
   const std::int64_t summary = config.attention_options.sparse.summary;
   return summary > 0 ? summary : config.block_size;
+}
+
+std::int64_t longformer_window(const ModelConfig& config, std::int64_t layer) {
+  const std::vector<std::int64_t>& windows = config.attention_options.longformer.windows;
+  return windows.size() == 1 ? windows[0] : windows.at(static_cast<std::size_t>(layer));
 }
 
 }  // namespace bigbird

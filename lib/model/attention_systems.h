@@ -10,7 +10,7 @@ namespace bigbird {
 
 struct ModelConfig;
 
-// Which blocks a row sees. All are block plans for the same kernel.
+// Which blocks a row sees. All but the last are block plans alone; that has rules for pairs of tokens as well.
 enum class AttentionPattern {
   bigbird,        // ITC (paper section 2 and Fig. 1): global first and last block, window of 3, r random
   full,           // every block
@@ -20,6 +20,7 @@ enum class AttentionPattern {
   star,           // the graph of the paper's Definition 1: block 0 sees all and is seen by all
   blockbert,      // Qiu et al. 2020: parts of a sequence, each of which sees one part, by head
   sparse_fixed,   // Child et al. 2019, fixed: the own chunk, and the last columns of every chunk
+  longformer,     // Beltagy et al. 2020: a window of tokens, and global tokens with projections of their own
 };
 
 // What the options of a system are, one struct for each that has any. A model has those of its own system;
@@ -46,16 +47,25 @@ struct SparseOptions {
   bool operator==(const SparseOptions&) const = default;
 };
 
+struct LongformerOptions {
+  // Tokens of the window beside the token itself, half of them on each side; of every layer, or one for each.
+  std::vector<std::int64_t> windows{512};
+  std::int64_t global_first = 0;  // so many first tokens of a sequence are global
+  bool operator==(const LongformerOptions&) const = default;
+};
+
 struct AttentionOptions {
   BlockBertOptions blockbert;
   SparseOptions sparse;
+  LongformerOptions longformer;
   bool operator==(const AttentionOptions&) const = default;
 };
 
 // An option of a system: --head-split on the command line, "head_split" of bigbird.attention_options in
 // config.json.
 struct AttentionOption {
-  enum class Type { count, counts, name };  // in JSON a whole number, an array of them, a text
+  // In JSON a whole number, an array of them, a text, and the text "none" or "first:N".
+  enum class Type { count, counts, name, first };
 
   const char* key;
   const char* value;  // what --help calls its value
@@ -105,5 +115,7 @@ std::vector<std::int64_t> blockbert_heads(const ModelConfig& config);
 std::string blockbert_obstacle(const ModelConfig& config);
 // Of sparse-fixed: tokens of the summary.
 std::int64_t sparse_summary(const ModelConfig& config);
+// Of longformer: the window of a layer.
+std::int64_t longformer_window(const ModelConfig& config, std::int64_t layer);
 
 }  // namespace bigbird

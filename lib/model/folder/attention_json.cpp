@@ -28,7 +28,7 @@ const AttentionOption& option_of(const AttentionSystem& system, const std::strin
 
 // As it is typed on the command line: "10:2" of [10, 2].
 std::string as_typed(const nlohmann::json& value, Type type) {
-  if (type == Type::name && value.is_string()) return value.get<std::string>();
+  if ((type == Type::name || type == Type::first) && value.is_string()) return value.get<std::string>();
   if (type != Type::counts || !value.is_array()) return json_text(value);
   std::string typed;
   for (const nlohmann::json& count : value) typed += (typed.empty() ? "" : ":") + json_text(count);
@@ -55,7 +55,7 @@ std::string attention_options_json(const ModelConfig& config) {
   nlohmann::ordered_json object;
   for (const AttentionOption& option : system_of(config.attention).options) {
     std::string shown = option.shown(config);
-    if (option.type == Type::name) {
+    if (option.type == Type::name || option.type == Type::first) {
       object[option.key] = shown;
       continue;
     }

@@ -173,6 +173,7 @@ RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, st
     case AttentionPattern::star:
     case AttentionPattern::blockbert:
     case AttentionPattern::sparse_fixed:
+    case AttentionPattern::longformer:
       break;
   }
   return {};
@@ -263,6 +264,7 @@ std::string full_attention_reason(const ModelConfig& config, std::int64_t blocks
     case AttentionPattern::star:
     case AttentionPattern::blockbert:
     case AttentionPattern::sparse_fixed:
+    case AttentionPattern::longformer:
       return own_length_reason(config, blocks);
     case AttentionPattern::bigbird:
       break;

@@ -143,6 +143,26 @@ SparseFixed sparse_fixed_of(const ModelConfig& config) {
           options.summary_patterns, options.heads_as};
 }
 
+KeyLists token_window_rows(std::int64_t blocks, std::int64_t heads, std::int64_t block_size,
+                           std::int64_t before, std::int64_t after) {
+  std::vector<std::vector<std::int32_t>> rows(static_cast<std::size_t>(blocks));
+  for (std::int64_t row = 0; row < blocks; ++row) {
+    const std::int64_t first = std::max<std::int64_t>(row * block_size - before, 0) / block_size;
+    const std::int64_t last = std::min(((row + 1) * block_size - 1 + after) / block_size, blocks - 1);
+    push_blocks(rows[static_cast<std::size_t>(row)], first, last + 1);
+  }
+  return KeyLists(static_cast<std::size_t>(heads), rows);
+}
+
+std::int64_t longformer_pairs(const ModelConfig& config, std::int64_t layer, std::int64_t length) {
+  const std::int64_t side = longformer_window(config, layer) / 2;
+  const std::int64_t globals = std::min(config.attention_options.longformer.global_first, length);
+  std::int64_t pairs = globals * length;
+  for (std::int64_t i = globals; i < length; ++i)
+    pairs += globals + std::min(i + side + 1, length) - std::max(i - side, globals);
+  return pairs;
+}
+
 KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int64_t blocks) {
   switch (config.attention) {
     case AttentionPattern::star:
@@ -151,6 +171,10 @@ KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int
       return blockbert_rows(blocks, config.attention_options.blockbert.parts, blockbert_heads(config));
     case AttentionPattern::sparse_fixed:
       return sparse_fixed_rows(sparse_fixed_of(config), blocks, config.num_attention_heads, layer);
+    case AttentionPattern::longformer: {
+      const std::int64_t side = longformer_window(config, layer) / 2;
+      return token_window_rows(blocks, config.num_attention_heads, config.block_size, side, side);
+    }
     case AttentionPattern::bigbird:
     case AttentionPattern::full:
     case AttentionPattern::window:
@@ -183,12 +207,45 @@ std::int64_t planned_blocks(const ModelConfig& config, std::int64_t blocks, std:
 
 std::int64_t planned_layer(const ModelConfig& config, std::int64_t layer) {
   if (!system_of(config.attention).by_own_length) return layer;
+  if (config.attention == AttentionPattern::longformer)
+    return config.attention_options.longformer.windows.size() == 1 ? 0 : layer;
   const bool in_turn = config.attention == AttentionPattern::sparse_fixed &&
                        config.attention_options.sparse.heads_as == HeadsAs::layers;
   return in_turn ? layer % 2 : 0;
 }
 
+namespace {
+
+void check_longformer(const ModelConfig& config, const std::string& where) {
+  const std::vector<std::int64_t>& windows = config.attention_options.longformer.windows;
+  const auto given = static_cast<std::int64_t>(windows.size());
+  if (given != 1 && given != config.num_hidden_layers) {
+    throw_bad_input(
+        fmt::format("{}: window names {} windows for {} layers", where, given, config.num_hidden_layers),
+        "give one window for all layers, or one for each");
+  }
+  for (const std::int64_t window : windows) {
+    if (window < 2 || window % 2 != 0) {
+      throw_bad_input(fmt::format("{}: a window of {} has no two halves", where, window),
+                      "windows are even, 2 or more: half of one is on each side of a token");
+    }
+  }
+  const std::int64_t globals = config.attention_options.longformer.global_first;
+  if (globals < 0 || globals > config.max_position_embeddings) {
+    throw_bad_input(fmt::format("{}: {} global tokens of at most {} positions", where, globals,
+                                config.max_position_embeddings),
+                    "fewer global tokens than a sequence has positions");
+  }
+  if (config.position_type == PositionType::rotary) {
+    throw_bad_input(where + ": attention longformer has no rotary positions",
+                    "take absolute positions, or another attention");
+  }
+}
+
+}  // namespace
+
 void check_attention(const ModelConfig& config, const std::string& where) {
+  if (config.attention == AttentionPattern::longformer) check_longformer(config, where);
   if (config.attention == AttentionPattern::blockbert) check_blockbert(config, where);
   if (config.attention == AttentionPattern::sparse_fixed) check_sparse_fixed(config, where);
 }

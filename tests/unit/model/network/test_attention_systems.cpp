@@ -6,6 +6,9 @@
 #include <cstring>
 #include <functional>
 
+#include "kernels/parallel.h"
+#include "lib/core/error.h"
+#include "lib/model/network/layout.h"
 #include "lib/model/network/pass_context.h"
 #include "lib/model/plans/patterns.h"
 #include "tests/unit/model/network/model_fixture.h"
@@ -103,7 +106,105 @@ ModelConfig system_config(AttentionPattern attention, const DenseCase& of = {}) 
   config.hidden_size = of.heads * of.head_size;
   config.block_size = of.block_size;
   config.attention_options.sparse.stride = 3 * of.block_size;
+  config.attention_options.longformer = {{6}, 3};
   return config;
+}
+
+// The values of the tensors that a model has, out of those of another: names are what counts.
+std::vector<float> values_by_name(const ModelConfig& config, const ModelConfig& from,
+                                  const std::vector<float>& values) {
+  const ParameterLayout layout(config), source(from);
+  std::vector<float> taken(static_cast<std::size_t>(layout.count()));
+  for (const TensorSpec& spec : layout.tensors())
+    std::copy_n(values.begin() + source.offset(spec.name), spec.count, taken.begin() + spec.offset);
+  return taken;
+}
+
+// Hidden states of sequences of these lengths, and the gradients of their loss.
+struct Computed {
+  std::vector<float> states, gradients;
+};
+Computed computed(const ModelConfig& config, const std::vector<std::int64_t>& lengths,
+                  const std::vector<float>& parameters) {
+  const auto backend = kernels::make_cpu_backend();
+  const Batch batch = random_batch(config, lengths, 3);
+  const std::unique_ptr<Model> model = make_model(*backend, config, batch, {.training = true}, parameters);
+  model->forward(batch, {});
+  Computed result{model->last_hidden_state(), {}};
+  model->backward({});
+  result.gradients = model->host_gradients();
+  return result;
+}
+
+// Without global tokens, and with windows as wide as the sequences, every token sees all.
+TEST(Longformer, L3AWindowOfAllIsFullAttention) {
+  ModelConfig config = system_config(AttentionPattern::longformer), full = config;
+  config.attention_options.longformer = {{2 * 48}, 0};
+  full.attention = AttentionPattern::full;
+  const std::vector<float> parameters = random_parameters(config, 4);
+  const Computed windowed = computed(config, {48, 31}, parameters);
+  const Computed dense = computed(full, {48, 31}, values_by_name(full, config, parameters));
+  double worst = 0;
+  for (std::size_t i = 0; i < dense.states.size(); ++i)
+    worst = std::max(worst, std::abs(static_cast<double>(windowed.states[i] - dense.states[i])));
+  EXPECT_LT(worst, 2e-6);
+  const std::vector<float> gradients = values_by_name(full, config, windowed.gradients);
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    difference += std::pow(static_cast<double>(gradients[i] - dense.gradients[i]), 2);
+    norm += std::pow(static_cast<double>(dense.gradients[i]), 2);
+  }
+  EXPECT_LT(std::sqrt(difference / norm), 1e-5);
+}
+
+TEST(Longformer, G5ThreadsChangeNoBit) {
+  const ModelConfig config = system_config(AttentionPattern::longformer);
+  const std::vector<float> parameters = random_parameters(config, 4);
+  std::vector<Computed> all;
+  for (const int threads : {1, 2, 4}) {
+    kernels::set_thread_count(threads);
+    all.push_back(computed(config, {48, 2, 31}, parameters));
+  }
+  kernels::set_thread_count(0);
+  for (const Computed& other : all) {
+    EXPECT_EQ(all[0].states, other.states);
+    EXPECT_EQ(all[0].gradients, other.gradients);
+  }
+}
+
+// T (w + 1 + g) + g T pairs, less what the ends of the sequence lack and what stands in both groups.
+TEST(Longformer, L7PairsAreCounted) {
+  ModelConfig config = system_config(AttentionPattern::longformer);
+  for (const std::int64_t globals : {0, 1, 7}) {
+    for (const std::int64_t window : {2, 6, 40}) {
+      config.attention_options.longformer = {{window}, globals};
+      for (const std::int64_t tokens : {1, 5, 30}) {
+        std::int64_t pairs = 0;
+        for (std::int64_t i = 0; i < tokens; ++i) {
+          for (std::int64_t j = 0; j < tokens; ++j)
+            pairs += i < globals || j < globals || std::abs(i - j) <= window / 2 ? 1 : 0;
+        }
+        EXPECT_EQ(longformer_pairs(config, 0, tokens), pairs) << tokens << ' ' << window << ' ' << globals;
+      }
+    }
+  }
+}
+
+TEST(Longformer, WindowsThatNoLayerCanUseAreRefused) {
+  const auto refusal = [](std::vector<std::int64_t> windows, std::int64_t globals) {
+    ModelConfig config = system_config(AttentionPattern::longformer);
+    config.attention_options.longformer = {std::move(windows), globals};
+    try {
+      check_attention(config, "config.json");
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal({6}, 3), "");
+  EXPECT_EQ(refusal({7}, 3), "config.json: a window of 7 has no two halves");
+  EXPECT_NE(refusal({6, 6, 6}, 3).find("window names 3 windows for"), std::string::npos);
+  EXPECT_NE(refusal({6}, 1 << 20).find("1048576 global tokens of at most"), std::string::npos);
 }
 
 const BlockPlan& plan_of(PlanCache& plans, const DenseCase& of) {
@@ -251,7 +352,7 @@ TEST_P(SystemsByOwnLength, PassesOfOtherListsHaveOtherKeys) {
 
 INSTANTIATE_TEST_SUITE_P(All, SystemsByOwnLength,
                          ::testing::Values(AttentionPattern::star, AttentionPattern::blockbert,
-                                           AttentionPattern::sparse_fixed),
+                                           AttentionPattern::sparse_fixed, AttentionPattern::longformer),
                          [](const auto& test) {
                            std::string name = name_of(test.param);
                            std::erase(name, '-');
