@@ -261,11 +261,11 @@ void ByteLevelMerger::merge_long(std::vector<Symbol>& symbols) const {
 }
 
 // Let the symbols be [0, n), merged by themselves into pieces, and p the begin of one of these. Whatever
-// follows, the last border of the word's pieces up to n is some i less than the longest piece before n, and its
-// pieces up to i are those of [0, i) alone: no merge went over i. If [p, i) alone begins with the same piece as
-// stands behind p in [0, n), then its pieces and those before p, side by side, are the pieces of [0, i): the
-// first merge over a border would be one of two neighbours alone as well, and these are neighbours in an
-// encoding already. So where that holds for every i, p is a border of the word.
+// follows, the last border of the word's pieces up to n is some i less than the longest piece before n, and
+// its pieces up to i are those of [0, i) alone: no merge went over i. If [p, i) alone begins with the same
+// piece as stands behind p in [0, n), then its pieces and those before p, side by side, are all pieces up to
+// i: the first merge over a border would be one of two neighbours alone as well, and these are neighbours in
+// an encoding already. So where that holds for every i, p is a border of the word.
 std::size_t ByteLevelMerger::settle(const std::vector<Symbol>& symbols, std::vector<Symbol>& settled) const {
   const std::size_t size = symbols.size();
   settled.clear();

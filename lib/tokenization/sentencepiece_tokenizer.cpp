@@ -6,11 +6,11 @@
 // The library takes some 200 bytes of memory a byte of text, and puts a run of unknown characters together in
 // the square of its length. So it gets a long text in parts, cut where its answer is certain to be the same:
 // 1. Between two characters that no piece of the vocabulary has side by side: no merge goes over them.
-// 2. In a stretch without such a place, before a piece that stays whatever follows. Let the stretch be
-//    [a, b), and p the begin of one of its pieces. What merges do to the left and to the right of a place that
-//    no piece goes over does not depend on the other side. Behind b the text goes on in an unknown way, but the
-//    last border of its pieces up to b lies less than the longest piece before b. If, for each such border i,
-//    the letters [p, i) alone begin with the same piece as behind p in [a, b), then p is a border for all of
+// 2. In a stretch without such a place, before a piece that stays whatever follows. Let it be [a, b), and p
+//    the begin of one of its pieces. What merges do to the left and to the right of a place that no piece
+//    goes over does not depend on the other side. Behind b the text goes on in an unknown way, but the last
+//    border of its pieces up to b lies less than the longest piece before b. If, for each such border i, the
+//    letters [p, i) alone begin with the same piece as behind p in [a, b), then p is a border for all of
 //    them: neighbouring pieces that stand side by side in one encoding do so wherever the pieces before and
 //    behind them are encodings too.
 #include <sentencepiece_processor.h>

@@ -125,8 +125,8 @@ void UnigramEncoder::Growing::append(std::string_view letters, std::vector<Found
 void UnigramEncoder::Growing::settle(std::vector<FoundPiece>& found) {
   // A piece that begins earlier ends within the letters that are there, whatever comes.
   if (letters_.size() > encoder_.longest_) follow(letters_.size() - encoder_.longest_);
-  // The way to the end goes through a place less than the longest piece before begin_: where all of these come
-  // from is looked up from the right, until one place is left.
+  // The way to the end goes through a place less than the longest piece before begin_: where all of these
+  // come from is looked up from the right, until one place is left.
   std::vector<std::uint8_t> open(begin_ + 1);
   std::size_t count = 0;
   for (std::size_t at = begin_ - std::min(begin_, encoder_.longest_ - 1); at <= begin_; ++at) {

@@ -54,8 +54,9 @@ class UnigramEncoder {
     double score = 0;
   };
 
-  // Follows the pieces that begin at `begin` or later and before `stop`, and returns where the next one would.
-  // `letters` and `ends` are of the word from byte `origin` on; `begin` and `stop` count from there too.
+  // Follows the pieces that begin at `begin` or later and before `stop`, and returns where the next one
+  // would. `letters` and `ends` are of the word from byte `origin` on; `begin` and `stop` count from there
+  // too.
   std::size_t follow(std::string_view letters, std::size_t origin, std::size_t begin, std::size_t stop,
                      std::vector<Best>& ends) const;
   // Appends the pieces of the best way from byte `origin` of the word to `end`.

@@ -1,5 +1,5 @@
-// Long texts are encoded part by part: whatever the vocabulary and the size of parts, ids and places are those
-// of the text as a whole.
+// Long texts are encoded part by part: whatever the vocabulary and the size of parts, ids and places are
+// those of the text as a whole.
 #include <gtest/gtest.h>
 
 #include <algorithm>
