@@ -71,6 +71,7 @@ std::vector<Panel> panels_of(AttentionPattern pattern) {
     case AttentionPattern::window:
     case AttentionPattern::random:
     case AttentionPattern::window_random:
+    case AttentionPattern::longformer:
       break;
   }
   return {{"(a) random", {Kind::random}},
