@@ -166,8 +166,8 @@ class BigWigWriter : public TrackWriter {
     put_text(packed);
   }
 
-  // One leaf, as long as all contigs fit into it, in the order of their numbers. Of more leaves a reader takes
-  // the one whose names may hold the one that it looks for: they are in the order of names then.
+  // One leaf, as long as all contigs fit into it, in the order of their numbers. Of more leaves a reader
+  // takes the one whose names may hold the one that it looks for: they are in the order of names then.
   void put_contigs() {
     std::vector<std::uint32_t> order(contigs_.size());
     std::iota(order.begin(), order.end(), 0U);

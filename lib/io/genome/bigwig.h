@@ -34,8 +34,9 @@ class TrackOrder {
   std::int64_t end_ = 0;
 };
 
-// With zoom levels. `contigs` must outlive it. close() reads the whole file back and compares it with what was added before it takes its
-// name. Errors: usage for "-" and for a device or pipe; bad_input for a contig beyond 2^32 - 1 bp.
+// With zoom levels. `contigs` must outlive it. close() reads the whole file back and compares it with what
+// was added before it takes its name. Errors: usage for "-" and for a device or pipe; bad_input for a contig
+// beyond 2^32 - 1 bp.
 std::unique_ptr<TrackWriter> make_bigwig_writer(const std::string& path, const std::vector<Contig>& contigs);
 
 }  // namespace bigbird

@@ -29,7 +29,8 @@ class TrackWriter {
 };
 
 // `contigs`: names and lengths of the genome; they must outlive the writer (a run may write hundreds of
-// tracks). `comments` become "##" lines of a bedGraph (bigWig has no place for them). bigWig cannot be written to "-".
+// tracks). `comments` become "##" lines of a bedGraph (bigWig has no place for them). bigWig cannot be
+// written to "-".
 std::unique_ptr<TrackWriter> make_track_writer(const std::string& path, TrackFormat format,
                                                const std::vector<Contig>& contigs,
                                                const std::vector<std::string>& comments);
