@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "apps/console.h"
@@ -29,6 +30,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
+#include "lib/core/process_memory.h"
 
 namespace bigbird::apps {
 namespace {
@@ -265,13 +267,18 @@ int run_verb(int argc, char** argv) {
     return end_with(
         Error(ErrorKind::environment, error.what(), "--device cpu runs the same on the processor"));
   } catch (const std::bad_alloc&) {
-    return end_with(Error(ErrorKind::environment, "out of memory",
-                          "use a smaller batch or model, or a machine with more"));
+    return end_with(Error(ErrorKind::environment, "out of memory", memory_hint()));
   } catch (const std::filesystem::filesystem_error& error) {
     return end_with(Error(ErrorKind::runtime,
                           fmt::format("{}: {}", error.path1().string(), error.code().message()),
                           "check the path, and that another process does not change it"));
   } catch (const std::exception& error) {
+    const auto* system = dynamic_cast<const std::system_error*>(&error);
+    if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
+      return end_with(
+          Error(ErrorKind::environment, "no thread can be started: " + system->code().message(),
+                "take fewer threads (-@), or raise the limits of the process (ulimit -u, ulimit -v)"));
+    }
     if (is_json_problem(error)) {
       return end_with(Error(ErrorKind::bad_input, "a file of JSON that was read: " + json_problem(error),
                             "give files as verbs and transformers write them"));

@@ -64,4 +64,4 @@ endif()
 # What benchmarks are measured beside, nothing else. By header and library too: Debian's CMake file for oneDNN asks for OpenCL's development files, which nothing here needs.
 bigbird_library(ONEDNN "${BIGBIRD_ONEDNN}" dnnl.hpp dnnl "")
 include(BigbirdCuda)
-message(STATUS "bigbird ${PROJECT_VERSION}: threads ${BIGBIRD_THREADING}, bigWig ${BIGBIRD_HAVE_libBigWig}, MATLAB 5 ${BIGBIRD_HAVE_matio}, CUDA ${BIGBIRD_CUDA_STATUS}, sanitizers '${BIGBIRD_SANITIZE}'")
+message(STATUS "bigbird ${PROJECT_VERSION}: threads ${BIGBIRD_THREADING}, MATLAB 5 ${BIGBIRD_HAVE_matio}, CUDA ${BIGBIRD_CUDA_STATUS}, sanitizers '${BIGBIRD_SANITIZE}'")

@@ -1,6 +1,8 @@
 // Memory and cost of the process, memory of the machine; see process_memory.h.
 #include "lib/core/process_memory.h"
 
+#include <fmt/format.h>
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -15,19 +17,23 @@
 namespace bigbird {
 namespace {
 
-// "NAME:   123 kB" in a /proc file, as bytes.
-std::size_t proc_field(const std::string& file, const std::string& name) {
+// 123 of "NAME:   123 kB" in a /proc file; 0 where there is none.
+std::size_t proc_number(const std::string& file, const std::string& name) {
   std::ifstream in(file);
   std::string word;
   while (in >> word) {
     if (word == name + ":") {
-      std::size_t kilobytes = 0;
-      in >> kilobytes;
-      return kilobytes * 1024;
+      std::size_t number = 0;
+      in >> number;
+      return number;
     }
     in.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
   }
   return 0;
+}
+
+std::size_t proc_field(const std::string& file, const std::string& name) {
+  return proc_number(file, name) * 1024;  // of kB
 }
 
 // The number in a control file; nothing when there is none or it says "max".
@@ -105,6 +111,42 @@ std::size_t available_memory() {
     room = std::min(room, *grant->memory - std::min(*grant->memory, resident_memory().anonymous));
   }
   return room;
+}
+
+std::optional<ProcessLimit> process_limit() {
+  struct Known {
+    decltype(RLIMIT_AS) resource;
+    const char* option;
+    const char* used;  // in /proc/self/status
+  };
+  std::optional<ProcessLimit> tightest;
+  for (const Known& known : {Known{RLIMIT_AS, "-v", "VmSize"}, Known{RLIMIT_DATA, "-d", "VmData"}}) {
+    rlimit limit{};
+    if (getrlimit(known.resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
+    const auto bytes = static_cast<std::size_t>(limit.rlim_cur);
+    const std::size_t room = bytes - std::min(bytes, proc_field("/proc/self/status", known.used));
+    if (!tightest || room < tightest->room)
+      tightest = {fmt::format("ulimit {} {}", known.option, bytes / 1024), room};
+  }
+  return tightest;
+}
+
+std::size_t stacks_to_come(int threads) {
+  const std::size_t running = proc_number("/proc/self/status", "Threads");
+  const auto wanted = static_cast<std::size_t>(std::max(threads, 1));
+  std::size_t of_one = std::size_t{8} << 20;
+  pthread_attr_t attributes;
+  if (pthread_getattr_default_np(&attributes) == 0) {
+    pthread_attr_getstacksize(&attributes, &of_one);
+    pthread_attr_destroy(&attributes);
+  }
+  return (wanted - std::min(wanted, running)) * of_one;
+}
+
+std::string memory_hint() {
+  const std::optional<ProcessLimit> limit = process_limit();
+  if (!limit) return "use a smaller batch or model, or a machine with more";
+  return fmt::format("raise the limit of the process ({}), or use a smaller batch or model", limit->name);
 }
 
 ProcessCost process_cost() {

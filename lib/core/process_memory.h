@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <string>
 
 namespace bigbird {
 
@@ -18,6 +20,21 @@ ResidentMemory resident_memory();
 // control groups around the process leaves (version 1 and 2), and to what its Slurm job was granted. 0 when
 // unknown.
 std::size_t available_memory();
+
+// The tighter limit of those that the process itself has: of its address space (RLIMIT_AS, `ulimit -v` of a
+// shell) and of its writable memory (RLIMIT_DATA, `ulimit -d`).
+struct ProcessLimit {
+  std::string name;      // as a shell takes it, in KiB: "ulimit -v 614400"
+  std::size_t room = 0;  // bytes that can still be taken under it
+};
+// Nothing where there is none.
+std::optional<ProcessLimit> process_limit();
+
+// Bytes of address space that threads will take for their stacks, where the process is to have so many.
+std::size_t stacks_to_come(int threads);
+
+// What to do where memory does not suffice: one line, which names the limit of the process if it has one.
+std::string memory_hint();
 
 struct ProcessCost {
   double wall_seconds = 0;      // since the program began to run

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -21,6 +22,7 @@ namespace {
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t skipped_shown = 100;
+constexpr std::size_t contigs_shown = 20;
 
 struct Scored {
   VariantRow row;
@@ -47,6 +49,21 @@ class Strongest {
   std::vector<Scored> rows_;
 };
 
+// All of a few; of more, those that have most, and the others together.
+std::vector<std::pair<std::string, std::uint64_t>> largest_counts(
+    const std::map<std::string, std::uint64_t>& counts) {
+  std::vector<std::pair<std::string, std::uint64_t>> shown(counts.begin(), counts.end());
+  if (shown.size() <= contigs_shown + 1) return shown;
+  std::stable_sort(shown.begin(), shown.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::uint64_t others = 0;
+  for (std::size_t i = contigs_shown; i < shown.size(); ++i) others += shown[i].second;
+  const std::size_t left = shown.size() - contigs_shown;
+  shown.resize(contigs_shown);
+  shown.emplace_back(fmt::format("{} others", left), others);
+  return shown;
+}
+
 void add_counts(ReportSection& section, const VariantSummary& summary) {
   const VariantTally& tally = summary.tally;
   ReportFacts facts = {{"records", std::to_string(tally.records)},
@@ -68,7 +85,7 @@ void add_counts(ReportSection& section, const VariantSummary& summary) {
   bars("why alleles were skipped", tally.skipped);
   bars("marked among those scored", tally.flags);
   if (!tally.unknown_contigs.empty()) {
-    bars("records on contigs that the genome lacks", tally.unknown_contigs);
+    bars("records on contigs that the genome lacks", largest_counts(tally.unknown_contigs));
     std::get<BarChart>(charts.back()).x_label = "records";
   }
   if (!charts.empty()) section.add(std::move(charts));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/parallel.h"
 #include "kernels/ranks/slice_sums.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
@@ -15,6 +16,9 @@ namespace {
 
 // A device rounds each of a run's allocations up to a multiple of 256 bytes; they are few.
 constexpr std::size_t rounding_of_allocations = 16 * 256;
+
+// Beside those that compute: one keeps the lease of what is written, one prepares what is computed next.
+constexpr int threads_that_wait = 2;
 
 void sum_up(MemoryPlan& plan) {
   for (const MemoryRow& row : plan.rows) plan.total += row.bytes;
@@ -82,6 +86,14 @@ MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed, i
     before.process_limit = available / static_cast<std::size_t>(processes) + before.resident.anonymous;
   before.device_limit = device_memory_at_hand(backend);
   if (typed > 0) (before.device_limit > 0 ? before.device_limit : before.process_limit) = typed;
+  if (const std::optional<ProcessLimit> own = process_limit()) {
+    const std::size_t stacks = stacks_to_come(kernels::thread_count() + threads_that_wait);
+    const std::size_t bytes = own->room - std::min(own->room, stacks) + before.resident.anonymous;
+    if (before.process_limit == 0 || bytes < before.process_limit) {
+      before.process_limit = bytes;
+      before.limit_name = own->name;
+    }
+  }
   return before;
 }
 
@@ -115,7 +127,7 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
   if (averages_weights) model.push_back(fp32_row("average of the weights", arena));
 
   TrainingMemory memory;
-  MemoryPlan process{"memory", {}, 0, before.resident.file, before.process_limit};
+  MemoryPlan process{"memory", {}, 0, before.resident.file, before.process_limit, before.limit_name};
   process.rows.push_back({"program and sample index, as they stand", before.resident.anonymous});
   process.rows.push_back({"mapped files (libraries, token shards)", before.resident.file});
   if (before.device_limit > 0) {
@@ -146,7 +158,7 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
 TrainingMemory plan_inference_memory(std::vector<MemoryRow> model, const kernels::Backend& backend,
                                      const MemoryBefore& before) {
   TrainingMemory memory;
-  MemoryPlan process{"memory", {}, 0, before.resident.file, before.process_limit};
+  MemoryPlan process{"memory", {}, 0, before.resident.file, before.process_limit, before.limit_name};
   process.rows.push_back({"program, as it stands", before.resident.anonymous});
   process.rows.push_back({"mapped files (libraries)", before.resident.file});
   if (before.device_limit > 0) {
@@ -172,7 +184,10 @@ std::vector<std::string> memory_table(const MemoryPlan& plan) {
                                 types.empty() ? "" : "  " + types));
   }
   lines.push_back(fmt::format("  {:<44} {:>12}", "peak to expect", format_bytes(plan.total)));
-  if (plan.limit > 0) lines.push_back(fmt::format("  {:<44} {:>12}", "limit", format_bytes(plan.limit)));
+  if (plan.limit > 0) {
+    lines.push_back(fmt::format("  {:<44} {:>12}{}", "limit", format_bytes(plan.limit),
+                                plan.limit_name.empty() ? "" : "  " + plan.limit_name));
+  }
   return lines;
 }
 
@@ -196,10 +211,12 @@ void require_memory(const TrainingMemory& memory, const SmallerRuns& smaller) {
   for (const MemoryPlan& plan : memory.places) {
     if (plan.fits()) continue;
     const MemoryRow& row = row_over(plan);
-    throw_environment(fmt::format("this run needs {} of {}; the limit is {}, passed by {} ({})",
+    const std::string name = plan.limit_name.empty() ? "" : " (" + plan.limit_name + ")";
+    throw_environment(fmt::format("this run needs {} of {}; the limit is {}{}, passed by {} ({})",
                                   format_bytes(plan.total - plan.reclaimable), plan.where,
-                                  format_bytes(plan.limit), row.what, format_bytes(row.bytes)),
-                      fitting_runs(smaller, all_fit));
+                                  format_bytes(plan.limit), name, row.what, format_bytes(row.bytes)),
+                      fitting_runs(smaller, all_fit) +
+                          (plan.limit_name.empty() ? "" : ", or raise the limit of the process"));
   }
 }
 

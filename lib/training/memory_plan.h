@@ -25,6 +25,7 @@ struct MemoryPlan {
   std::size_t total = 0;        // the peak to expect
   std::size_t reclaimable = 0;  // of it, mapped files: not counted against the limit
   std::size_t limit = 0;        // 0: none
+  std::string limit_name = {};  // what sets it, where the process itself is limited: "ulimit -v 614400"
 
   bool fits() const { return limit == 0 || total - reclaimable <= limit; }
 };
@@ -46,10 +47,11 @@ std::size_t device_memory_at_hand(const kernels::Backend& backend);
 struct MemoryBefore {
   ResidentMemory resident;
   std::size_t process_limit = 0;  // bytes that the program may hold in all; 0: unknown
+  std::string limit_name = {};    // as MemoryPlan's
   std::size_t device_limit = 0;   // bytes that the run may take of the device's own memory; 0: it has none
 };
 // As things stand now. `typed`: the user's limit, in bytes, on the memory that the model lives in; 0: none.
-// `processes` on this machine share what it has left.
+// `processes` on this machine share what it has left; each has the limits of a process (process_limit()).
 MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed, int processes = 1);
 
 // What a process has of an update.

@@ -6,6 +6,6 @@ set -euo pipefail
 # shellcheck disable=SC2086
 cmake -S . -B build/conda -G Ninja ${CMAKE_ARGS:-} -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$PREFIX" \
   -DBIGBIRD_UNITY=ON -DBIGBIRD_TESTS=OFF -DBIGBIRD_BENCH=OFF -DBIGBIRD_CUDA=OFF \
-  -DBIGBIRD_ONEDNN=OFF -DBIGBIRD_BIGWIG=ON -DBIGBIRD_MATIO=ON
+  -DBIGBIRD_ONEDNN=OFF -DBIGBIRD_MATIO=ON
 cmake --build build/conda --parallel "${CPU_COUNT:-2}"
 cmake --install build/conda

@@ -1,6 +1,7 @@
 // `cluster plan`: what it counts is what a run counts, its sample is run, and the command that it prints is
 // taken by `cluster sbatch`.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -118,6 +119,15 @@ TEST_F(ClusterPlan, WhatCannotBePlannedIsRefused) {
   refused(plan({path("in.vcf"), "--task-time", "0"}), 2, "--task-time");
   refused(plan({path("in.vcf"), "--sample-time", "soon"}), 2, "--sample-time");
   refused(plan({path("no.vcf")}), 1, "no.vcf");
+  // Nobody writes to the pipe: who opened it would wait.
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  const RunResult pipe = run_program(Words{"timeout", "20", bigbird_binary()} + plan({path("pipe")}));
+  EXPECT_EQ(pipe.status, 1) << pipe.err;
+  EXPECT_NE(pipe.err.find(path("pipe") +
+                          ": can be read only once, and a plan reads its input and so would the run\n"
+                          "hint: write it to a file first"),
+            std::string::npos)
+      << pipe.err;
   write_text(path("empty.vcf"), header());
   refused(plan({path("empty.vcf")}), 1, "no records");
   write_text(path("elsewhere.vcf"), header() + line("chr9", 10, "A", "C"));

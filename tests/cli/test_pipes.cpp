@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "lib/io/files/file.h"
 #include "tests/cli/text_fixture.h"
 
 namespace bigbird::testing {
@@ -58,6 +60,21 @@ wait $program)",
   EXPECT_EQ(run.status, 1) << run.err;
   EXPECT_TRUE(holds(run.err, "bigbird: error: a file was cut short while it was read\nhint: ")) << run.err;
   EXPECT_FALSE(std::filesystem::exists(path("cut.tsv")));
+
+  // What it had begun stays under temporary names, as after a kill, and the next run that writes there
+  // removes it.
+  const auto left = [&] {
+    Words names;
+    for (const std::string& name : names_in(path(""))) {
+      if (name.starts_with("cut.tsv")) names.push_back(name);
+    }
+    return names;
+  };
+  const Words begun = left();
+  EXPECT_TRUE(std::any_of(begun.begin(), begun.end(), [](const auto& name) { return holds(name, ".tmp."); }));
+  must({"text", "classify", "predict", "-q", "-m", path("mapped"), path("rows.csv"), "-o", path("cut.tsv"),
+        "--force"});
+  EXPECT_EQ(left(), Words{"cut.tsv"});
 }
 
 TEST_F(Pipes, WhatIsSeveralFilesDoesNotGoToStdout) {

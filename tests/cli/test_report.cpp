@@ -162,6 +162,35 @@ TEST(Report, OfScoredVariantsHasReasonsTheStrongestAndTheirLogos) {
   EXPECT_FALSE(std::filesystem::exists(path("w.html")));
 }
 
+TEST(Report, OfManyContigsThatTheGenomeLacksTheLargestAreShown) {
+  const testing::TemporaryFolder folder;
+  const auto path = [&](const std::string& name) { return (folder / name).string(); };
+  std::string bases;
+  for (int i = 0; i < 60; ++i) bases += "ATGCC";
+  testing::write_text(path("g.fa"), ">chr1\n" + bases + "\n");
+  testing::write_tiny_classifier(folder / "model");
+  std::string vcf = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n";
+  vcf += "chr1\t151\t.\tA\tC\t.\t.\t.\n";
+  // w39 has 40 records, w0 one.
+  for (int contig = 0; contig < 40; ++contig) {
+    for (int i = 0; i <= contig; ++i) vcf += "w" + std::to_string(contig) + "\t9\t.\tA\tC\t.\t.\t.\n";
+  }
+  testing::write_text(path("v.vcf"), vcf);
+  ASSERT_EQ(
+      run_bigbird({"variants", "-m", path("model"), "-f", path("g.fa"), path("v.vcf"), "-o", path("s.vcf")})
+          .status,
+      0);
+  ASSERT_EQ(run_bigbird({"report", path("s.vcf"), "-o", path("s.html"), "--multiqc", path("mqc")}).status, 0);
+  const std::string page = testing::read_text(path("s.html"));
+  const std::size_t chart = page.find("records on contigs that the genome lacks");
+  ASSERT_NE(chart, std::string::npos);
+  const std::string bars = page.substr(chart, page.find("</svg>", chart) - chart);
+  for (const char* shown : {">w39<", ">w20<", ">20 others<", ">210<"}) {
+    EXPECT_NE(bars.find(shown), std::string::npos) << shown;
+  }
+  EXPECT_EQ(bars.find(">w19<"), std::string::npos);
+}
+
 TEST(Report, OfPredictionsTakesAThreshold) {
   const testing::TemporaryFolder folder;
   testing::write_text(folder / "p.tsv", "#label\tscore\n1\t0.9\n1\t0.4\n0\t0.6\n0\t0.2\n");

@@ -16,7 +16,8 @@ class VariantsTracks : public VariantsFixture {
     return position % 5 == 0 ? std::nan("") : static_cast<double>(position % 97) / 8 - 3;
   }
   static std::string write_track(const std::string& name, std::int64_t added = 0) {
-    const auto writer = make_track_writer(path(name), TrackFormat::bigwig, {{"1", 6000}}, {});
+    const std::vector<Contig> contigs = {{"1", 6000}};
+    const auto writer = make_track_writer(path(name), TrackFormat::bigwig, contigs, {});
     for (std::int64_t position = 1; position <= 6000; ++position) {
       const double value = value_at(position + added);
       if (!std::isnan(value)) writer->add(0, position - 1, position, static_cast<float>(value));

@@ -3,9 +3,9 @@
 
     python3 tests/reliability/scale.py --program build/release/bin/bigbird --demo demo-output --work /tmp/scale [--large]
 
-DEMO is what pipelines/demo.sh has left. Wanted: memory that stays, time that grows with the input. Without --large
-each input is a tenth (and a hundredth) of the sizes that benchmarks/reliability.md tells. Needs Python 3, and bgzip and
-samtools for the inputs; no part of .ci/run. Prints a row for each verb and size.
+DEMO is what pipelines/demo.sh has left. Wanted: time that grows as the input does, and at most 10 bytes of memory for
+a byte of it. Without --large each input is a tenth (and a hundredth) of the sizes that benchmarks/reliability.md
+tells. Needs Python 3, and bgzip and samtools for the inputs; no part of .ci/run. Prints a row for each verb and size.
 """
 import argparse
 import json
@@ -107,6 +107,29 @@ def cases(program, demo, size):
         with open("contigs.bed", "w") as out:
             out.write("".join(f"c{i * (n // 1000 or 1)}\t400\t600\n" for i in range(min(n, 1000))))
 
+    def make_shards(n):
+        """A value on every contig."""
+        make_contigs(n)
+        for name in ("scan.bw", "scan.bw.summary.json"):
+            remove(name)
+        for shard in ("1", "2"):
+            status = run(program, ["promoter", "scan", "-m", f"{demo}/finetune/final", "-f", "contigs.fa", "--step",
+                                   "600", "--chunk", "1000", "--shard", shard + "/2", "-o", "part" + shard,
+                                   "--force"])[0]
+            if status != 0:
+                sys.exit("scale.py: no shards of a scan; see the file log")
+
+    def keep_scan(n):
+        """What merging has left, for both sizes."""
+        for name in ("scan.bw", "scan.bw.summary.json"):
+            kept = f"{n}.{name}"
+            if not os.path.exists(kept):
+                if name == "scan.bw":
+                    make_shards(n)
+                    run(program, ["merge", "part1", "part2", "-o", "scan.bw"])
+                shutil.copyfile(name, kept)
+            shutil.copyfile(kept, name)
+
     def make_contig(n):
         fasta("contig.fa", 1, n)
         remove("contig.fa.fai")
@@ -191,6 +214,10 @@ def cases(program, demo, size):
         ("contigs: chromatin predict -O bigwig", 200_000, make_contigs,
          ["chromatin", "predict", "-m", model, "-f", "contigs.fa", "-R", "contigs.bed", "-O", "bigwig", "--profiles",
           "0", "-o", "tracks", "--force"]),
+        ("contigs with a value each: merge into a bigWig", 200_000, make_shards,
+         ["merge", "part1", "part2", "-o", "scan.bw"]),
+        ("bigWig, contigs with a value each: info", 200_000, keep_scan, ["info", "scan.bw"]),
+        ("bigWig, contigs with a value each: report", 200_000, keep_scan, ["report", "scan.bw", "-o", "o.html"]),
         ("one contig, bases: info (makes the index)", 500_000_000, make_contig, ["info", "contig.fa"]),
         ("one contig, bases: embed 1,000 windows", 500_000_000, make_contig,
          ["embed", "-m", model, "-f", "contig.fa", "-R", "contig.bed", "-o", "e.npy"]),
@@ -226,6 +253,19 @@ def remove(path):
         os.remove(path)
 
 
+def bytes_of_inputs(words):
+    """Of the files, and of those in the folders, that the words name; not of the output."""
+    total = 0
+    for before, word in zip([""] + words, words):
+        if before == "-o":
+            continue
+        if os.path.isfile(word):
+            total += os.path.getsize(word)
+        elif os.path.isdir(word):
+            total += sum(entry.stat().st_size for entry in os.scandir(word) if entry.is_file())
+    return total
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--program", required=True)
@@ -238,8 +278,11 @@ def main():
     os.makedirs(arguments.work, exist_ok=True)
     os.chdir(arguments.work)
     text_model(program)
-    print("what\tamount\tstatus\twall s\tCPU s\tpeak MB", flush=True)
+    # Of the second size of each: CPU time by that of the first; memory that it takes more, by bytes of input that
+    # it has more.
+    print("what\tamount\tinput MB\tstatus\twall s\tCPU s\tpeak MB\tgrowth of CPU\tbytes a byte", flush=True)
     failed = 0
+    last = None
     for what, amount, make, words in cases(program, demo, 1 if arguments.large else 10):
         if arguments.only not in what:
             continue
@@ -247,9 +290,14 @@ def main():
         if words[0] == "tokenize":
             run(program, ["chunk", "-f", "contig.fa", "-o", "documents.bed.gz", "--passes", "1",
                           "--chromosomes", "all"])
+        size = bytes_of_inputs(words) / 1e6
         status, wall, cpu, peak = run(program, words)
         failed += status != 0
-        print(f"{what}\t{amount}\t{status}\t{wall:.2f}\t{cpu:.2f}\t{peak:.0f}", flush=True)
+        grown = ""
+        if last is not None and last[0] == what:
+            grown = f"{cpu / max(last[2], 0.01):.1f}\t{(peak - last[3]) / max(size - last[1], 0.001):.1f}"
+        last = (what, size, cpu, peak)
+        print(f"{what}\t{amount}\t{size:.1f}\t{status}\t{wall:.2f}\t{cpu:.2f}\t{peak:.0f}\t{grown}", flush=True)
         for name in ("shard.bin", "contig.fa", "in.vcf", "line.jsonl", "line.txt", "o.vcf.gz"):
             remove(name)
         shutil.rmtree("tracks", ignore_errors=True)

@@ -125,8 +125,10 @@ class PredictionFiles {
     for (const std::string& name : facts.variants) {
       variants_.push_back(make_matrix_sink(beside(output, name), facts.columns));
     }
-    main_ = make_prediction_sink(facts.format, output, facts.columns, facts.contigs, facts.comments);
+    main_ = make_prediction_sink(facts.format, output, facts.columns, facts_.contigs, facts.comments);
   }
+  PredictionFiles(const PredictionFiles&) = delete;  // its tracks refer to its contigs
+  PredictionFiles& operator=(const PredictionFiles&) = delete;
 
   // `path` names the chunk in errors.
   void write(const PredictedChunk& chunk, const std::string& path) {

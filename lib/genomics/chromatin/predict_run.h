@@ -46,7 +46,8 @@ class PredictionSink {
 // datasets "predictions", "profile_index", "profile_name", "profile_group", "chrom", "start", "end",
 // "status". bedgraph and bigwig: of one column the file itself; of several a folder with K.bedgraph or K.bw
 // and tracks.tsv (index name group file); the targets must be in the order of the genome and not overlap.
-// `contigs`: of the genome, for tracks. Error{usage}: a path that does not suit the format.
+// `contigs`: of the genome, for tracks; they must outlive the sink. Error{usage}: a path that does not suit
+// the format.
 std::unique_ptr<PredictionSink> make_prediction_sink(PredictionFormat format, const std::string& path,
                                                      const PredictionColumns& columns,
                                                      const std::vector<Contig>& contigs,

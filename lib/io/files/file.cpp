@@ -16,6 +16,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/process_memory.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/temporary_names.h"
 
@@ -24,8 +25,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void throw_cannot_read(const std::string& path, int error) {
-  throw_bad_input(fmt::format("{}: cannot read: {}", path, system_text(error)), reading_hint(error));
+const char* reading_hint(int error) {
+  if (error == ENOENT) return "check the path";
+  if (error == EMFILE || error == ENFILE) return "too many files are open: raise the limit (ulimit -n)";
+  return "check that it is a file that you may read";
 }
 
 void sync_path(const std::string& path, int flags) {
@@ -56,17 +59,17 @@ std::string without_trailing_slashes(std::string path) {
 
 }  // namespace
 
+void throw_cannot_read(const std::string& path, int error) {
+  std::string text = fmt::format("{}: cannot read: {}", path, system_text(error));
+  if (error == ENOMEM) throw_environment(std::move(text), memory_hint());
+  throw_bad_input(std::move(text), reading_hint(error));
+}
+
 void throw_cannot_write(const std::string& path, int error) {
   throw_runtime(fmt::format("{}: cannot write: {}", path, system_text(error)),
                 error == ENOSPC || error == EDQUOT
                     ? "free some space or choose another output place; nothing was left half-written"
                     : "check that the folder exists and that you may write in it");
-}
-
-const char* reading_hint(int error) {
-  if (error == ENOENT) return "check the path";
-  if (error == EMFILE || error == ENFILE) return "too many files are open: raise the limit (ulimit -n)";
-  return "check that it is a file that you may read";
 }
 
 void sync_folder(const std::string& path) {
@@ -133,27 +136,32 @@ bool has_suffix(const std::string& path, std::string_view suffix) {
   return std::string_view(path).ends_with(suffix);
 }
 
-std::string read_file(const std::string& path) {
+void read_pieces(const std::string& path, const std::function<void(std::string_view piece)>& take) {
+  constexpr std::size_t piece_bytes = 1 << 18;
   const bool from_stdin = path == "-";
+  // Not a copy of the standard input's: a stop is seen there (on_signal in apps/bigbird.cpp).
   const int descriptor = from_stdin ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw_cannot_read(path, errno);
-  std::string content;
-  struct stat status {};
-  if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
-    content.reserve(static_cast<std::size_t>(status.st_size));
-  }
-  std::string piece(1 << 16, '\0');
-  int error = 0;
+  const std::shared_ptr<void> closed(nullptr, [=](void*) {
+    if (!from_stdin) close(descriptor);
+  });
+  std::string piece(piece_bytes, '\0');
   for (;;) {
     const ssize_t count = ::read(descriptor, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) error = errno;
-    if (count <= 0) break;
-    content.append(piece, 0, static_cast<std::size_t>(count));
+    if (count < 0) throw_cannot_read(path, errno);
+    if (count == 0) break;
+    take({piece.data(), static_cast<std::size_t>(count)});
   }
-  if (!from_stdin) close(descriptor);
   if (from_stdin) throw_if_cancelled();
-  if (error != 0) throw_cannot_read(path, error);
+}
+
+std::string read_file(const std::string& path) {
+  std::string content;
+  struct stat status {};
+  if (path != "-" && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode))
+    content.reserve(static_cast<std::size_t>(status.st_size));
+  read_pieces(path, [&](std::string_view piece) { content += piece; });
   return content;
 }
 
@@ -343,8 +351,7 @@ RandomFile::RandomFile(const std::string& path) : path_(path) {
   if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) {
     const int error = errno;
     if (descriptor_ >= 0) close(descriptor_);
-    throw_bad_input(fmt::format("{}: cannot read: {}", path, system_text(error)),
-                    error == ENOENT ? "check the path" : "check that it is a file that you may read");
+    throw_cannot_read(path, error);
   }
   if (!S_ISREG(status.st_mode)) {
     close(descriptor_);

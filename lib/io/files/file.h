@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,6 +36,8 @@ bool has_suffix(const std::string& path, std::string_view suffix);
 std::string read_file(const std::string& path);
 // Whether a file is on the disk before it has its name: else a loss of power may leave an empty one.
 enum class Synced { yes, no };
+// The same in pieces of up to 256 KiB.
+void read_pieces(const std::string& path, const std::function<void(std::string_view piece)>& take);
 // Writes `text` under a temporary name, syncs it and renames it.
 void write_text_atomic(const std::string& path, std::string_view text, Synced synced = Synced::yes);
 
@@ -233,8 +236,8 @@ class RandomFile {
 
 // For lib/io, which puts files in their places and says why they cannot be written or read.
 [[noreturn]] void throw_cannot_write(const std::string& path, int error);
-// What to do about a file that cannot be opened or read, by the system's error number.
-const char* reading_hint(int error);
+// Error{bad_input}; of ENOMEM Error{environment}.
+[[noreturn]] void throw_cannot_read(const std::string& path, int error);
 // A rename in the folder outlives a loss of power from then on.
 void sync_folder(const std::string& path);
 

@@ -19,6 +19,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/io/files/file.h"
 
 namespace bigbird {
 namespace {
@@ -81,10 +82,8 @@ BgzfHandle open_bgzf(const std::string& path) {
   BgzfHandle handle(pipe < 0 ? bgzf_open(path.c_str(), "r") : bgzf_dopen(pipe, "r"));
   if (path == "-") throw_if_cancelled();
   if (!handle) {
-    const int error = errno;
-    throw_bad_input(
-        fmt::format("{}: cannot read: {}", path, error != 0 ? system_text(error) : "unknown reason"),
-        error == ENOENT ? "check the path" : "check that it is a file that you may read");
+    if (errno != 0) throw_cannot_read(path, errno);
+    throw_bad_input(path + ": cannot read: unknown reason", "check that it is a file that you may read");
   }
   constexpr int cannot_seek = 2;
   const int ends = bgzf_check_EOF(handle.get());

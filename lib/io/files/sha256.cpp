@@ -1,14 +1,10 @@
 // SHA-256; see sha256.h. FIPS 180-4, section 6.2.
 #include "lib/io/files/sha256.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "lib/core/cancel.h"
@@ -171,18 +167,11 @@ std::string sha256_bytes(std::string_view bytes) {
 }
 
 std::string sha256_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    const int error = errno;
-    throw_bad_input(fmt::format("{}: cannot read: {}", path, system_text(error)), reading_hint(error));
-  }
   Sha256 hash;
-  std::string piece(1 << 18, '\0');
-  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
-    hash.update(piece.data(), static_cast<std::size_t>(file.gcount()));
+  read_pieces(path, [&](std::string_view piece) {
+    hash.update(piece.data(), piece.size());
     throw_if_cancelled_anywhere();
-  }
-  if (file.bad()) throw_bad_input(path + ": cannot read", "check the file");
+  });
   return hash.finish();
 }
 

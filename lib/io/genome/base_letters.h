@@ -1,5 +1,5 @@
 // lib/io/genome holds files of genomes: FASTA, regions, BED, VCF and BCF, chains, tracks, tabix indexes.
-// Coordinates are 0-based half-open whatever the format says. htslib and libBigWig end here.
+// Coordinates are 0-based half-open whatever the format says. htslib ends here.
 //
 // How a byte of sequence is read, wherever it stands (FASTA, lines, typed text): upper-cased, A C G T N kept,
 // U as T, other IUPAC letters N.

@@ -1,39 +1,45 @@
-// bigWig written through libBigWig; see bigwig.h. bigwig_reader.cpp reads.
+// bigWig written; see bigwig.h, and bigwig_format.h for the order of its parts.
 //
-// libBigWig reads its file back to build the zoom levels, does not notice every failed write, and
-// then crashes or never ends. So it writes to a stream that cannot fail (FailSafeStore), which remembers that
-// the disk did. And the finished file is opened again and read through: what comes back must be what was
-// added.
+// A writer of our own: libBigWig looks a contig up by comparing its name with all before it, for every contig
+// that has values and three times over, which is the square of their number. Blocks, index and zoom levels
+// are those that libBigWig 0.4.7 makes, with three faults of it left out: the greatest value of the summary
+// (the first value did not count), the sums of the last record of a block of a zoom level (they were 0), and
+// the length that an index says of itself.
+//
+// Data and index are written first. Then bigwig_reader.cpp reads them back: what comes must be what was
+// added, and makes the zoom levels.
 #include "lib/io/genome/bigwig.h"
 
-#define NOCURL  // local files only; spares the headers of libcurl
-#include <bigWig.h>
 #include <fmt/format.h>
-
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
-
-extern "C" {
-#include <bwCommon.h>  // says nothing about C++ by itself
-}
+#include "lib/io/genome/bigwig_format.h"
+#include "lib/io/genome/bigwig_zoom.h"
 
 namespace bigbird {
 namespace {
 
-constexpr int zoom_levels = 10;         // at most; as many as the file's length asks for
-constexpr std::size_t batch = 1 << 15;  // intervals given to the library at a time
-constexpr std::uint32_t blocks_of_a_read =
-    64;  // blocks of about 2,700 intervals in memory when it is read back
+constexpr std::uint16_t bigwig_version = 4;
+constexpr std::size_t most_section_bytes = 32768;
+constexpr std::uint8_t kind_of_intervals = 1;
+constexpr std::size_t places_for_zooms = 10;
+constexpr std::size_t items_of_an_index_node = 64;
+constexpr std::size_t most_contigs_of_a_node = 0x7FFF;
+constexpr std::size_t write_pieces = 1 << 16;  // a run may write hundreds of tracks at once
+// The summary stands behind the list of zoom levels: bases, least, most, sum, sum of squares.
+constexpr std::uint64_t summary_offset = bigwig::header_bytes + places_for_zooms * bigwig::zoom_header_bytes;
+constexpr std::uint64_t head_bytes = summary_offset + 5 * sizeof(double);
 
 // A digest of intervals in their order (FNV-1a over 32-bit words).
 class IntervalDigest {
@@ -47,97 +53,27 @@ class IntervalDigest {
   bool operator==(const IntervalDigest& other) const {
     return hash_ == other.hash_ && count_ == other.count_;
   }
+  std::uint64_t count() const { return count_; }
 
  private:
   std::uint64_t hash_ = 0xcbf29ce484222325U;
   std::uint64_t count_ = 0;
 };
 
-// A file behind a FILE*: what the disk refuses is kept in memory, so that a reader sees everything written.
-class FailSafeStore {
- public:
-  FailSafeStore() = default;
-  ~FailSafeStore() {
-    if (disk_ != nullptr) std::fclose(disk_);
-  }
-  FailSafeStore(const FailSafeStore&) = delete;
-  FailSafeStore& operator=(const FailSafeStore&) = delete;
-
-  // Puts itself between the library and its file; null when there is no memory for that.
-  void attach(FILE*& stream) {
-    disk_ = stream;
-    descriptor_ = fileno(stream);
-    stream = fopencookie(this, "w+", {&read, &write, &seek, nullptr});
-  }
-  // errno of the first write that failed; 0 when all came through.
-  int error() const { return error_; }
-
- private:
-  static ssize_t read(void* self, char* buffer, std::size_t size) {
-    return static_cast<FailSafeStore*>(self)->read_at(buffer, static_cast<std::int64_t>(size));
-  }
-  static ssize_t write(void* self, const char* data, std::size_t size) {
-    static_cast<FailSafeStore*>(self)->write_at(data, size);
-    return static_cast<ssize_t>(size);
-  }
-  static int seek(void* self, off64_t* offset, int from) {
-    auto& store = *static_cast<FailSafeStore*>(self);
-    const std::int64_t base = from == SEEK_SET ? 0 : from == SEEK_CUR ? store.place_ : store.end_;
-    if (base + *offset < 0) return -1;
-    store.place_ = *offset = base + *offset;
-    return 0;
-  }
-
-  void write_at(const char* data, std::size_t size) {
-    std::size_t done = 0;
-    while (done < size && error_ == 0) {
-      const ssize_t count =
-          pwrite(descriptor_, data + done, size - done, place_ + static_cast<std::int64_t>(done));
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) error_ = errno;
-      if (count > 0) done += static_cast<std::size_t>(count);
-    }
-    if (done < size) {
-      kept_.emplace_back(place_ + static_cast<std::int64_t>(done), std::string(data + done, size - done));
-    }
-    place_ += static_cast<std::int64_t>(size);
-    end_ = std::max(end_, place_);
-  }
-
-  ssize_t read_at(char* buffer, std::int64_t size) {
-    size = std::clamp<std::int64_t>(end_ - place_, 0, size);
-    std::memset(buffer, 0, static_cast<std::size_t>(size));
-    ssize_t count = pread(descriptor_, buffer, static_cast<std::size_t>(size), place_);
-    while (count < 0 && errno == EINTR) {
-      count = pread(descriptor_, buffer, static_cast<std::size_t>(size), place_);
-    }
-    for (const auto& [offset, text] : kept_) {  // the later ones over the earlier ones
-      const std::int64_t begin = std::max(offset, place_);
-      const std::int64_t end = std::min(offset + static_cast<std::int64_t>(text.size()), place_ + size);
-      if (begin < end) {
-        std::memcpy(buffer + (begin - place_), text.data() + (begin - offset),
-                    static_cast<std::size_t>(end - begin));
-      }
-    }
-    place_ += size;
-    return size;
-  }
-
-  FILE* disk_ = nullptr;
-  int descriptor_ = -1;
-  int error_ = 0;
-  std::int64_t place_ = 0, end_ = 0;
-  std::vector<std::pair<std::int64_t, std::string>> kept_;
+struct ValueSummary {
+  std::uint64_t bases = 0;
+  double least = 0, most = 0, sum = 0, sum_of_squares = 0;
 };
 
-// Closes without writing anything more.
-struct CloseBigWig {
-  void operator()(bigWigFile_t* file) const {
-    file->isWrite = 0;
-    bwClose(file);
-  }
+struct PlacedBlock {
+  bigwig::IndexRange range;
+  std::uint64_t offset, size;
 };
-using BigWigHandle = std::unique_ptr<bigWigFile_t, CloseBigWig>;
+
+struct PlacedZoom {
+  std::uint32_t size;
+  std::uint64_t data, index;
+};
 
 class BigWigWriter : public TrackWriter {
  public:
@@ -147,146 +83,276 @@ class BigWigWriter : public TrackWriter {
       throw_usage(path + ": a bigWig is written to a regular file only",
                   "give the name of a file, or write bedGraph");
     }
-    std::vector<const char*> names;
-    std::vector<std::uint32_t> lengths;
     for (const Contig& contig : contigs_) {
       if (contig.length > std::numeric_limits<std::uint32_t>::max()) {
         throw_bad_input(
             fmt::format("{}: {} is too long for a bigWig ({} bp)", path, contig.name, contig.length),
             "write bedGraph instead");
       }
-      names.push_back(contig.name.c_str());
-      lengths.push_back(static_cast<std::uint32_t>(contig.length));
     }
-    handle_.reset(bwOpen(file_.written_path().c_str(), nullptr, "w"));
-    if (!handle_) fail("cannot be opened for writing");
-    store_.attach(handle_->URL->x.fp);
-    if (handle_->URL->x.fp == nullptr) fail("no memory for its stream");
-    if (bwCreateHdr(handle_.get(), zoom_levels) != 0) fail("no memory for its header");
-    handle_->cl = bwCreateChromList(names.data(), lengths.data(), static_cast<std::int64_t>(names.size()));
-    if (handle_->cl == nullptr) fail("no memory for its contigs");
-    if (bwWriteHdr(handle_.get()) != 0) fail("cannot write the header");
-    begins_.reserve(batch);
-    ends_.reserve(batch);
-    values_.reserve(batch);
+    buffer_.resize(head_bytes);  // written at the end
+    put_contigs();
+    data_offset_ = place();
+    bigwig::put(buffer_, std::uint64_t{0});  // blocks of data, written at the end
   }
-
-  ~BigWigWriter() override {
-    if (!handle_ || finalized_ || handle_->writeBuffer == nullptr) return;
-    // The library frees these only when it finishes a file.
-    for (bwLL* link = handle_->writeBuffer->firstIndexNode; link != nullptr;) {
-      bwLL* next = link->next;
-      bwDestroyIndexNode(link->node);
-      std::free(link);
-      link = next;
-    }
-    handle_->writeBuffer->firstIndexNode = nullptr;
-  }
-  BigWigWriter(const BigWigWriter&) = delete;
-  BigWigWriter& operator=(const BigWigWriter&) = delete;
 
   void add(std::size_t contig, std::int64_t begin, std::int64_t end, float value) override {
     order_.check(contig, begin, end, value);
-    if (contig != contig_ || begins_.size() == batch) flush();
-    if (contig != contig_) appending_ = false;
-    contig_ = contig;
-    begins_.push_back(static_cast<std::uint32_t>(begin));
-    ends_.push_back(static_cast<std::uint32_t>(end));
-    values_.push_back(value);
-    added_.add(static_cast<std::uint32_t>(contig), begins_.back(), ends_.back(), value);
+    const auto id = static_cast<std::uint32_t>(contig);
+    const auto first = static_cast<std::uint32_t>(begin), last = static_cast<std::uint32_t>(end);
+    const bool full = section_.size() + bigwig::interval_bytes > most_section_bytes;
+    if (full || id != range_.first_contig) end_section();
+    if (section_.empty()) {
+      section_.resize(bigwig::section_header_bytes);
+      range_ = {id, first, id, last};
+    }
+    range_.last_base = last;
+    bigwig::put(section_, first);
+    bigwig::put(section_, last);
+    bigwig::put(section_, value);
+    summarize(last - first, value);
+    added_.add(id, first, last, value);
   }
 
   void close() override {
-    flush();
-    FILE* stream = handle_->URL->x.fp;
-    finalized_ = true;
-    const int failed = finalize();
-    const bool unwritten = std::fflush(stream) != 0 || std::ferror(stream) != 0;
-    if (failed != 0 || unwritten || store_.error() != 0) fail("cannot write the index");
-    handle_.reset();
-    check();
+    end_section();
+    const std::uint64_t index = put_index(blocks_, 1);
+    write_heads(index, {});
+    std::vector<bigwig::ZoomLevel> levels = read_back();
+    const std::vector<PlacedZoom> zooms = put_zooms(levels);
+    bigwig::put(buffer_, bigwig::magic);
+    write_heads(index, zooms);
     file_.commit();
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
-    const std::string why = store_.error() == 0 ? "" : ": " + system_text(store_.error());
-    throw_runtime(fmt::format("{}: bigWig: {}{}", file_.path(), what, why),
-                  "check the space left on the disk and your rights in the folder; nothing was left behind");
+  std::uint64_t place() const { return file_.size() + buffer_.size(); }
+
+  void write_buffer() {
+    file_.write(buffer_.data(), buffer_.size());
+    buffer_.clear();
   }
 
-  void flush() {
-    if (begins_.empty()) return;
-    const auto count = static_cast<std::uint32_t>(begins_.size());
-    // The library wants a contig's name for each interval of the call that names it: it is given one.
-    std::uint32_t named = 0;
-    int failed = 0;
-    if (!appending_) {
-      const char* name = contigs_[contig_].name.c_str();
-      failed = bwAddIntervals(handle_.get(), &name, begins_.data(), ends_.data(), values_.data(), 1);
-      named = 1;
-    }
-    if (failed == 0 && count > named) {
-      failed = bwAppendIntervals(handle_.get(), begins_.data() + named, ends_.data() + named,
-                                 values_.data() + named, count - named);
-    }
-    if (failed != 0 || store_.error() != 0) fail("cannot write intervals");
-    appending_ = true;
-    begins_.clear();
-    ends_.clear();
-    values_.clear();
+  void put_text(std::string_view text) {
+    buffer_ += text;
+    if (buffer_.size() >= write_pieces) write_buffer();
   }
 
-  // For its zoom levels the library asks for the intervals of every contig by name, and looks a name up from
-  // the first one on: the square of their number. Those without intervals, which have no zoom levels either,
-  // take the name of the first of them while it does.
-  int finalize() {
-    char** const names = handle_->cl->chrom;
-    const std::vector<char*> kept(names, names + contigs_.size());
-    char* empty = nullptr;
-    for (std::size_t i = 0; i < contigs_.size(); ++i) {
-      if (order_.seen(i)) continue;
-      if (empty == nullptr) empty = names[i];
-      names[i] = empty;
-    }
-    const int failed = bwFinalize(handle_.get());
-    std::copy(kept.begin(), kept.end(), names);
-    return failed;
+  void summarize(std::uint32_t bases, float value) {
+    const auto exact = static_cast<double>(value);
+    summary_.least = added_.count() == 0 ? exact : std::min(summary_.least, exact);
+    summary_.most = added_.count() == 0 ? exact : std::max(summary_.most, exact);
+    summary_.bases += bases;
+    summary_.sum += static_cast<double>(static_cast<float>(bases) * value);
+    summary_.sum_of_squares += bases * (exact * exact);
   }
 
-  // Reads the file back, contig by contig.
-  void check() const {
-    const BigWigHandle file(bwOpen(file_.written_path().c_str(), nullptr, "r"));
-    if (!file || file->cl == nullptr || file->cl->nKeys != static_cast<std::int64_t>(contigs_.size())) {
-      fail("cannot be read back");
+  void end_section() {
+    if (section_.empty()) return;
+    const std::size_t items = (section_.size() - bigwig::section_header_bytes) / bigwig::interval_bytes;
+    std::string head;
+    for (const std::uint32_t number : {range_.first_contig, range_.first_base, range_.last_base, 0U, 0U})
+      bigwig::put(head, number);
+    bigwig::put(head, kind_of_intervals);
+    bigwig::put(head, std::uint8_t{0});
+    bigwig::put(head, static_cast<std::uint16_t>(items));
+    section_.replace(0, bigwig::section_header_bytes, head);
+    put_block(blocks_, range_, bigwig::packed_block(section_.data(), section_.size()));
+    section_.clear();
+  }
+
+  void put_block(std::vector<PlacedBlock>& blocks, const bigwig::IndexRange& range, std::string_view packed) {
+    blocks.push_back({range, place(), packed.size()});
+    put_text(packed);
+  }
+
+  // One leaf, as long as all contigs fit into it, in the order of their numbers. Of more leaves a reader
+  // takes the one whose names may hold the one that it looks for: they are in the order of names then.
+  void put_contigs() {
+    std::vector<std::uint32_t> order(contigs_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    if (order.size() > most_contigs_of_a_node) {
+      std::sort(order.begin(), order.end(),
+                [&](std::uint32_t a, std::uint32_t b) { return contigs_[a].name < contigs_[b].name; });
     }
+    std::size_t name_bytes = 1;
+    for (const Contig& contig : contigs_) name_bytes = std::max(name_bytes, contig.name.size());
+    const std::size_t of_a_node = std::clamp<std::size_t>(order.size(), 1, most_contigs_of_a_node);
+    const std::size_t leaves = std::max<std::size_t>((order.size() + of_a_node - 1) / of_a_node, 1);
+    const std::size_t item_bytes = name_bytes + bigwig::contig_value_bytes;
+    for (const auto number : {bigwig::contig_tree_magic, static_cast<std::uint32_t>(of_a_node),
+                              static_cast<std::uint32_t>(name_bytes), bigwig::contig_value_bytes})
+      bigwig::put(buffer_, number);
+    bigwig::put(buffer_, std::uint64_t{order.size()});
+    bigwig::put(buffer_, std::uint64_t{0});
+    const auto put_node = [&](bool leaf, std::size_t items) {
+      bigwig::put(buffer_, static_cast<std::uint8_t>(leaf));
+      bigwig::put(buffer_, std::uint8_t{0});
+      bigwig::put(buffer_, static_cast<std::uint16_t>(items));
+    };
+    const auto put_name = [&](std::uint32_t contig) {
+      std::string name = contigs_[contig].name;
+      name.resize(name_bytes);
+      put_text(name);
+    };
+    if (leaves > 1) {
+      put_node(false, leaves);
+      const std::uint64_t first = place() + leaves * item_bytes;
+      for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
+        put_name(order[leaf * of_a_node]);
+        bigwig::put(buffer_, first + leaf * (bigwig::node_header_bytes + of_a_node * item_bytes));
+      }
+    }
+    for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
+      const std::size_t begin = leaf * of_a_node, end = std::min(begin + of_a_node, order.size());
+      put_node(true, end - begin);
+      for (std::size_t i = begin; i < end; ++i) {
+        put_name(order[i]);
+        bigwig::put(buffer_, order[i]);
+        bigwig::put(buffer_, static_cast<std::uint32_t>(contigs_[order[i]].length));
+      }
+    }
+  }
+
+  // The index of blocks, from its root down, one level after the other. Returns where it begins.
+  std::uint64_t put_index(const std::vector<PlacedBlock>& blocks, std::uint32_t items_of_a_block) {
+    constexpr std::size_t width = items_of_an_index_node;
+    // What the nodes of each level cover; the blocks themselves first.
+    std::vector<std::vector<bigwig::IndexRange>> levels(1);
+    for (const PlacedBlock& block : blocks) levels[0].push_back(block.range);
+    do {
+      const std::vector<bigwig::IndexRange>& below = levels.back();
+      std::vector<bigwig::IndexRange> nodes;
+      for (std::size_t i = 0; i < below.size(); i += width) {
+        const bigwig::IndexRange& last = below[std::min(i + width, below.size()) - 1];
+        nodes.push_back({below[i].first_contig, below[i].first_base, last.last_contig, last.last_base});
+      }
+      if (nodes.empty()) nodes.push_back({});  // a root without items
+      levels.push_back(std::move(nodes));
+    } while (levels.back().size() > 1);
+
+    const std::uint64_t begin = place();
+    const bigwig::IndexRange& all = levels.back().front();
+    bigwig::put(buffer_, bigwig::index_magic);
+    bigwig::put(buffer_, static_cast<std::uint32_t>(width));
+    bigwig::put(buffer_, std::uint64_t{blocks.size()});
+    bigwig::put(buffer_, all);
+    bigwig::put(buffer_, begin);  // where the blocks end
+    bigwig::put(buffer_, items_of_a_block);
+    bigwig::put(buffer_, std::uint32_t{0});
+    for (std::size_t level = levels.size(); --level > 0;) {
+      const std::vector<bigwig::IndexRange>& items = levels[level - 1];
+      const bool leaf = level == 1;
+      const std::uint64_t item_bytes = leaf ? bigwig::leaf_bytes : bigwig::branch_bytes;
+      const std::uint64_t next = place() + levels[level].size() * bigwig::node_header_bytes +
+                                 items.size() * item_bytes;  // the level below
+      const std::uint64_t node_bytes =
+          bigwig::node_header_bytes + width * (level == 2 ? bigwig::leaf_bytes : bigwig::branch_bytes);
+      for (std::size_t node = 0; node < levels[level].size(); ++node) {
+        const std::size_t first = node * width, last = std::min(first + width, items.size());
+        std::string text;
+        bigwig::put(text, static_cast<std::uint8_t>(leaf));
+        bigwig::put(text, std::uint8_t{0});
+        bigwig::put(text, static_cast<std::uint16_t>(last - first));
+        for (std::size_t i = first; i < last; ++i) {
+          bigwig::put(text, items[i]);
+          bigwig::put(text, leaf ? blocks[i].offset : next + i * node_bytes);
+          if (leaf) bigwig::put(text, blocks[i].size);
+        }
+        put_text(text);
+      }
+    }
+    return begin;
+  }
+
+  // Levels that have no fewer blocks than the one before save nothing, and are left out.
+  std::vector<PlacedZoom> put_zooms(const std::vector<bigwig::ZoomLevel>& levels) {
+    std::vector<PlacedZoom> placed;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const std::vector<bigwig::ZoomBlock>& blocks = levels[i].blocks();
+      if (i > 0 && blocks.size() == levels[i - 1].blocks().size()) break;
+      const std::uint64_t begin = place();
+      bigwig::put(buffer_, static_cast<std::uint32_t>(blocks.size()));
+      std::vector<PlacedBlock> places;
+      for (const bigwig::ZoomBlock& block : blocks) put_block(places, block.range, block.packed);
+      placed.push_back({levels[i].size(), begin, put_index(places, bigwig::ZoomLevel::records_of_a_slot)});
+    }
+    return placed;
+  }
+
+  // What could not be known when its place was passed: header, zoom levels, summary, count of blocks.
+  void write_heads(std::uint64_t index, const std::vector<PlacedZoom>& zooms) {
+    write_buffer();
+    std::string head;
+    bigwig::put(head, bigwig::magic);
+    bigwig::put(head, bigwig_version);
+    bigwig::put(head, static_cast<std::uint16_t>(zooms.size()));
+    bigwig::put(head, head_bytes);  // the contigs follow
+    bigwig::put(head, data_offset_);
+    bigwig::put(head, index);
+    head.resize(head.size() + 12);  // of bigBed
+    bigwig::put(head, summary_offset);
+    bigwig::put(head, static_cast<std::uint32_t>(most_section_bytes));
+    head.resize(bigwig::header_bytes);
+    for (const PlacedZoom& zoom : zooms) {
+      bigwig::put(head, zoom.size);
+      bigwig::put(head, std::uint32_t{0});
+      bigwig::put(head, zoom.data);
+      bigwig::put(head, zoom.index);
+    }
+    head.resize(summary_offset);
+    bigwig::put(head, summary_.bases);
+    for (const double number : {summary_.least, summary_.most, summary_.sum, summary_.sum_of_squares})
+      bigwig::put(head, number);
+    overwrite(0, head);
+    std::string count;
+    bigwig::put(count, std::uint64_t{blocks_.size()});
+    overwrite(data_offset_, count);
+  }
+
+  void overwrite(std::uint64_t offset, std::string_view text) {
+    for (std::size_t done = 0; done < text.size();) {
+      const ssize_t count = pwrite(file_.descriptor(), text.data() + done, text.size() - done,
+                                   static_cast<off_t>(offset + done));
+      if (count < 0 && errno != EINTR) throw_cannot_write(file_.path(), errno);
+      if (count > 0) done += static_cast<std::size_t>(count);
+    }
+  }
+
+  // Contig by contig, through the index.
+  std::vector<bigwig::ZoomLevel> read_back() const {
+    std::int64_t longest = 0;
+    for (const Contig& contig : contigs_) longest = std::max(longest, contig.length);
+    std::vector<bigwig::ZoomLevel> levels = bigwig::zoom_levels(summary_.bases, added_.count(), longest);
     IntervalDigest digest;
+    const std::unique_ptr<TrackReader> reader = open_bigwig(file_.written_path());
     for (std::size_t contig = 0; contig < contigs_.size(); ++contig) {
       if (!order_.seen(contig)) continue;
-      const char* name = contigs_[contig].name.c_str();
-      bwOverlapIterator_t* walk = bwOverlappingIntervalsIterator(
-          file.get(), name, 0, static_cast<std::uint32_t>(contigs_[contig].length), blocks_of_a_read);
-      while (walk != nullptr && walk->data != nullptr) {
-        const bwOverlappingIntervals_t& found = *walk->intervals;
-        for (std::uint32_t i = 0; i < found.l; ++i) {
-          digest.add(static_cast<std::uint32_t>(contig), found.start[i], found.end[i], found.value[i]);
-        }
-        walk = bwIteratorNext(walk);
-      }
-      bwIteratorDestroy(walk);
+      const auto take = [&, id = static_cast<std::uint32_t>(contig)](std::int64_t begin, std::int64_t end,
+                                                                     float value) {
+        const auto first = static_cast<std::uint32_t>(begin), last = static_cast<std::uint32_t>(end);
+        digest.add(id, first, last, value);
+        for (bigwig::ZoomLevel& level : levels) level.add(id, first, last, value);
+      };
+      reader->for_each(contig, 0, contigs_[contig].length, take);
     }
-    if (!(digest == added_)) fail("what was read back differs from what was written");
+    if (!(digest == added_)) {
+      throw_runtime(file_.path() + ": bigWig: what was read back differs from what was written",
+                    "check the disk; nothing was left behind");
+    }
+    for (bigwig::ZoomLevel& level : levels) level.finish();
+    return levels;
   }
 
   TrackOrder order_;
-  std::vector<Contig> contigs_;
+  const std::vector<Contig>& contigs_;
   AtomicFile file_;
-  FailSafeStore store_;  // outlives the handle, whose stream it serves
-  BigWigHandle handle_;
-  std::size_t contig_ = 0;
-  bool appending_ = false, finalized_ = false;
-  std::vector<std::uint32_t> begins_, ends_;
-  std::vector<float> values_;
+  std::string buffer_;   // what follows the bytes of file_
+  std::string section_;  // its header's place, and intervals
+  bigwig::IndexRange range_{};
+  std::uint64_t data_offset_ = 0;
+  std::vector<PlacedBlock> blocks_;
+  ValueSummary summary_;
   IntervalDigest added_;
 };
 

@@ -17,58 +17,36 @@
 #include "lib/core/error.h"
 #include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
+#include "lib/io/genome/bigwig_format.h"
 #include "lib/io/genome/track.h"
 
 namespace bigbird {
 namespace {
 
-constexpr std::uint32_t bigwig_magic = 0x888FFC26U;
-constexpr std::uint32_t bigbed_magic = 0x8789F2EBU;
-constexpr std::uint32_t contig_tree_magic = 0x78CA8C91U;
-constexpr std::uint32_t index_magic = 0x2468ACE0U;
-
-constexpr std::uint64_t header_bytes = 64;
-constexpr std::uint64_t zoom_header_bytes = 24;
-constexpr std::uint64_t contig_tree_header_bytes = 32;
-constexpr std::uint64_t index_header_bytes = 48;
-constexpr std::uint64_t node_header_bytes = 4;
-constexpr std::uint64_t leaf_bytes = 32;    // of the index: a block of data
-constexpr std::uint64_t branch_bytes = 24;  // of the index: a node below
-constexpr std::size_t section_header_bytes = 24;
 // A section holds at most 65,535 items of at most 12 bytes.
-constexpr std::size_t largest_section = section_header_bytes + std::size_t{65535} * 12;
+constexpr std::size_t largest_section = bigwig::section_header_bytes + std::size_t{65535} * 12;
 constexpr std::uint32_t longest_name = 4096;
-
-// What of [begin, end) of a contig an item of the index covers.
-struct IndexRange {
-  std::uint32_t first_contig, first_base, last_contig, last_base;
-
-  bool overlaps(std::uint32_t contig, std::int64_t begin, std::int64_t end) const {
-    const bool after =
-        std::pair<std::uint32_t, std::int64_t>(first_contig, first_base) >= std::pair(contig, end);
-    const bool before =
-        std::pair<std::uint32_t, std::int64_t>(last_contig, last_base) <= std::pair(contig, begin);
-    return !after && !before;
-  }
-};
 
 class BigWigReader : public TrackReader {
  public:
   explicit BigWigReader(const std::string& path) : file_(path) {
     const std::uint32_t magic = file_.size() < sizeof(std::uint32_t) ? 0 : at<std::uint32_t>(0, "magic");
-    if (magic != bigwig_magic) {
-      throw_bad_input(fmt::format("{}: is no bigWig{}", path, magic == bigbed_magic ? ", but a bigBed" : ""),
-                      "tracks are bigWig files; UCSC's wigToBigWig and bedGraphToBigWig make them");
+    if (magic != bigwig::magic) {
+      throw_bad_input(
+          fmt::format("{}: is no bigWig{}", path, magic == bigwig::bigbed_magic ? ", but a bigBed" : ""),
+          "tracks are bigWig files; UCSC's wigToBigWig and bedGraphToBigWig make them");
     }
-    need(0, header_bytes, "header");
+    need(0, bigwig::header_bytes, "header");
     check_zooms();
     read_contigs(at<std::uint64_t>(8, "header"));
     const auto index = at<std::uint64_t>(24, "header");
-    need(index, index_header_bytes, "index");
-    if (at<std::uint32_t>(index, "index") != index_magic) refuse(index, "no index begins here");
-    root_ = index + index_header_bytes;
-    need(root_, node_header_bytes, "index");
     compressed_ = at<std::uint32_t>(52, "header") != 0;
+    // libBigWig gives a file without values no index.
+    if (index == 0 && at<std::uint32_t>(at<std::uint64_t>(16, "header"), "count of blocks") == 0) return;
+    need(index, bigwig::index_header_bytes, "index");
+    if (at<std::uint32_t>(index, "index") != bigwig::index_magic) refuse(index, "no index begins here");
+    root_ = index + bigwig::index_header_bytes;
+    need(root_, bigwig::node_header_bytes, "index");
   }
 
   const std::vector<Contig>& contigs() const override { return contigs_; }
@@ -86,6 +64,7 @@ class BigWigReader : public TrackReader {
   }
 
   void for_each(std::size_t contig, std::int64_t begin, std::int64_t end, const TakeValue& take) override {
+    if (root_ == 0) return;
     const auto id = static_cast<std::uint32_t>(contig);
     std::vector<std::uint64_t> waiting{root_};
     std::unordered_set<std::uint64_t> seen{root_};
@@ -94,16 +73,17 @@ class BigWigReader : public TrackReader {
       waiting.pop_back();
       const bool leaf = at<std::uint8_t>(node, "index") != 0;
       const auto items = at<std::uint16_t>(node + 2, "index");
-      const std::uint64_t item_bytes = leaf ? leaf_bytes : branch_bytes;
-      need(node + node_header_bytes, items * item_bytes, "index");
+      const std::uint64_t item_bytes = leaf ? bigwig::leaf_bytes : bigwig::branch_bytes;
+      need(node + bigwig::node_header_bytes, items * item_bytes, "index");
       // The last one first: what waits is taken from the end, and so in the order of the file.
       for (std::uint64_t i = items; i-- > 0;) {
-        const std::uint64_t item = node + node_header_bytes + (leaf ? items - 1 - i : i) * item_bytes;
-        const auto covered = at<IndexRange>(item, "index");
+        const std::uint64_t item = node + bigwig::node_header_bytes + (leaf ? items - 1 - i : i) * item_bytes;
+        const auto covered = at<bigwig::IndexRange>(item, "index");
         if (!covered.overlaps(id, begin, end)) continue;
-        const auto place = at<std::uint64_t>(item + sizeof(IndexRange), "index");
+        const auto place = at<std::uint64_t>(item + sizeof(bigwig::IndexRange), "index");
         if (leaf) {
-          read_block(place, at<std::uint64_t>(item + sizeof(IndexRange) + 8, "index"), id, begin, end, take);
+          read_block(place, at<std::uint64_t>(item + sizeof(bigwig::IndexRange) + 8, "index"), id, begin, end,
+                     take);
           continue;
         }
         if (!seen.insert(place).second) refuse(item, "a node of the index stands in it twice");
@@ -136,22 +116,22 @@ class BigWigReader : public TrackReader {
 
   void check_zooms() const {
     const auto zooms = at<std::uint16_t>(6, "header");
-    need(header_bytes, zooms * zoom_header_bytes, "list of zoom levels");
+    need(bigwig::header_bytes, zooms * bigwig::zoom_header_bytes, "list of zoom levels");
     for (std::uint64_t i = 0; i < zooms; ++i) {
-      const std::uint64_t zoom = header_bytes + i * zoom_header_bytes;
+      const std::uint64_t zoom = bigwig::header_bytes + i * bigwig::zoom_header_bytes;
       need(at<std::uint64_t>(zoom + 8, "zoom level"), 1, "zoom level");
       need(at<std::uint64_t>(zoom + 16, "zoom level"), 1, "zoom level");
     }
   }
 
   void read_contigs(std::uint64_t tree) {
-    need(tree, contig_tree_header_bytes, "list of contigs");
-    if (at<std::uint32_t>(tree, "contigs") != contig_tree_magic)
+    need(tree, bigwig::contig_tree_header_bytes, "list of contigs");
+    if (at<std::uint32_t>(tree, "contigs") != bigwig::contig_tree_magic)
       refuse(tree, "no list of contigs begins here");
     const auto name_bytes = at<std::uint32_t>(tree + 8, "contigs");
     const auto value_bytes = at<std::uint32_t>(tree + 12, "contigs");
     const auto count = at<std::uint64_t>(tree + 16, "contigs");
-    if (name_bytes == 0 || name_bytes > longest_name || value_bytes != 8) {
+    if (name_bytes == 0 || name_bytes > longest_name || value_bytes != bigwig::contig_value_bytes) {
       refuse(tree, fmt::format("contigs with names of {} bytes and values of {}", name_bytes, value_bytes));
     }
     const std::uint64_t item_bytes = std::uint64_t{name_bytes} + value_bytes;
@@ -159,16 +139,16 @@ class BigWigReader : public TrackReader {
     contigs_.resize(static_cast<std::size_t>(count));
     std::vector<bool> found(contigs_.size(), false);
     std::unordered_set<std::string> names;
-    std::vector<std::uint64_t> waiting{tree + contig_tree_header_bytes};
+    std::vector<std::uint64_t> waiting{tree + bigwig::contig_tree_header_bytes};
     std::unordered_set<std::uint64_t> seen(waiting.begin(), waiting.end());
     while (!waiting.empty()) {
       const std::uint64_t node = waiting.back();
       waiting.pop_back();
       const bool leaf = at<std::uint8_t>(node, "contigs") != 0;
       const auto items = at<std::uint16_t>(node + 2, "contigs");
-      need(node + node_header_bytes, items * item_bytes, "list of contigs");
+      need(node + bigwig::node_header_bytes, items * item_bytes, "list of contigs");
       for (std::uint64_t i = 0; i < items; ++i) {
-        const std::uint64_t item = node + node_header_bytes + i * item_bytes;
+        const std::uint64_t item = node + bigwig::node_header_bytes + i * item_bytes;
         if (!leaf) {
           const auto place = at<std::uint64_t>(item + name_bytes, "contigs");
           if (!seen.insert(place).second) refuse(item, "a node stands in the list of contigs twice");
@@ -208,20 +188,20 @@ class BigWigReader : public TrackReader {
       section = section_.data();
       held = unpacked;
     }
-    if (held < section_header_bytes) refuse(offset, "a block of data without its header");
+    if (held < bigwig::section_header_bytes) refuse(offset, "a block of data without its header");
     std::array<std::uint32_t, 5> head{};  // contig, begin, end, step, span
     std::memcpy(head.data(), section, sizeof head);
     const unsigned type = section[20];
     std::uint16_t items = 0;
     std::memcpy(&items, section + 22, sizeof items);
     const std::size_t item_bytes = type == 1 ? 12 : type == 2 ? 8 : type == 3 ? 4 : 0;
-    if (item_bytes == 0 || held - section_header_bytes < items * item_bytes) {
+    if (item_bytes == 0 || held - bigwig::section_header_bytes < items * item_bytes) {
       refuse(offset, fmt::format("a block of {} bytes with {} items of kind {}", held, items, type));
     }
     if (head[0] >= contigs_.size()) refuse(offset, fmt::format("values of contig number {}", head[0]));
     if (head[0] != contig) return;
     for (std::size_t i = 0; i < items; ++i) {
-      const unsigned char* item = section + section_header_bytes + i * item_bytes;
+      const unsigned char* item = section + bigwig::section_header_bytes + i * item_bytes;
       std::array<std::uint32_t, 2> place{};
       if (type != 3) std::memcpy(place.data(), item, item_bytes - sizeof(float));
       std::int64_t first = place[0];
@@ -237,7 +217,7 @@ class BigWigReader : public TrackReader {
 
   MappedFile file_;
   std::vector<Contig> contigs_;
-  std::uint64_t root_ = 0;
+  std::uint64_t root_ = 0;  // 0: there is no index
   bool compressed_ = false;
   std::vector<unsigned char> section_;
 };

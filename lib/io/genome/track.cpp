@@ -64,7 +64,7 @@ class BedGraphWriter : public TrackWriter {
 
  private:
   TrackOrder order_;
-  std::vector<Contig> contigs_;
+  const std::vector<Contig>& contigs_;
   OutputStream out_;
 };
 

@@ -1,5 +1,5 @@
 // Genome tracks: a value for each of many intervals, as bedGraph text (OUT.bedgraph[.gz], BGZF) or bigWig
-// (OUT.bw, through libBigWig). Intervals are 0-based half-open.
+// (OUT.bw). Intervals are 0-based half-open.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,9 @@ class TrackWriter {
   virtual void close() = 0;
 };
 
-// `contigs`: names and lengths of the genome. `comments` become "##" lines of a bedGraph (bigWig has no place
-// for them). bigWig cannot be written to "-".
+// `contigs`: names and lengths of the genome; they must outlive the writer (a run may write hundreds of
+// tracks). `comments` become "##" lines of a bedGraph (bigWig has no place for them). bigWig cannot be
+// written to "-".
 std::unique_ptr<TrackWriter> make_track_writer(const std::string& path, TrackFormat format,
                                                const std::vector<Contig>& contigs,
                                                const std::vector<std::string>& comments);

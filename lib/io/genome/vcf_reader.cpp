@@ -86,8 +86,8 @@ void VcfReader::State::open() {
     if (path != "-" && !file_exists(path)) {
       throw_bad_input(fmt::format("{}: cannot read: {}", path, system_text(ENOENT)), "check the path");
     }
-    if (error == EACCES || error == EPERM || error == EMFILE || error == ENFILE || error == EIO) {
-      throw_bad_input(fmt::format("{}: cannot read: {}", path, system_text(error)), reading_hint(error));
+    for (const int known : {EACCES, EPERM, EMFILE, ENFILE, EIO, ENOMEM}) {
+      if (error == known) throw_cannot_read(path, error);
     }
     throw_bad_input(fmt::format("{}: is neither VCF nor BCF", path),
                     "give a VCF (plain, gzip or BGZF), a BCF, or a table CHROM POS ID REF ALT");

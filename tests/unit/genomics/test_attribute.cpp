@@ -236,7 +236,8 @@ TEST(WriteAttribution, NeighboursWithOneValueAreOneInterval) {
   const testing::TemporaryFolder folder;
   const std::string path = folder / "x.bedgraph";
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  const auto track = make_track_writer(path, TrackFormat::bedgraph, {{"chr1", 100}}, {});
+  const std::vector<Contig> contigs = {{"chr1", 100}};
+  const auto track = make_track_writer(path, TrackFormat::bedgraph, contigs, {});
   write_attribution(*track, {0, 10, 17}, {0.5, 0.5, nan, nan, 0.25, 0, 0});
   track->close();
   EXPECT_EQ(testing::read_text(path),

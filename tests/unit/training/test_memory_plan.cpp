@@ -1,11 +1,15 @@
 // The memory table and the refusal; and memory as the system tells it.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <string>
 #include <vector>
 
+#include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/training/memory_plan.h"
+#include "tests/support/sanitizer.h"
+#include "tests/unit/io/expect_error.h"
 
 namespace bigbird {
 namespace {
@@ -128,6 +132,64 @@ TEST(MemoryPlan, TheOptimizerHasItsOwnRow) {
   EXPECT_LT(state, arena / 4);
   for (const OptimizerVariant variant : {OptimizerVariant::google, OptimizerVariant::adafactor})
     EXPECT_EQ(bytes_of(variant, "host copies while a checkpoint is written"), arena) << "the average";
+}
+
+// A limit of the process, for as long as the object lives.
+class LimitHere {
+ public:
+  LimitHere(decltype(RLIMIT_DATA) resource, std::size_t bytes) : resource_(resource) {
+    getrlimit(resource_, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    EXPECT_EQ(setrlimit(resource_, &limit), 0);
+  }
+  ~LimitHere() { setrlimit(resource_, &before_); }
+  LimitHere(const LimitHere&) = delete;
+  LimitHere& operator=(const LimitHere&) = delete;
+
+ private:
+  decltype(RLIMIT_DATA) resource_;
+  rlimit before_{};
+};
+
+TEST(ProcessMemory, LimitsOfTheProcessCount) {
+  if (testing::under_sanitizer) GTEST_SKIP() << "sanitizers take address space of their own";
+  if (process_limit()) GTEST_SKIP() << "SKIPPED: this process is limited already: " << process_limit()->name;
+  constexpr std::size_t large = std::size_t{1} << 40, small = std::size_t{3} << 30;
+  const auto backend = kernels::make_cpu_backend();
+  const kernels::Index threads = kernels::thread_count();
+  kernels::set_thread_count(1);
+  EXPECT_EQ(memory_before(*backend, 0).limit_name, "");
+  {
+    const LimitHere data(RLIMIT_DATA, small), space(RLIMIT_AS, large);
+    const auto limit = process_limit();
+    ASSERT_TRUE(limit.has_value());
+    EXPECT_EQ(limit->name, "ulimit -d 3145728");
+    EXPECT_LT(limit->room, small);
+    EXPECT_GT(limit->room, small / 2);
+    EXPECT_NE(memory_hint().find("(ulimit -d 3145728)"), std::string::npos);
+    // The user's own limit counts where it is lower, and cannot raise the process's.
+    EXPECT_EQ(memory_before(*backend, 1000).process_limit, 1000u);
+    EXPECT_EQ(memory_before(*backend, 1000).limit_name, "");
+    const MemoryBefore before = memory_before(*backend, large);
+    EXPECT_EQ(before.limit_name, "ulimit -d 3145728");
+    EXPECT_LT(before.process_limit, small + before.resident.anonymous);
+    const auto error = testing::error_of([&] {
+      require_memory(plan_inference_memory({{"parameters", 2 * small}}, *backend, before), {});
+    });
+    ASSERT_TRUE(error.has_value());
+    EXPECT_EQ(error->kind(), ErrorKind::environment);
+    EXPECT_NE(error->message().find("GiB (ulimit -d 3145728), passed by parameters"), std::string::npos)
+        << error->message();
+    EXPECT_NE(error->hint().find("raise the limit of the process"), std::string::npos);
+
+    // Stacks of threads that are still to come are no room.
+    kernels::set_thread_count(65);
+    EXPECT_LT(memory_before(*backend, large).process_limit + 64 * (std::size_t{1} << 20),
+              before.process_limit);
+  }
+  const LimitHere space(RLIMIT_AS, large);
+  EXPECT_EQ(process_limit()->name, "ulimit -v 1073741824");
+  kernels::set_thread_count(static_cast<int>(threads));
 }
 
 TEST(ProcessMemory, IsReadFromTheSystem) {

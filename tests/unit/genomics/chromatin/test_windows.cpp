@@ -256,8 +256,8 @@ TEST(SelectProfiles, TakesNumbersRangesAndEveryProfileOfAName) {
 TEST_F(ChromatinModelData, TracksAreAFolderOfFilesWithoutRowsThatWereNotScored) {
   const PredictionColumns columns = select_profiles(testing::TinyClassifier{}.profiles, "0,2");
   const std::string out = (folder_ / "tracks").string();
-  const auto sink = make_prediction_sink(PredictionFormat::bedgraph, out, columns,
-                                         {{"chr1", 400}, {"tiny", 60}}, {"made=here"});
+  const std::vector<Contig> contigs = {{"chr1", 400}, {"tiny", 60}};
+  const auto sink = make_prediction_sink(PredictionFormat::bedgraph, out, columns, contigs, {"made=here"});
   PredictedRow row;
   row.end = 20;
   sink->add(row, std::vector<float>{0.25f, 0.5f});

@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <filesystem>
+#include <utility>
 #include <vector>
 
+#include "lib/core/error.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
 
@@ -57,8 +61,18 @@ TEST(Sha256, Files) {
   EXPECT_EQ(sha256_file(folder / "x"), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
   testing::write_text(folder / "empty", "");
   EXPECT_EQ(sha256_file(folder / "empty"), sha256_bytes(""));
-  testing::expect_bad_input(testing::error_of([&] { sha256_file(folder / "nothing"); }), "nothing",
-                            "cannot read");
+}
+
+// The reason is the system's.
+TEST(Sha256, AFileThatCannotBeReadIsRefusedWithItsReason) {
+  const testing::TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "folder");
+  std::filesystem::create_symlink("circle", folder / "circle");
+  for (const auto& [name, reason] : {std::pair{"nothing", ENOENT}, {"folder", EISDIR}, {"circle", ELOOP}}) {
+    const std::string path = folder / name;
+    testing::expect_bad_input(testing::error_of([&] { sha256_file(path); }), name,
+                              path + ": cannot read: " + system_text(reason));
+  }
 }
 
 }  // namespace
