@@ -195,8 +195,9 @@ void TrainingOptions::finish(const std::string& fasta) {
   options_.seed = verb_.seed();
   tell_defaults();
   open_ranks();
-  tell(fasta);
-  options_.batch_chosen = [this, fasta](RunOptions& chosen) {
+  fasta_ = fasta;
+  tell();
+  options_.batch_chosen = [this](RunOptions& chosen) {
     for (const auto& [option, asked, number] :
          {std::tuple("--batch", options_.batch, chosen.batch),
           std::tuple("--accumulate", options_.accumulate, chosen.accumulate)}) {
@@ -208,7 +209,7 @@ void TrainingOptions::finish(const std::string& fasta) {
     // Of several learning rates the first chooses for all.
     options_.batch = chosen.batch;
     options_.accumulate = chosen.accumulate;
-    tell(fasta);
+    tell();
     chosen.config_toml = options_.config_toml;
     chosen.comments = options_.comments;
     chosen.command = options_.command;
@@ -240,10 +241,10 @@ void TrainingOptions::reads(const std::string& path) const {
 }
 
 // What files of the run tell of its options.
-void TrainingOptions::tell(const std::string& fasta) {
-  options_.config_toml = verb_.resolved_toml();
+void TrainingOptions::tell() {
+  options_.config_toml = verb_.resolved_toml(of_rate_);
   if (!verb_.provenance()) return;
-  options_.comments = provenance_lines(verb_.made_from(fasta));
+  options_.comments = provenance_lines(verb_.made_from(fasta_));
   options_.command = verb_.command();
 }
 
@@ -267,7 +268,19 @@ void TrainingOptions::open_ranks() {
 void TrainingOptions::run(const std::function<TrainingSummary(kernels::Backend&)>& train) {
   if (!options_.init.empty()) require_model_folders({options_.init});
   const auto backend = ranks_.make_backend(verb_);
-  const TrainingSummary summary = sweep_learning_rates(options_, [&] { return train(*backend); });
+  const auto train_one = [&] {
+    if (rates_.size() < 2) return train(*backend);
+    // What repeats the training of one rate, with the batch that was chosen; then again of them all.
+    of_rate_ = {{"--output", options_.run}, {"--lr", fmt::format("{}", options_.learning_rate)}};
+    if (!options_.tensorboard.empty())
+      of_rate_["--tensorboard"] = options_.tensorboard + "/" + rate_folder(options_.learning_rate);
+    tell();
+    const TrainingSummary summary = train(*backend);
+    of_rate_.clear();
+    tell();
+    return summary;
+  };
+  const TrainingSummary summary = sweep_learning_rates(options_, train_one);
   options_.team->finish();
   std::string kept;
   if (summary.final_valid_loss && summary.final_step < summary.steps)

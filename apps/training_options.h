@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -55,7 +56,7 @@ class TrainingOptions {
 
   void open_ranks();
   void tell_defaults();
-  void tell(const std::string& fasta);
+  void tell();
 
   Verb& verb_;
   RunOptions& options_;
@@ -65,6 +66,8 @@ class TrainingOptions {
   const OptimizerOptions usual_;  // the verb's own, before anything is typed
   std::string final_;
   std::vector<double> rates_;
+  std::string fasta_;                           // of provenance
+  std::map<std::string, std::string> of_rate_;  // options as the rate of several that is trained has them
   std::uint64_t warmup_ = 0;
   bool resume_ = false;
   bool parts_by_default_ = false;  // nobody typed --accumulate, and the memory decides

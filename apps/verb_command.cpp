@@ -63,12 +63,18 @@ void VerbCommand::set_in_command(const std::string& option, const std::string& v
   words_.insert(words_.end(), {option, value});
 }
 
-std::string VerbCommand::resolved_toml() const {
+std::string VerbCommand::resolved_toml(const std::map<std::string, std::string>& instead) const {
+  const std::set<std::string> of_one_call = {"resume", "force", "stop-before"};
   std::string text = "# Options as resolved; run again with: " + parser_.get_name() + " --config THIS_FILE\n";
   for (const CLI::Option* option : parser_.get_options()) {
     const bool configurable = option != parser_.get_help_ptr() && option != parser_.get_config_ptr();
     if (!configurable || option->get_lnames().empty()) continue;
     const std::string& key = option->get_lnames()[0];
+    if (of_one_call.count(key) > 0) continue;
+    if (const auto found = instead.find("--" + key); found != instead.end()) {
+      text += key + " = " + toml_value(found->second) + "\n";
+      continue;
+    }
     const bool is_flag = option->get_expected_min() == 0;
     if (option->count() == 0 && not_in_toml_.count(key) > 0) continue;
     if (const auto found = in_toml_.find(key); found != in_toml_.end()) {

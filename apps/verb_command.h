@@ -27,7 +27,9 @@ class VerbCommand {
   void set_in_command(const std::string& option, const std::string& value);
 
   // The options as resolved, as TOML, to be saved beside the output. Keys are options without their dashes.
-  std::string resolved_toml() const;
+  // What is of one call is left out (--resume, --force, --stop-before): a run that was stopped and went on is
+  // the run that was not. `instead`: values of these options whatever was typed.
+  std::string resolved_toml(const std::map<std::string, std::string>& instead = {}) const;
   void set_in_toml(const std::string& option, const std::string& value) {
     in_toml_[option.substr(2)] = value;
   }

@@ -168,6 +168,11 @@ void VerbOptions::add_random_mode() {
   random_mode_.add(*this, "Random blocks, instead of the model's own");
 }
 
+void VerbOptions::add_attention() {
+  const OptionGroup group(*this, "Attention");
+  attention_.add(*this, "the model's own");
+}
+
 void VerbOptions::add_nondeterministic() {
   add_flag("--nondeterministic", nondeterministic_,
            "On CUDA, add up attention's gradients in any order: faster, and two runs differ in rounding")
@@ -223,6 +228,12 @@ void VerbOptions::apply_options() {
   AttentionChoice& chosen = chosen_attention();
   chosen = {};
   random_mode_.apply(chosen.random_mode, chosen.plan);
+  if (!attention_.given()) return;
+  ModelConfig typed;
+  attention_.apply(typed);
+  // Without --attention the typed options were bigbird's, which has none.
+  chosen.attention = typed.attention;
+  chosen.options = typed.attention_options;
 }
 
 void VerbOptions::apply_job_limits() const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/attention_options.h"
 #include "kernels/backend.h"
 #include "lib/model/config.h"
 
@@ -85,6 +86,8 @@ class VerbOptions {
   // --random-mode, --plan: attention instead of that of the model folders, for all that are opened after
   // parse().
   void add_random_mode();
+  // --attention and its options besides, for verbs that write or show one model.
+  void add_attention();
   void add_nondeterministic();  // --nondeterministic, for verbs that train
   // --stop-before TIME, for verbs that go on with --resume.
   void add_stop_before();
@@ -100,6 +103,7 @@ class VerbOptions {
   std::unique_ptr<kernels::Backend> make_backend(const std::vector<std::string>& models = {}) const;
   bool force() const { return force_; }
   const RandomModeOptions& random_mode() const { return random_mode_; }
+  const AttentionOptionGroup& attention() const { return attention_; }
 
  protected:
   VerbOptions(std::string verb, const std::string& sentence);
@@ -119,6 +123,7 @@ class VerbOptions {
   std::string device_ = "auto";
   std::string precision_ = "fp32";
   RandomModeOptions random_mode_;
+  AttentionOptionGroup attention_;
   int threads_ = 0;
   bool force_ = false;
   bool nondeterministic_ = false;

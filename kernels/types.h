@@ -253,7 +253,7 @@ struct BlockPlanView {
 };
 
 // Which pairs of a query and a key meet, of those that the block lists bring together: sliding windows of
-// tokens, global tokens of ETC and Longformer (docs/specification.md 2.8). A list has every block with a pair
+// tokens, global tokens of ETC and Longformer (docs/specification.md 1.12). A list has every block with a pair
 // that meets, once. Distances are in rows of the sequence, key row minus query row. Other pointers are device
 // memory, one number for each row of the batch, null where there is no such condition; all conditions hold
 // together. A query without any key has zeros for output and gradients, and a log_sum_exp of +infinity, which

@@ -1,12 +1,15 @@
-// bigbird attention: prints an attention plan - block lists, degrees, path lengths - and draws it.
+// bigbird attention: prints an attention plan - block lists, degrees, path lengths - and draws it, or compares
+// several.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/training/attention_comparison.h"
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/io/files/file.h"
@@ -14,6 +17,7 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/plans/block_plan.h"
+#include "lib/model/plans/patterns.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/report/attention_svg.h"
 
@@ -27,7 +31,8 @@ struct AttentionRequest {
   std::int64_t length = 0;  // 0: all of the plan
   std::int64_t layer = 0;
   std::int64_t head_drawn = 0;
-  std::string pattern = "bigbird";
+  AttentionOptionGroup attention;
+  std::string pattern;             // its name; "file" of a plan
   std::int64_t global_tokens = 0;  // the first ones, in whole blocks
   std::string plan;                // the file, for provenance
 
@@ -38,8 +43,10 @@ struct AttentionRequest {
 std::string full_lengths(const ModelConfig& config) {
   if (config.attention == AttentionPattern::full) return "all";
   // No rule looks further than this.
+  const AttentionOptions& options = config.attention_options;
   const std::int64_t most =
-      std::max<std::int64_t>(4096 / config.block_size, 2 * config.num_random_blocks + 6);
+      std::max({std::int64_t{4096} / config.block_size, 2 * config.num_random_blocks + 6,
+                options.blockbert.parts, options.sparse.stride / config.block_size});
   std::string ranges;
   std::int64_t begin = 0;
   for (std::int64_t blocks = 1; blocks <= most + 1; ++blocks) {
@@ -53,17 +60,60 @@ std::string full_lengths(const ModelConfig& config) {
   return ranges.empty() ? "none" : ranges;
 }
 
+// BigBird's family is shown as it is drawn, also where a model would take full attention; the lists of the
+// others are what the model computes.
+bool own_full(const AttentionRequest& request) {
+  return system_of(request.config.attention).by_own_length &&
+         !full_attention_reason(request.config, request.blocks()).empty();
+}
+
+// For the picture's title: "3 random, ", "parts 2, head_split 10:2, ".
+std::string extras_of(const ModelConfig& config) {
+  if (!system_of(config.attention).by_own_length) return fmt::format("{} random, ", config.num_random_blocks);
+  const std::string options = attention_options_text(config);
+  return options.empty() ? "" : options + ", ";
+}
+
 void print_heading(const AttentionRequest& request) {
   const ModelConfig& config = request.config;
   fmt::print(
       "pattern\t{}\nrandom_mode\t{}\nlength\t{}\nblock_size\t{}\nblocks\t{}\nrandom_blocks\t{}\nlayer\t{}\n",
       request.pattern, name_of(config.random_mode), request.blocks() * config.block_size, config.block_size,
       request.blocks(), config.num_random_blocks, request.layer);
+  for (const AttentionOption& option : system_of(config.attention).options)
+    fmt::print("{}\t{}\n", option.key, option.shown(config));
   fmt::print("full_attention_lengths\t{}\n", full_lengths(config));
   const std::string reason = full_attention_reason(config, request.blocks());
-  if (config.attention == AttentionPattern::bigbird && !reason.empty()) {
+  const bool told = config.attention == AttentionPattern::bigbird || own_full(request);
+  if (told && !reason.empty()) {
     fmt::print("note\ta model takes full attention here: {}\n", reason);
   }
+}
+
+// What the queries of a layer see, each key once: pairs over all heads, keys of a query in a head.
+struct LayerCounts {
+  std::int64_t pairs = 0;
+  double mean_keys = 0;
+  std::int64_t most_keys = 0;
+};
+LayerCounts counts_of(const Rows& rows, std::int64_t block_size) {
+  LayerCounts counts;
+  for (const auto& head : rows) {
+    for (const auto& row : head) {
+      const auto keys = block_size * static_cast<std::int64_t>(std::set(row.begin(), row.end()).size());
+      counts.pairs += block_size * keys;
+      counts.most_keys = std::max(counts.most_keys, keys);
+    }
+  }
+  const std::size_t queries = rows.size() * rows[0].size() * static_cast<std::size_t>(block_size);
+  counts.mean_keys = static_cast<double>(counts.pairs) / static_cast<double>(queries);
+  return counts;
+}
+
+void print_counts(const Rows& rows, std::int64_t block_size) {
+  const LayerCounts counts = counts_of(rows, block_size);
+  fmt::print("visible_pairs\t{}\nmean_keys\t{:.3f}\nmost_keys\t{}\n", counts.pairs, counts.mean_keys,
+             counts.most_keys);
 }
 
 void print_degrees(const Rows& rows) {
@@ -97,9 +147,14 @@ std::string plan_json(const AttentionRequest& request, const Rows& rows, const V
   json["random_mode"] = name_of(request.config.random_mode);
   json["block_size"] = request.config.block_size;
   json["random_blocks"] = request.config.num_random_blocks;
+  for (const AttentionOption& option : system_of(request.config.attention).options)
+    json["attention_options"][option.key] = option.shown(request.config);
   json["global_tokens"] = request.global_tokens;
   json["layer"] = request.layer;
   json["blocks"] = request.blocks();
+  const LayerCounts counts = counts_of(rows, request.config.block_size);
+  json["visible_pairs"] = counts.pairs;
+  json["keys_per_query"] = {{"mean", counts.mean_keys}, {"max", counts.most_keys}};
   json["heads"] = nlohmann::ordered_json::array();
   for (const auto& head : rows) {
     const PlanStatistics s = plan_statistics(head);
@@ -138,13 +193,19 @@ void check(const AttentionRequest& request) {
   }
 }
 
+void require_length(const Verb& verb, const AttentionRequest& request) {
+  if (verb.given("--length") || request.length > 0) return;
+  throw_usage("--length is required", "give the number of tokens, such as --length 4096");
+}
+
 // A plan brings its own shape; what was typed beside it must not say something else.
 void take_shape_of_plan(const Verb& verb, AttentionRequest& request) {
   ModelConfig& config = request.config;
   if (config.random_mode != RandomMode::file) return;
   if (config.plan == nullptr) throw_usage("--random-mode file needs a plan", "give one with --plan FILE");
-  for (const char* option :
-       {"--heads", "--block-size", "--random-blocks", "--attention", "--max-positions"}) {
+  std::vector<std::string> of_plans = request.attention.flags();
+  of_plans.insert(of_plans.end(), {"--heads", "--block-size", "--random-blocks", "--max-positions"});
+  for (const std::string& option : of_plans) {
     if (verb.given(option)) {
       throw_usage(fmt::format("{} with a plan, which has its own", option),
                   fmt::format("leave {} out", option));
@@ -163,6 +224,7 @@ void take_shape_of_plan(const Verb& verb, AttentionRequest& request) {
 
 struct AttentionOutputs {
   std::string svg, json;
+  std::string compare;  // names of systems
   bool lists = false;
 };
 
@@ -175,7 +237,7 @@ void add_options(Verb& verb, AttentionRequest& request, RandomModeOptions& rando
   verb.add_option("--layer", request.layer, "0-based layer: the seed of the published plans");
   verb.add_option("--block-size", config.block_size, "Tokens of a block");
   verb.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row");
-  verb.add_option("--attention", request.pattern, "bigbird, full, window, random or window+random");
+  request.attention.add(verb, "bigbird");
   random_mode.add(verb, "Where random blocks come from (google)");
   verb.add_option("--max-positions", config.max_position_embeddings, "Length the hf-train plan is drawn for");
   verb.add_option(
@@ -183,9 +245,28 @@ void add_options(Verb& verb, AttentionRequest& request, RandomModeOptions& rando
       "First tokens that see all and are seen by all, in whole blocks, beside what the pattern has (the "
       "paper's 128 of a question)");
   verb.add_flag("--lists", typed.lists, "Also print the key blocks of every row");
-  verb.add_option("--svg", typed.svg, "Draw one head here");
+  verb.add_option("--svg", typed.svg, "Draw one head here; with --compare a layer of each");
   verb.add_option("--head", request.head_drawn, "The head to draw");
   verb.add_option("--json", typed.json, "Write the lists and facts here (- for stdout)");
+  verb.add_option(
+      "--compare NAME,...", typed.compare,
+      "Instead of one plan: a row for each of these attentions, with keys, pairs, work and bytes of "
+      "a layer, and its graph");
+}
+
+void compare(const Verb& verb, AttentionRequest& request, const AttentionOutputs& typed) {
+  for (const char* option : {"--attention", "--plan", "--lists", "--layer", "--head", "--global-tokens"}) {
+    if (verb.given(option))
+      throw_usage(fmt::format("{} with --compare, which shows several", option),
+                  fmt::format("leave {} out", option));
+  }
+  if (request.config.random_mode == RandomMode::file)
+    throw_usage("--random-mode file with --compare, which reads no plan", "leave one of the two out");
+  require_length(verb, request);
+  check(request);
+  compare_attention({compared_systems(typed.compare, request.config, request.attention), request.blocks(),
+                     typed.svg, typed.json},
+                    verb);
 }
 
 }  // namespace
@@ -195,6 +276,8 @@ int cmd_attention(int argc, char** argv) {
             {"bigbird attention --length 4096", "bigbird attention --length 768 --heads 2 --json plan.json",
              "bigbird attention --plan plan.json --lists",
              "bigbird attention --length 4096 --global-tokens 128 --json question-plan.json",
+             "bigbird attention --attention blockbert --parts 3 --length 4096",
+             "bigbird attention --compare bigbird,window,star,blockbert,sparse-fixed --length 4096",
              "bigbird attention --length 24 --block-size 2 --random-blocks 1 --heads 1 --svg plan.svg"});
   AttentionRequest request;
   ModelConfig& config = request.config;
@@ -204,23 +287,28 @@ int cmd_attention(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   random_mode.apply(config);
-  config.attention = parse_attention_pattern(request.pattern);
+  if (!typed.compare.empty()) {
+    compare(verb, request, typed);
+    return 0;
+  }
+  request.attention.apply(config);
+  request.pattern = name_of(config.attention);
   request.plan = random_mode.plan();
   take_shape_of_plan(verb, request);
-  if (!verb.given("--length") && request.length == 0) {
-    throw_usage("--length is required", "give the number of tokens, such as --length 4096");
-  }
+  require_length(verb, request);
   check(request);
-  Rows rows = plan_rows(config, request.layer, request.blocks(), false);
+  check_plan_of_blocks(request.config, "--attention " + request.pattern);
+  Rows rows = plan_rows(config, request.layer, request.blocks(), own_full(request));
   make_first_blocks_global(rows, (request.global_tokens + config.block_size - 1) / config.block_size);
 
   OutputSet outputs({{"--svg", typed.svg}, {"--json", typed.json}});
   if (!typed.svg.empty()) {
-    AttentionPicture picture{config.attention, config.block_size,
-                             fmt::format("{}, {} blocks of {} tokens, {} random, layer {}, head {}",
-                                         request.pattern, request.blocks(), config.block_size,
-                                         config.num_random_blocks, request.layer, request.head_drawn),
-                             rows[static_cast<std::size_t>(request.head_drawn)]};
+    AttentionPicture picture{
+        config.attention, config.block_size,
+        fmt::format("{}, {} blocks of {} tokens, {}layer {}, head {}", request.pattern, request.blocks(),
+                    config.block_size, extras_of(config), request.layer, request.head_drawn),
+        rows[static_cast<std::size_t>(request.head_drawn)],
+        config.attention_options.sparse.stride / config.block_size};
     write_text_atomic(typed.svg, attention_svg(picture));
   }
   if (typed.json == "-") {
@@ -231,6 +319,7 @@ int cmd_attention(int argc, char** argv) {
   if (!typed.json.empty()) write_text_atomic(typed.json, plan_json(request, rows, verb));
   outputs.commit();
   print_heading(request);
+  print_counts(rows, config.block_size);
   print_degrees(rows);
   if (typed.lists) print_lists(rows);
   return 0;

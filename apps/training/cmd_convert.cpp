@@ -32,6 +32,7 @@ void add_options(Verb& verb, ConvertCommand& typed) {
   verb.add_option("--to-dialect", typed.dialect,
                   "hf (Hugging Face's, and ours) or gena (GENA-LM's own code)");
   verb.add_random_mode();
+  verb.add_attention();
   verb.add_option(
       "--decoder", typed.decoder,
       "Give an encoder a decoder, to be trained: new (layers like the encoder's, all random) or coupled "
@@ -52,9 +53,10 @@ void add_options(Verb& verb, ConvertCommand& typed) {
 }  // namespace
 
 int cmd_convert(int argc, char** argv) {
-  Verb verb("convert", "Write a model folder anew: other weights format, number type, dialect or plan.",
+  Verb verb("convert", "Write a model folder anew: other weights format, number type, dialect or attention.",
             {"bigbird convert google-bigbird-base model", "bigbird convert gena-lm-sparse model --dtype bf16",
              "bigbird convert bert-base-uncased warm-start", "bigbird convert model gena --to-dialect gena",
+             "bigbird convert bert-base-uncased sparse --attention sparse-fixed --stride 256",
              "bigbird convert bigbird-roberta-base summarizer --decoder coupled",
              "bigbird convert pegasus-large summarizer --positions 4096 --tokenizer bigbird-pegasus"});
   ConvertCommand typed;
@@ -64,7 +66,7 @@ int cmd_convert(int argc, char** argv) {
   ConvertOptions& options = typed.options;
   options.load.seed = verb.seed();
   options.load.plan_file = verb.random_mode().plan();
-  options.other_plan = verb.random_mode().given();
+  options.other_plan = verb.random_mode().given() || verb.attention().given();
   options.write.type = parse_name(weight_type_names, typed.dtype, "type that weights are written in");
   options.write.dialect = parse_written_dialect(typed.dialect);
   if (!typed.decoder.empty()) options.coupled_decoder = parse_name(decoder_names, typed.decoder, "decoder");

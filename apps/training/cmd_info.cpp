@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/command_line.h"
+#include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/describe/describe.h"
@@ -11,6 +12,12 @@
 
 namespace bigbird::apps {
 namespace {
+
+// Names of files and contigs may hold control characters, which a terminal would obey; JSON has them as they
+// are.
+std::string shown(const std::string& text) {
+  return text_for_message(text, text.size());
+}
 
 // "memory_bytes.inference.total<TAB>123", a line for every value; lists of plain values in one line.
 void append_lines(const std::string& name, const nlohmann::basic_json<OrderedMap>& value,
@@ -32,7 +39,8 @@ void append_lines(const std::string& name, const nlohmann::basic_json<OrderedMap
   for (std::size_t begin = 0;
        begin <= text.size();) {  // a text of several lines keeps its name in front of each
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    if (end > begin || begin == 0) lines += name + "\t" + text.substr(begin, end - begin) + "\n";
+    if (end > begin || begin == 0)
+      lines += shown(name) + "\t" + shown(text.substr(begin, end - begin)) + "\n";
     begin = end + 1;
   }
 }

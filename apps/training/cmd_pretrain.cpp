@@ -19,7 +19,7 @@ struct Typed {
   ModelConfig config;
   std::int64_t intermediate = 0;  // 0: 4 x width
   double attention_dropout = 0.1;
-  std::string attention = "bigbird";
+  AttentionOptionGroup attention;
   RandomModeOptions random_mode;
   std::string norm = "postnorm";
   std::string positions = "absolute";
@@ -37,7 +37,7 @@ void add_model_options(Verb& verb, Typed& typed) {
                   "Inner width of the feed-forward layers; 0 is 4 x width");
   verb.add_option("--block-size", config.block_size, "Tokens of an attention block");
   verb.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row");
-  verb.add_option("--attention", typed.attention, "bigbird, full, window, random or window+random");
+  typed.attention.add(verb, "bigbird; with --init the model's own");
   typed.random_mode.add(verb,
                         "Where random blocks come from, and when attention is full instead (google; with "
                         "--init the model's own)");
@@ -93,7 +93,7 @@ ModelConfig config_on_top_of(const std::string& folder, const Verb& verb, const 
   }
   if (verb.given("--block-size")) config.block_size = typed.config.block_size;
   if (verb.given("--random-blocks")) config.num_random_blocks = typed.config.num_random_blocks;
-  if (verb.given("--attention")) config.attention = parse_attention_pattern(typed.attention);
+  typed.attention.apply(config);
   typed.random_mode.apply(config);
   if (verb.given("--attention-dropout")) config.attention_probs_dropout_prob = typed.attention_dropout;
   return config;
@@ -102,7 +102,7 @@ ModelConfig config_on_top_of(const std::string& folder, const Verb& verb, const 
 ModelConfig fresh_config(const Typed& typed) {
   ModelConfig config = typed.config;
   config.intermediate_size = typed.intermediate > 0 ? typed.intermediate : 4 * config.hidden_size;
-  config.attention = parse_attention_pattern(typed.attention);
+  typed.attention.apply(config);
   typed.random_mode.apply(config);
   config.norm_type = parse_norm_type(typed.norm);
   config.embedding_norm = usual_embedding_norm(config.norm_type);
@@ -125,6 +125,8 @@ int cmd_pretrain(int argc, char** argv) {
        "--steps 1M --resume",
        "bigbird pretrain --train train -m tokenizer -o run --device cuda:0 --precision bf16 --length 4096 "
        "--batch 256 --accumulate auto",
+       "bigbird pretrain --train train -m tokenizer -o run --attention sparse-fixed --block-size 32 "
+       "--stride 128 --summary 32 --steps 10k",
        "bigbird pretrain --train more -m tokenizer --init run/final -o run2 --steps 5k"});
   Typed typed;
   typed.config.max_position_embeddings = 0;
@@ -144,8 +146,14 @@ int cmd_pretrain(int argc, char** argv) {
   // The model that is begun from has them; the parser's defaults would be another one's.
   if (!options.init.empty()) {
     verb.leave_out_of_toml({"--layers", "--width", "--heads", "--intermediate", "--max-positions", "--norm",
-                            "--positions", "--block-size", "--random-blocks", "--attention", "--random-mode",
+                            "--positions", "--block-size", "--random-blocks", "--random-mode",
                             "--attention-dropout"});
+    verb.leave_out_of_toml(typed.attention.flags());
+  }
+  if (options.init.empty()) {
+    verb.set_in_toml("--attention", name_of(options.config.attention));
+    for (const AttentionOption& option : system_of(options.config.attention).options)
+      verb.set_in_toml(option.flag(), option.shown(options.config));
   }
   options.objective.mlm = !typed.no_mlm;
   options.objective.nsp = !typed.no_nsp;

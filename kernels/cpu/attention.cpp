@@ -166,12 +166,14 @@ Index most_key_blocks_of(const AttentionBatch& batch) {
   return most;
 }
 
-// Of keys.
-Index longest_sequence(const AttentionBatch& batch) {
-  const Index* const offsets = key_offsets_of(batch);
+// Rows of the longest sequence, by their offsets.
+Index longest_of(const Index* offsets, Index sequences) {
   Index longest = 0;
-  for (Index s = 0; s < batch.sequences; ++s) longest = std::max(longest, offsets[s + 1] - offsets[s]);
+  for (Index s = 0; s < sequences; ++s) longest = std::max(longest, offsets[s + 1] - offsets[s]);
   return longest;
+}
+Index most_key_rows_of(const AttentionBatch& batch) {
+  return longest_of(key_offsets_of(batch), batch.sequences);
 }
 
 }  // namespace
@@ -304,7 +306,7 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyVa
       pieces(level_.attention_forward_scratch(block_size, head_size), line_floats) * line_floats;
   const Index of_labels = label_floats(level_, block_size, head_size, labels_of(batch));
   const Index scratch_size = block_scratch + room + of_labels;
-  const Index longest = longest_sequence(batch);
+  const Index longest = most_key_rows_of(batch);
   const bool whole_heads = heads_are_tasks(batch);
   const Index most_heads =
       whole_heads ? thread_count() : std::min(batch.heads, heads_in_group(most_blocks_of(batch)));
@@ -382,7 +384,8 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
   const Index head_size = batch.head_size;
   const bool narrow =
       inputs.q.data.type() == ElementType::bf16;  // then of all that the kernel reads or writes
-  const Index most_floats = longest_sequence(batch) * head_size;
+  const Index most_floats =
+      std::max(most_key_rows_of(batch), longest_of(batch.token_offsets, batch.sequences)) * head_size;
   const Index copies = (narrow ? backward_copies_narrow : backward_copies) * most_floats;
   const Index of_labels = label_floats(level_, batch.block_size, head_size, labels_of(batch));
   const Index block_scratch =

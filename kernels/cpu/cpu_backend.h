@@ -129,6 +129,8 @@ class CpuBackend final : public Backend {
   // What is packed of layer.weight; null: nothing.
   const PackedWeight* find_packed(const Linear& layer) const;
 
+  template <typename From, typename To>
+  void add_each_row(Index count, Index width, bool narrow, const From& from, const To& to);
   bool attention_is_packed(Index block_size) const;
   Index packed_scratch(Index block_size, Index head_size, Index parts) const;
   void attention_forward_packed(const AttentionBatch& batch, const QueryKeyValue& inputs, Rows out,

@@ -149,7 +149,8 @@ struct Level {
   float (*merge_row)(const float* first, float first_sum, const float* second, float second_sum, float* out,
                      Index head_size);
 
-  // out[head_size] of one query over `count` rows; scratch of `count` floats.
+  // out[head_size] of one query over `count` rows, the first ones where `rows` is null; scratch of `count`
+  // floats.
   void (*attend_rows)(const RowsOfHead& head, const float* q, const std::int32_t* rows, Index count,
                       float* out, float* scratch);
 

@@ -105,26 +105,38 @@ void CpuBackend::gather_rows(ConstValues x, const std::int32_t* rows, Values y, 
   });
 }
 
-void CpuBackend::scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index count,
-                                  Index width) {
-  const bool narrow = dx.type() == ElementType::bf16;
+// to(i) += from(i) for `count` rows, which are distinct.
+template <typename From, typename To>
+void CpuBackend::add_each_row(Index count, Index width, bool narrow, const From& from, const To& to) {
   const Index size = rows_per_task(width);
   float* const scratch = narrow ? scratch_.reserve(2 * width * thread_count()) : nullptr;
   parallel_for_worker(static_cast<std::size_t>(pieces(count, size)), [&](std::size_t task, int worker) {
     const Index first = static_cast<Index>(task) * size;
     for (Index i = first; i < std::min(first + size, count); ++i) {
-      const Values to = dx + rows[i] * width;
       if (!narrow) {
-        level_.add_scaled(floats(dy) + i * width, 1.0f, floats(to), width);
+        level_.add_scaled(floats(from(i)), 1.0f, floats(to(i)), width);
         continue;
       }
       float* const added = scratch + 2 * width * worker;
       float* const sum = added + width;
-      level_.widen((dy + i * width).as<bf16>(), added, width);
-      level_.widen(to.as<bf16>(), sum, width);
-      level_.narrow(added, sum, to.as<bf16>(), width);
+      level_.widen(from(i).template as<bf16>(), added, width);
+      level_.widen(to(i).template as<bf16>(), sum, width);
+      level_.narrow(added, sum, to(i).template as<bf16>(), width);
     }
   });
+}
+
+void CpuBackend::scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index count,
+                                  Index width) {
+  add_each_row(
+      count, width, dx.type() == ElementType::bf16, [&](Index i) { return dy + i * width; },
+      [&](Index i) { return dx + rows[i] * width; });
+}
+
+void CpuBackend::add_rows(ConstRows x, Rows y, Index rows, Index width) {
+  add_each_row(
+      rows, width, y.data.type() == ElementType::bf16, [&](Index i) { return x.data + i * x.stride; },
+      [&](Index i) { return y.data + i * y.stride; });
 }
 
 void CpuBackend::layernorm_forward(ConstValues x, const Norm& norm, Values y, const NormState& state,

@@ -99,6 +99,10 @@ void CudaBackend::scatter_add_rows(ConstValues dy, const std::int32_t* rows, Val
   cuda::scatter_add_rows(dy, rows, dx, count, width, stream_);
 }
 
+void CudaBackend::add_rows(ConstRows x, Rows y, Index rows, Index width) {
+  cuda::add_rows(x, y, rows, width, stream_);
+}
+
 void CudaBackend::cross_entropy(const ConstMatrix& logits, const ClassLabels& labels, float* losses,
                                 std::int32_t* predictions, const LossGradient& gradient) {
   cuda::cross_entropy(logits, labels, losses, predictions, gradient, stream_);

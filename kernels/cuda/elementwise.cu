@@ -191,16 +191,18 @@ struct MoveRows {
   static constexpr int threads = 32 * rows_per_block;
   static constexpr int blocks_per_sm = 4;
   const T* x;
-  const std::int32_t* rows;
+  const std::int32_t* rows;  // null: row i
   T* y;
   Index count;
   Index width;
+  Index x_stride, y_stride;
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     const Index i = Index{thread.block()} * rows_per_block + thread.warp();
     if (i >= count) return;
-    const T* const from = x + (Back ? i : Index{rows[i]}) * width;
-    T* const to = y + (Back ? Index{rows[i]} : i) * width;
+    const Index named = rows == nullptr ? i : Index{rows[i]};
+    const T* const from = x + (Back ? i : named) * x_stride;
+    T* const to = y + (Back ? named : i) * y_stride;
 #pragma unroll 4
     for (Index column = thread.lane() * N; column < width; column += 32 * N) {
       float values[N];
@@ -217,13 +219,15 @@ struct MoveRows {
 };
 
 template <bool Back>
-void move_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width, Stream stream) {
-  assert(x.type() == y.type());
-  with_type(y.type(), [&](auto type) {
+void move_rows(ConstRows x, const std::int32_t* rows, Rows y, Index count, Index width, Stream stream) {
+  assert(x.data.type() == y.data.type());
+  with_type(y.data.type(), [&](auto type) {
     using T = decltype(type);
-    const bool vectors = width % vector_elements<T> == 0 && aligned_to_vectors(x.data(), y.data());
+    const bool vectors = width % vector_elements<T> == 0 && x.stride % vector_elements<T> == 0 &&
+                         y.stride % vector_elements<T> == 0 &&
+                         aligned_to_vectors(x.data.data(), y.data.data());
     with_access<T>(vectors, [&](auto n) {
-      launch(MoveRows<T, n(), Back>{x.as<T>(), rows, y.as<T>(), count, width},
+      launch(MoveRows<T, n(), Back>{x.data.as<T>(), rows, y.data.as<T>(), count, width, x.stride, y.stride},
              {.blocks = blocks_for(count, rows_per_block)}, stream);
     });
   });
@@ -370,12 +374,16 @@ void move_towards(float* average, const float* values, Index count, float share,
 }
 
 void gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width, Stream stream) {
-  move_rows<false>(x, rows, y, count, width, stream);
+  move_rows<false>({x, width}, rows, {y, width}, count, width, stream);
 }
 
 void scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index count, Index width,
                       Stream stream) {
-  move_rows<true>(dy, rows, dx, count, width, stream);
+  move_rows<true>({dy, width}, rows, {dx, width}, count, width, stream);
+}
+
+void add_rows(ConstRows x, Rows y, Index rows, Index width, Stream stream) {
+  move_rows<true>(x, nullptr, y, rows, width, stream);
 }
 
 void rotate(Rows x, const Rotary& rotary, Index rows, bool back, Stream stream) {

@@ -122,6 +122,7 @@ void rotate(Rows x, const Rotary& rotary, Index rows, bool back, Stream stream);
 void gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width, Stream stream);
 void scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index count, Index width,
                       Stream stream);
+void add_rows(ConstRows x, Rows y, Index rows, Index width, Stream stream);
 
 // average[i] += share * (values[i] - average[i]), in place.
 void move_towards(float* average, const float* values, Index count, float share, Stream stream);

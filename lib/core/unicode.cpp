@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lib/core/error.h"
+#include "lib/core/unicode_borders.h"
 
 namespace bigbird {
 namespace {
@@ -357,6 +358,15 @@ void for_each_grapheme(std::string_view text, const std::function<void(std::stri
     take(text.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
     begin = end;
   }
+}
+
+bool normalization_begins_at(char32_t c, NormalForm form) {
+  return unorm2_hasBoundaryBefore(normalizer_of(form), static_cast<UChar32>(c)) != 0;
+}
+
+bool is_plain_in_graphemes(char32_t c) {
+  const std::int32_t kind = u_getIntPropertyValue(static_cast<UChar32>(c), UCHAR_GRAPHEME_CLUSTER_BREAK);
+  return kind == U_GCB_OTHER || kind == U_GCB_LV || kind == U_GCB_LVT;
 }
 
 }  // namespace bigbird

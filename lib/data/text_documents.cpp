@@ -35,6 +35,15 @@ struct LineTask {
   UnknownTally unknown;
 };
 
+// The ids of a line of many megabytes are not copied.
+void append(std::vector<std::uint32_t>&& ids, std::vector<std::uint32_t>& all) {
+  if (all.empty()) {
+    all = std::move(ids);
+  } else {
+    all.insert(all.end(), ids.begin(), ids.end());
+  }
+}
+
 class LineEncoder {
  public:
   LineEncoder(const Tokenizer& tokenizer, const TextEncodingOptions& options)
@@ -46,16 +55,11 @@ class LineEncoder {
 
   void encode(const LineOfText& line, LineTask& task) const {
     const bool blank = line.continues && !adds_blank_;
-    const std::string text = blank ? ' ' + std::string(line.text) : std::string(line.text);
-    EncodedText encoded;
-    tokenizer_.encode(fold_text(text, options_).text, encoded.ids);
-    const std::uint32_t unknown = tokenizer_.special().unknown;
-    for (const std::uint32_t id : encoded.ids) encoded.unknown_pieces += id == unknown ? 1u : 0u;
-    // Which characters they are takes the offsets, and most lines have none.
-    if (encoded.unknown_pieces > 0) encoded = encode_text(tokenizer_, text, options_);
+    EncodedText encoded = blank ? encode_ids(tokenizer_, ' ' + std::string(line.text), options_)
+                                : encode_ids(tokenizer_, line.text, options_);
     task.unknown.add(encoded);
-    task.ids.insert(task.ids.end(), encoded.ids.begin(), encoded.ids.end());
     task.lengths.push_back(static_cast<std::uint32_t>(encoded.ids.size()));
+    append(std::move(encoded.ids), task.ids);
   }
 
  private:
@@ -123,7 +127,7 @@ TextShardSummary text_to_shards(TextDocuments& documents, const Tokenizer& token
     });
     std::vector<std::uint32_t> ids, lengths;
     for (LineTask& task : tasks) {
-      ids.insert(ids.end(), task.ids.begin(), task.ids.end());
+      append(std::move(task.ids), ids);
       lengths.insert(lengths.end(), task.lengths.begin(), task.lengths.end());
       summary.unknown.add(task.unknown);
       task.ids = {};

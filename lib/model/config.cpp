@@ -9,12 +9,6 @@
 namespace bigbird {
 namespace {
 
-constexpr std::array<std::pair<AttentionPattern, const char*>, 5> pattern_names{
-    {{AttentionPattern::bigbird, "bigbird"},
-     {AttentionPattern::full, "full"},
-     {AttentionPattern::window, "window"},
-     {AttentionPattern::random, "random"},
-     {AttentionPattern::window_random, "window+random"}}};
 constexpr std::array<std::pair<RandomMode, const char*>, 5> mode_names{{{RandomMode::google, "google"},
                                                                         {RandomMode::hf_train, "hf-train"},
                                                                         {RandomMode::hf_eval, "hf-eval"},
@@ -39,9 +33,6 @@ constexpr std::array<std::pair<HeadType, const char*>, 7> head_names{
 
 }  // namespace
 
-std::string name_of(AttentionPattern pattern) {
-  return find_name(pattern_names, pattern);
-}
 std::string name_of(RandomMode mode) {
   return find_name(mode_names, mode);
 }
@@ -56,9 +47,6 @@ std::string name_of(PositionType position) {
 }
 std::string name_of(HeadType head) {
   return find_name(head_names, head);
-}
-AttentionPattern parse_attention_pattern(const std::string& name) {
-  return parse_name(pattern_names, name, "attention pattern");
 }
 RandomMode parse_random_mode(const std::string& name) {
   if (name == "huggingface") return RandomMode::hf_train;  // their names before 0.2, in folders of then
@@ -80,7 +68,8 @@ EmbeddingNorm usual_embedding_norm(NormType norm) {
 }
 
 bool is_huggingface_architecture(const ModelConfig& config) {
-  if (config.quantization != nullptr) return false;  // it would take the integers for the weights
+  if (config.quantization != nullptr) return false;             // it would take the integers for the weights
+  if (system_of(config.attention).by_own_length) return false;  // none of BigBird's
   if (config.has_decoder()) {
     return !config.decoder.coupled && config.norm_type == NormType::prenorm && config.final_norm &&
            config.embedding_norm == EmbeddingNorm::none && config.position_type == PositionType::absolute &&

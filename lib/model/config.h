@@ -12,17 +12,9 @@
 #include <vector>
 
 #include "kernels/types.h"
+#include "lib/model/attention_systems.h"
 
 namespace bigbird {
-
-// Which blocks a row sees (paper section 2 and Fig. 1). All are block plans for the same kernel.
-enum class AttentionPattern {
-  bigbird,        // ITC: global first and last block, window of 3, r random
-  full,           // every block
-  window,         // window of 3 only
-  random,         // r random only, plus the row's own block
-  window_random,  // window of 3 and r random, no global blocks
-};
 
 // Where random blocks come from, and when attention is full instead (docs/specification.md 1.3 and 1.4).
 enum class RandomMode {
@@ -130,6 +122,7 @@ struct ModelConfig {
   // False: the masked-token head, or the decoder, has an output table of its own beside the word table.
   bool tie_word_embeddings = true;
   AttentionPattern attention = AttentionPattern::bigbird;
+  AttentionOptions attention_options;  // of systems that have any
   RandomMode random_mode = RandomMode::google;
   NormType norm_type = NormType::postnorm;
   bool final_norm = true;  // pre-LN only: a LayerNorm after the last layer
@@ -176,19 +169,18 @@ struct ModelConfig {
 };
 
 // Whether Hugging Face's big_bird can hold this architecture (post-LN, absolute positions, its LayerNorms, a
-// head that it has), or its bigbird_pegasus (pre-LN with a decoder of its own weights).
+// head that it has), or its bigbird_pegasus (pre-LN with a decoder of its own weights), and attention of
+// BigBird's family.
 // Other models are written with model_type "bigbird_extended", which transformers refuses by name instead of
 // computing something else.
 bool is_huggingface_architecture(const ModelConfig& config);
 
 // Names as typed on the command line and stored in files; parse_* throw Error{usage} listing the names.
-std::string name_of(AttentionPattern pattern);
 std::string name_of(RandomMode mode);
 std::string name_of(NormType norm);
 std::string name_of(EmbeddingNorm norm);
 std::string name_of(PositionType position);
 std::string name_of(HeadType head);  // "encoder", "pretraining", ...
-AttentionPattern parse_attention_pattern(const std::string& name);
 RandomMode parse_random_mode(const std::string& name);
 NormType parse_norm_type(const std::string& name);
 EmbeddingNorm parse_embedding_norm(const std::string& name);

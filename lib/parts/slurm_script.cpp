@@ -62,6 +62,11 @@ std::string suffix_of(const std::string& path) {
   return dot == std::string::npos || dot <= name ? ".part" : path.substr(dot);
 }
 
+// A path that no program takes for an option.
+std::string plain_path(const std::string& path) {
+  return path.starts_with('-') ? "./" + path : path;
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += " " + shell_word(word);
@@ -93,10 +98,11 @@ std::vector<SharedOutput> take_outputs(const ShardedVerb& verb, std::vector<std:
   const std::optional<std::string> output = take_option(words, "--output", "-o");
   if (!output || *output == "-")
     throw_usage("cluster sbatch: the command names no output file", "give it -o OUT");
-  std::vector<SharedOutput> outputs = {{"-o", *output, verb.numbers ? ".part" : suffix_of(*output)}};
+  std::vector<SharedOutput> outputs = {
+      {"-o", plain_path(*output), verb.numbers ? ".part" : suffix_of(*output)}};
   for (const std::string& option : verb.more) {
     if (const auto path = take_option(words, option))
-      outputs.push_back({option, *path, "." + option.substr(2) + suffix_of(*path)});
+      outputs.push_back({option, plain_path(*path), "." + option.substr(2) + suffix_of(*path)});
   }
   return outputs;
 }
@@ -143,9 +149,10 @@ std::string slurm_script(const SlurmScriptOptions& options, std::vector<std::str
   std::string merged_options;
   for (const std::string& option : verb.merged) {
     if (const auto path = take_option(words, option))
-      merged_options += fmt::format(" {} {}", option, shell_word(*path));
+      merged_options += fmt::format(" {} {}", option, shell_word(plain_path(*path)));
   }
-  const std::string folder = options.folder.empty() ? outputs.front().path + ".shards" : options.folder;
+  const std::string folder =
+      options.folder.empty() ? outputs.front().path + ".shards" : plain_path(options.folder);
   if (folder.find('\\') != std::string::npos) {
     throw_usage(fmt::format("cluster sbatch: the folder of the shards, {}, holds a \\", folder),
                 message("sbatch reads names of logs with one otherwise; give another `folder`"));
@@ -184,7 +191,7 @@ std::string slurm_script(const SlurmScriptOptions& options, std::vector<std::str
     text += fmt::format(
         "# Once, before all tasks want it: the genome's index is made, or held against the genome.\n"
         "{1} info {0} > /dev/null\n\n",
-        shell_word(*genome), program);
+        shell_word(plain_path(*genome)), program);
   }
   text += fmt::format(
       "array=$(sbatch --parsable --job-name={} --array=1-{}{} --requeue --open-mode=append {} \\\n"

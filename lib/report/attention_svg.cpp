@@ -27,13 +27,57 @@ const char* colour(Kind kind) {
 }
 
 // What a listed block is there for. In a plan with global blocks, the first and last block are global; a
-// listed block next to the row is its window; the rest was drawn at random.
-Kind kind_of(AttentionPattern pattern, std::int64_t blocks, std::int64_t row, std::int64_t key) {
+// listed block next to the row is its window; the rest was drawn at random. Of the star block 0 is global; of
+// the Sparse Transformer what is outside of the chunk; of BlockBERT the part that is not the row's own is
+// another.
+Kind kind_of(const AttentionPicture& picture, std::int64_t row, std::int64_t key) {
+  const AttentionPattern pattern = picture.pattern;
+  const auto blocks = static_cast<std::int64_t>(picture.rows.size());
+  if (pattern == AttentionPattern::star) return row == 0 || key == 0 ? Kind::global : Kind::window;
+  if (pattern == AttentionPattern::sparse_fixed) {
+    const std::int64_t chunk = std::max<std::int64_t>(picture.chunk_blocks, 1);
+    return row / chunk == key / chunk ? Kind::window : Kind::global;
+  }
+  if (pattern == AttentionPattern::blockbert) {
+    const auto& keys = picture.rows[static_cast<std::size_t>(row)];
+    return std::find(keys.begin(), keys.end(), row) != keys.end() ? Kind::window : Kind::random;
+  }
   const bool has_global = pattern == AttentionPattern::bigbird || pattern == AttentionPattern::full;
   const auto at_end = [&](std::int64_t block) { return block == 0 || block == blocks - 1; };
   if (has_global && (at_end(row) || at_end(key))) return Kind::global;
   if (key >= row - 1 && key <= row + 1) return Kind::window;
   return pattern == AttentionPattern::full ? Kind::global : Kind::random;
+}
+
+struct Panel {
+  const char* caption;
+  std::vector<Kind> kinds;
+};
+
+std::vector<Panel> panels_of(AttentionPattern pattern) {
+  switch (pattern) {
+    case AttentionPattern::star:
+      return {{"(a) itself", {Kind::window}},
+              {"(b) block 0", {Kind::global}},
+              {"(c) together", {Kind::window, Kind::global}}};
+    case AttentionPattern::sparse_fixed:
+      return {{"(a) chunk", {Kind::window}},
+              {"(b) summary", {Kind::global}},
+              {"(c) together", {Kind::window, Kind::global}}};
+    case AttentionPattern::blockbert:
+      return {{"its part", {Kind::window, Kind::random}}};
+    case AttentionPattern::bigbird:
+    case AttentionPattern::full:
+    case AttentionPattern::window:
+    case AttentionPattern::random:
+    case AttentionPattern::window_random:
+    case AttentionPattern::longformer:
+      break;
+  }
+  return {{"(a) random", {Kind::random}},
+          {"(b) window", {Kind::window}},
+          {"(c) global", {Kind::global}},
+          {"(d) together", {Kind::global, Kind::window, Kind::random}}};
 }
 
 class Panels {
@@ -46,21 +90,15 @@ class Panels {
 
   std::string draw() {
     constexpr std::int64_t margin = 20, gap = 28, header = 44;
-    const std::int64_t width = 2 * margin + 4 * side_ + 3 * gap;
+    const std::vector<Panel> panels = panels_of(picture_.pattern);
+    const auto count = static_cast<std::int64_t>(panels.size());
+    const std::int64_t width = std::max<std::int64_t>(2 * margin + count * side_ + (count - 1) * gap, 460);
     const std::int64_t height = header + side_ + 64;
     svg_ = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
         "font-family=\"Helvetica, Arial, sans-serif\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
         "<text x=\"{2}\" y=\"24\" font-size=\"14\">{3}</text>\n",
         width, height, margin, svg_escaped(picture_.title));
-    struct Panel {
-      const char* caption;
-      std::vector<Kind> kinds;
-    };
-    const std::vector<Panel> panels = {{"(a) random", {Kind::random}},
-                                       {"(b) window", {Kind::window}},
-                                       {"(c) global", {Kind::global}},
-                                       {"(d) together", {Kind::global, Kind::window, Kind::random}}};
     std::int64_t x = margin;
     for (const Panel& panel : panels) {
       draw_panel(x, header, panel.kinds);
@@ -84,7 +122,7 @@ class Panels {
         const std::int32_t key = keys[i];
         std::size_t repeats = 0;
         while (i < keys.size() && keys[i] == key) ++i, ++repeats;
-        const Kind kind = kind_of(picture_.pattern, blocks_, row, key);
+        const Kind kind = kind_of(picture_, row, key);
         if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) continue;
         draw_cell(x + key * cell_, y + row * cell_, colour(kind));
         if (repeats > 1) draw_cell(x + key * cell_, y + row * cell_, "#00000055");
@@ -121,7 +159,61 @@ class Panels {
   std::string svg_;
 };
 
+// How many heads list each block of a row.
+std::vector<std::size_t> heads_that_see(const LayerPicture& layer, std::size_t row) {
+  std::vector<std::size_t> seen(layer.heads[0].size(), 0);
+  for (const auto& head : layer.heads) {
+    std::vector<std::int32_t> keys = head[row];
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    for (const std::int32_t key : keys) ++seen[static_cast<std::size_t>(key)];
+  }
+  return seen;
+}
+
+// In units of a block, neighbours of one shade as one rectangle.
+std::string layer_cells(const LayerPicture& layer) {
+  std::string cells;
+  for (std::size_t row = 0; row < layer.heads[0].size(); ++row) {
+    const std::vector<std::size_t> seen = heads_that_see(layer, row);
+    for (std::size_t begin = 0, end = 0; begin < seen.size(); begin = end) {
+      while (end < seen.size() && seen[end] == seen[begin]) ++end;
+      if (seen[begin] == 0) continue;
+      const double share = static_cast<double>(seen[begin]) / static_cast<double>(layer.heads.size());
+      cells += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"1\"{}/>\n", begin, row, end - begin,
+                           share == 1.0 ? "" : fmt::format(" opacity=\"{:.2f}\"", 0.15 + 0.85 * share));
+    }
+  }
+  return cells;
+}
+
 }  // namespace
+
+std::string comparison_svg(const std::string& title, const std::vector<LayerPicture>& layers) {
+  constexpr std::size_t columns = 4, side = 160, gap = 24, margin = 20, header = 44, lines = 40;
+  const std::size_t count = layers.size(), across = std::min(count, columns);
+  const std::size_t down = (count + columns - 1) / columns;
+  const std::size_t width = std::max<std::size_t>(2 * margin + across * side + (across - 1) * gap, 460);
+  const std::size_t height = header + down * (side + lines + gap);
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+      "font-family=\"Helvetica, Arial, sans-serif\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
+      "<text x=\"{2}\" y=\"24\" font-size=\"14\">{3}</text>\n",
+      width, height, margin, svg_escaped(title));
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t x = margin + i % columns * (side + gap);
+    const std::size_t y = header + i / columns * (side + lines + gap);
+    const double scale = static_cast<double>(side) / static_cast<double>(layers[i].heads[0].size());
+    svg += fmt::format(
+        "<g transform=\"translate({0} {1}) scale({2:.4f})\" fill=\"#6aa5d8\">\n{3}</g>\n"
+        "<rect x=\"{0}\" y=\"{1}\" width=\"{4}\" height=\"{4}\" fill=\"none\" stroke=\"#333\"/>\n"
+        "<text x=\"{0}\" y=\"{5}\" font-size=\"13\">{6}</text>\n"
+        "<text x=\"{0}\" y=\"{7}\" font-size=\"11\" fill=\"#555\">{8}</text>\n",
+        x, y, scale, layer_cells(layers[i]), side, y + side + 17, svg_escaped(layers[i].caption),
+        y + side + 33, svg_escaped(layers[i].second_line));
+  }
+  return svg + "</svg>\n";
+}
 
 std::string attention_svg(const AttentionPicture& picture) {
   return Panels(picture).draw();

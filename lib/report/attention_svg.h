@@ -2,7 +2,8 @@
 // which file becomes which section). Numbers come from the rooms below; none is computed anew.
 //
 // A block plan as a picture: the four panels of the paper's Figs. 1 and 3 (random, window, global, together),
-// one cell a block, with the tokens inside a block ruled when blocks are few.
+// or those of another system's parts, one cell a block, with the tokens inside a block ruled when blocks are
+// few. And several plans side by side.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,19 @@ struct AttentionPicture {
   std::string title;
   // rows[i] = key blocks of query block i of the head that is drawn; repeats are drawn darker.
   std::vector<std::vector<std::int32_t>> rows;
+  std::int64_t chunk_blocks = 0;  // of sparse-fixed
 };
 
 // A complete SVG document.
 std::string attention_svg(const AttentionPicture& picture);
+
+// A layer of a system, all heads in one panel: the darker a block, the more heads see it.
+struct LayerPicture {
+  std::string caption;
+  std::string second_line;
+  std::vector<std::vector<std::vector<std::int32_t>>> heads;  // [head][query block] -> key blocks
+};
+// Side by side, four in a line; all of the same length. A complete SVG document.
+std::string comparison_svg(const std::string& title, const std::vector<LayerPicture>& layers);
 
 }  // namespace bigbird

@@ -61,28 +61,33 @@ class AddedTokenTokenizer final : public Tokenizer {
 
   void encode_ranges(std::string_view text, std::vector<std::uint32_t>& ids,
                      std::vector<TextRange>& ranges) const override {
+    for_each_piece(text, [&](std::uint32_t id, TextRange range) {
+      ids.push_back(id);
+      ranges.push_back(range);
+      return true;
+    });
+  }
+
+  void for_each_piece(std::string_view text, const TakePiece& take) const override {
+    bool wanted = true;
     literal_.split(text, [&](TextRange part, std::optional<std::uint32_t> id) {
       if (id) {
-        ids.push_back(*id);
-        ranges.push_back(part);
+        wanted = wanted && take(*id, part);
         return;
       }
       const std::string_view stretch = text.substr(part.begin, part.end - part.begin);
       normalized_.split(stretch, [&](TextRange inner, std::optional<std::uint32_t> found) {
-        const std::size_t first = ranges.size();
+        const std::size_t begin = part.begin + inner.begin;
+        if (!wanted) return;
         if (found) {
-          ids.push_back(*found);
-          ranges.push_back(inner);
-        } else if (inner.end == stretch.size()) {
-          inner_->encode_ranges(stretch.substr(inner.begin), ids, ranges);
-        } else {
-          inner_->encode_stretch(stretch.substr(inner.begin, inner.end - inner.begin), ids, ranges);
+          wanted = take(*found, {begin, part.begin + inner.end});
+          return;
         }
-        const std::size_t shift = part.begin + (found ? 0 : inner.begin);
-        for (std::size_t i = first; i < ranges.size(); ++i) {
-          ranges[i].begin += shift;
-          ranges[i].end += shift;
-        }
+        inner_->for_each_piece(stretch.substr(inner.begin, inner.end - inner.begin),
+                               [&](std::uint32_t piece, TextRange range) {
+                                 wanted = take(piece, {begin + range.begin, begin + range.end});
+                                 return wanted;
+                               });
       });
     });
   }

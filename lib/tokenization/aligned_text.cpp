@@ -27,6 +27,11 @@ void AlignedText::append(const AlignedText& from, TextRange range) {
                  from.places_.begin() + static_cast<std::ptrdiff_t>(range.end));
 }
 
+void AlignedText::erase_front(std::size_t bytes) {
+  text_.erase(0, bytes);
+  places_.erase(places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(bytes));
+}
+
 void AlignedText::append(std::string_view content, Place place) {
   text_ += content;
   places_.insert(places_.end(), content.size(), place);
@@ -56,9 +61,8 @@ void AlignedText::strip(bool left, bool right) {
   const std::size_t begin = left ? skip_space(text_, 0) : 0;
   const std::size_t end = right ? std::max(begin, skip_space_back(text_, text_.size())) : text_.size();
   text_.erase(end);
-  text_.erase(0, begin);
   places_.resize(end);
-  places_.erase(places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(begin));
+  erase_front(begin);
 }
 
 void AlignedText::replace(const TextPattern& pattern, const std::string& content) {
@@ -136,8 +140,7 @@ void AlignedText::map_characters(const CharacterMap& map) {
     }
   });
   if (!modified) return;
-  text_.erase(0, dropped_first);
-  places_.erase(places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(dropped_first));
+  erase_front(dropped_first);
   transform(changes);
 }
 
@@ -168,7 +171,7 @@ void AlignedText::lower() {
   transform(changes);
 }
 
-AlignedText AlignedText::with_word_signs(const SplitStep& step, bool first,
+AlignedText AlignedText::with_word_signs(const SplitStep& step, bool first, bool goes_on,
                                          std::vector<TextRange>& words) const {
   AlignedText signs;
   std::vector<TextRange> cut;
@@ -176,9 +179,10 @@ AlignedText AlignedText::with_word_signs(const SplitStep& step, bool first,
     const std::size_t begin = signs.text_.size();
     const std::string_view text = std::string_view(text_).substr(word.begin, word.end - word.begin);
     const bool opens = text[0] == ' ' || text.substr(0, step.sign.size()) == step.sign;
-    const bool at_begin = &word == words.data() && first;
+    const bool is_first = &word == words.data();
     const bool put =
-        step.prepend == SplitStep::Prepend::always || (step.prepend == SplitStep::Prepend::first && at_begin);
+        !(is_first && goes_on) && (step.prepend == SplitStep::Prepend::always ||
+                                   (step.prepend == SplitStep::Prepend::first && is_first && first));
     if (put && !opens) signs.append(step.sign, places_[word.begin]);
     std::size_t done = word.begin;
     for (std::size_t at = word.begin; at < word.end; ++at) {

@@ -25,10 +25,14 @@ class AlignedText {
     return {places_[begin].begin, places_[end - 1].end};
   }
 
+  void append(const AlignedText& from, TextRange range);
+  // Takes the first bytes away.
+  void erase_front(std::size_t bytes);
   void apply(const NormalizerStep& step);
   // What a Metaspace makes of words, ranges that ascend: a text of the words end to end; `words` become their
-  // ranges in it. `first`: the first word begins where the whole text does.
-  AlignedText with_word_signs(const SplitStep& step, bool first, std::vector<TextRange>& words) const;
+  // ranges in it. `first`: the first word begins where the whole text does. `goes_on`: it is the rest of one.
+  AlignedText with_word_signs(const SplitStep& step, bool first, bool goes_on,
+                              std::vector<TextRange>& words) const;
 
  private:
   struct Place {
@@ -51,7 +55,6 @@ class AlignedText {
   void transform(const std::vector<Change>& changes);
   static void add_part(std::string_view before, std::string_view after, std::vector<Change>& changes);
 
-  void append(const AlignedText& from, TextRange range);
   void append(std::string_view content, Place place);
 
   std::string text_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <queue>
+#include <unordered_map>
 #include <utility>
 
 #include "lib/core/unicode.h"
@@ -55,6 +56,29 @@ std::size_t contraction(std::string_view text, std::size_t at) {
   return 0;
 }
 
+// The most symbols that merges put into one piece; 0 for merges that lead in a circle.
+std::size_t longest_of(const std::vector<BpeMerge>& merges) {
+  std::unordered_map<std::uint32_t, std::size_t> lengths;  // of pieces longer than a symbol
+  const auto length = [&](std::uint32_t piece) {
+    const auto found = lengths.find(piece);
+    return found == lengths.end() ? std::size_t{1} : found->second;
+  };
+  constexpr int most_rounds = 64;  // one is enough where parts come before the whole
+  std::size_t longest = 1;
+  for (int round = 0; round < most_rounds; ++round) {
+    bool changed = false;
+    for (const BpeMerge& merge : merges) {
+      const std::size_t both = length(merge.left) + length(merge.right);
+      if (both <= length(merge.piece)) continue;
+      lengths[merge.piece] = both;
+      longest = std::max(longest, both);
+      changed = true;
+    }
+    if (!changed) return longest;
+  }
+  return 0;
+}
+
 std::size_t hash_of_pair(std::uint64_t pair, unsigned shift) {
   return static_cast<std::size_t>((pair * 0x9E3779B97F4A7C15ull) >> shift);
 }
@@ -100,7 +124,7 @@ std::size_t byte_level_word_end(std::string_view text, std::size_t begin) {
 
 ByteLevelMerger::ByteLevelMerger(const std::vector<std::string>& pieces, const std::vector<BpeMerge>& merges,
                                  std::uint32_t unknown)
-    : unknown_(unknown) {
+    : unknown_(unknown), longest_(longest_of(merges)) {
   bytes_.fill(none);
   const auto& characters = byte_level_characters();
   for (std::uint32_t id = 0; id < pieces.size(); ++id) {
@@ -130,13 +154,16 @@ const ByteLevelMerger::Slot* ByteLevelMerger::find(std::uint32_t left, std::uint
 
 void ByteLevelMerger::encode(std::string_view word, std::vector<Symbol>& symbols) const {
   symbols.clear();
-  for (std::size_t i = 0; i < word.size(); ++i) {
-    symbols.push_back({bytes_[static_cast<unsigned char>(word[i])], i + 1});
-  }
+  add_bytes(word, symbols);
   merge(symbols);
   for (Symbol& symbol : symbols) {
     if (symbol.id == none) symbol.id = unknown_;
   }
+}
+
+void ByteLevelMerger::add_bytes(std::string_view bytes, std::vector<Symbol>& symbols) const {
+  for (const char byte : bytes)
+    symbols.push_back({bytes_[static_cast<unsigned char>(byte)], symbols.size() + 1});
 }
 
 void ByteLevelMerger::merge(std::vector<Symbol>& symbols) const {
@@ -231,6 +258,66 @@ void ByteLevelMerger::merge_long(std::vector<Symbol>& symbols) const {
     merged.push_back({nodes[i].id, symbols[nodes[i].end - 1].end});
   }
   symbols = std::move(merged);
+}
+
+// Let the symbols be [0, n), merged by themselves into pieces, and p the begin of one of these. Whatever
+// follows, the last border of the word's pieces up to n is some i less than the longest piece before n, and its
+// pieces up to i are those of [0, i) alone: no merge went over i. If [p, i) alone begins with the same piece as
+// stands behind p in [0, n), then its pieces and those before p, side by side, are the pieces of [0, i): the
+// first merge over a border would be one of two neighbours alone as well, and these are neighbours in an
+// encoding already. So where that holds for every i, p is a border of the word.
+std::size_t ByteLevelMerger::settle(const std::vector<Symbol>& symbols, std::vector<Symbol>& settled) const {
+  const std::size_t size = symbols.size();
+  settled.clear();
+  if (longest_ == 0) return 0;
+  const auto merged = [&](std::size_t begin, std::size_t end) {
+    std::vector<Symbol> part;
+    for (std::size_t i = begin; i < end; ++i) part.push_back({symbols[i].id, i - begin + 1});
+    merge(part);
+    return part;
+  };
+  std::vector<Symbol> pieces = merged(0, size);
+  for (std::size_t margin = 4 * longest_; longest_ + margin < size; margin *= 4) {
+    const std::size_t limit = size - longest_ - margin;
+    const auto after = std::upper_bound(pieces.begin(), pieces.end(), limit,
+                                        [](std::size_t at, const Symbol& piece) { return at < piece.end; });
+    if (after == pieces.begin()) break;
+    const std::size_t begin = (after - 1)->end;
+    bool certain = true;
+    for (std::size_t end = size - longest_ + 1; end < size && certain; ++end) {
+      const Symbol first = merged(begin, end).front();
+      certain = first.id == after->id && begin + first.end == after->end;
+    }
+    if (!certain) continue;
+    pieces.erase(after, pieces.end());
+    settled = std::move(pieces);
+    return begin;
+  }
+  return 0;
+}
+
+// settle() takes time for the square of the longest piece.
+GrowingWord::GrowingWord(const ByteLevelMerger& merger, std::size_t part)
+    : merger_(merger),
+      part_(std::max(part, std::min(4 * merger.longest() * merger.longest(), std::size_t{1} << 18))),
+      enough_(part_) {}
+
+std::size_t GrowingWord::take(bool ended, std::vector<ByteLevelMerger::Symbol>& pieces) {
+  pieces.clear();
+  std::size_t count = 0;
+  if (ended) {
+    pieces = std::move(symbols_);
+    count = pieces.size();
+    for (std::size_t i = 0; i < count; ++i) pieces[i].end = i + 1;
+    merger_.merge(pieces);
+    symbols_.clear();
+    enough_ = part_;
+  } else if (symbols_.size() >= enough_) {
+    count = merger_.settle(symbols_, pieces);
+    symbols_.erase(symbols_.begin(), symbols_.begin() + static_cast<std::ptrdiff_t>(count));
+    enough_ = std::max(part_, 2 * symbols_.size());
+  }
+  return count;
 }
 
 }  // namespace bigbird

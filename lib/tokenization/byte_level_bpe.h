@@ -42,8 +42,16 @@ class ByteLevelMerger {
   };
   // Sets `symbols` to those of one word.
   void encode(std::string_view word, std::vector<Symbol>& symbols) const;
+  // Appends the bytes of a word, which merge() has not seen.
+  void add_bytes(std::string_view bytes, std::vector<Symbol>& symbols) const;
   // Merges symbols that are there: ids of pieces, or none, which stays.
   void merge(std::vector<Symbol>& symbols) const;
+  // Of the beginning of a word, before merges: sets `settled` to the first pieces of the word, as far as they
+  // are certain whatever follows, with ends that count symbols, and returns how many symbols they cover; 0
+  // where nothing is.
+  std::size_t settle(const std::vector<Symbol>& symbols, std::vector<Symbol>& settled) const;
+  // Symbols of a piece, at most; 0: not known.
+  std::size_t longest() const { return longest_; }
 
  private:
   static constexpr std::uint64_t no_pair = ~std::uint64_t{0};
@@ -62,6 +70,26 @@ class ByteLevelMerger {
   std::uint32_t unknown_;
   std::vector<Slot> slots_;  // open addressing
   unsigned shift_ = 0;
+  std::size_t longest_ = 0;
+};
+
+// The symbols of one word that come in parts, and its pieces as soon as they are certain.
+class GrowingWord {
+ public:
+  // The merger must outlive it. Looks for what is certain once `part` symbols are held.
+  GrowingWord(const ByteLevelMerger& merger, std::size_t part);
+
+  // Held, to be appended to: what merge() takes; ends are not looked at.
+  std::vector<ByteLevelMerger::Symbol>& symbols() { return symbols_; }
+  // Sets `pieces` to those that are certain, `ended` to all that are left. Their ends count symbols from the
+  // first that is held; what they cover is held no longer. Returns how many symbols that are.
+  std::size_t take(bool ended, std::vector<ByteLevelMerger::Symbol>& pieces);
+
+ private:
+  const ByteLevelMerger& merger_;
+  std::size_t part_;
+  std::size_t enough_;
+  std::vector<ByteLevelMerger::Symbol> symbols_;
 };
 
 }  // namespace bigbird

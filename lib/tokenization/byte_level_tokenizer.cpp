@@ -2,6 +2,7 @@
 // RobertaTokenizerFast. A piece that holds a part of a character stands for the whole of it.
 #include <utility>
 
+#include "lib/core/cancel.h"
 #include "lib/core/unicode.h"
 #include "lib/tokenization/byte_level_bpe.h"
 #include "lib/tokenization/byte_level_definition.h"
@@ -15,11 +16,14 @@ constexpr std::string_view blank_sign = "\xC4\xA0";  // U+0120
 
 class ByteLevelTokenizer final : public Tokenizer {
  public:
-  ByteLevelTokenizer(const ByteLevelDefinition& definition, const SpecialIds& special, std::string digest)
+  ByteLevelTokenizer(const ByteLevelDefinition& definition, const SpecialIds& special, std::string digest,
+                     std::size_t part)
       : Tokenizer(table_of_pieces(definition.pieces, definition.added,
                                   [](const std::string& piece) { return count_code_points(piece); }),
                   special, std::move(digest)),
         merger_(definition.pieces, definition.merges, special.unknown),
+        unknown_(special.unknown),
+        part_(part),
         add_prefix_space_(definition.add_prefix_space),
         trim_offsets_(definition.trim_offsets) {
     for (const std::string& piece : definition.pieces) {
@@ -42,19 +46,27 @@ class ByteLevelTokenizer final : public Tokenizer {
 
   void encode(std::string_view text, std::vector<std::uint32_t>& ids,
               std::vector<std::uint32_t>* byte_offsets) const override {
-    for_each_piece(text, [&](std::uint32_t id, TextRange range) {
+    for_each_untrimmed(text, [&](std::uint32_t id, TextRange range) {
       ids.push_back(id);
       if (byte_offsets != nullptr) byte_offsets->push_back(static_cast<std::uint32_t>(range.begin));
+      return true;
     });
   }
 
   void encode_ranges(std::string_view text, std::vector<std::uint32_t>& ids,
                      std::vector<TextRange>& ranges) const override {
-    bool first = true;
     for_each_piece(text, [&](std::uint32_t id, TextRange range) {
       ids.push_back(id);
-      ranges.push_back(trim_offsets_ ? trimmed(text, id, range, first) : range);
-      first = false;
+      ranges.push_back(range);
+      return true;
+    });
+  }
+
+  void for_each_piece(std::string_view text, const TakePiece& take) const override {
+    bool first = true;
+    for_each_untrimmed(text, [&](std::uint32_t id, TextRange range) {
+      const bool at_begin = std::exchange(first, false);
+      return take(id, trim_offsets_ ? trimmed(text, id, range, at_begin) : range);
     });
   }
 
@@ -78,7 +90,7 @@ class ByteLevelTokenizer final : public Tokenizer {
   }
 
   template <typename Take>
-  void for_each_piece(std::string_view text, const Take& take) const {
+  void for_each_untrimmed(std::string_view text, const Take& take) const {
     std::string prefixed;
     std::size_t shift = 0;
     if (add_prefix_space_ && !text.empty() && text[0] != ' ') {
@@ -99,21 +111,56 @@ class ByteLevelTokenizer final : public Tokenizer {
       const std::size_t asked = byte < shift ? 0 : byte - shift;
       return end > asked ? TextRange{begin, end} : TextRange{asked, asked + 1};
     };
-    std::vector<ByteLevelMerger::Symbol> symbols;
-    for (std::size_t begin = 0; begin < whole.size();) {
-      const std::size_t end = byte_level_word_end(whole, begin);
-      merger_.encode(whole.substr(begin, end - begin), symbols);
-      std::size_t at = begin;
-      for (const ByteLevelMerger::Symbol& symbol : symbols) {
-        const std::size_t last = begin + symbol.end - 1;
-        take(symbol.id, {character_of(at).begin, character_of(last).end});
+    bool wanted = true;
+    std::size_t at = 0;
+    const auto take_all = [&](const std::vector<ByteLevelMerger::Symbol>& symbols) {
+      const std::size_t begin = at;
+      for (std::size_t i = 0; i < symbols.size() && wanted; ++i) {
+        const std::size_t last = begin + symbols[i].end - 1;
+        wanted = take(symbols[i].id, {character_of(at).begin, character_of(last).end});
         at = last + 1;
+      }
+    };
+    std::vector<ByteLevelMerger::Symbol> symbols;
+    for (std::size_t begin = 0; begin < whole.size() && wanted;) {
+      const std::size_t end = byte_level_word_end(whole, begin);
+      const std::string_view word = whole.substr(begin, end - begin);
+      if (word.size() <= 2 * part_) {
+        merger_.encode(word, symbols);
+        take_all(symbols);
+      } else {
+        encode_long(
+            word,
+            [&] {
+              take_all(symbols);
+              return wanted;
+            },
+            symbols);
       }
       begin = end;
     }
   }
 
+  // Sets `pieces` to those of a part of the word, whose ends count from its first byte, and calls take().
+  template <typename Take>
+  void encode_long(std::string_view word, const Take& take,
+                   std::vector<ByteLevelMerger::Symbol>& pieces) const {
+    GrowingWord growing(merger_, part_);
+    bool wanted = true;
+    for (std::size_t at = 0; at < word.size() && wanted; at += part_) {
+      throw_if_cancelled();
+      merger_.add_bytes(word.substr(at, part_), growing.symbols());
+      growing.take(at + part_ >= word.size(), pieces);
+      for (ByteLevelMerger::Symbol& piece : pieces) {
+        if (piece.id == ByteLevelMerger::none) piece.id = unknown_;
+      }
+      wanted = take();
+    }
+  }
+
   ByteLevelMerger merger_;
+  std::uint32_t unknown_;
+  std::size_t part_;
   bool add_prefix_space_;
   bool trim_offsets_;
   std::vector<Blanks> blanks_;
@@ -122,8 +169,9 @@ class ByteLevelTokenizer final : public Tokenizer {
 }  // namespace
 
 std::unique_ptr<Tokenizer> make_byte_level_tokenizer(const ByteLevelDefinition& definition,
-                                                     const SpecialIds& special, std::string digest) {
-  return std::make_unique<ByteLevelTokenizer>(definition, special, std::move(digest));
+                                                     const SpecialIds& special, std::string digest,
+                                                     std::size_t part) {
+  return std::make_unique<ByteLevelTokenizer>(definition, special, std::move(digest), part);
 }
 
 }  // namespace bigbird

@@ -33,6 +33,7 @@ constexpr std::uint32_t trainer_max_piece_length = 20;
 constexpr std::uint32_t trainer_split_by_unicode_script = 21;
 constexpr std::uint32_t trainer_split_by_whitespace = 22;
 constexpr std::uint32_t trainer_split_by_number = 23;
+constexpr std::uint32_t trainer_space_is_suffix = 24;  // treat_whitespace_as_suffix
 constexpr std::uint32_t trainer_control_symbols = 30;
 constexpr std::uint32_t trainer_byte_fallback = 35;
 constexpr std::uint32_t trainer_unknown_id = 40;
@@ -178,6 +179,7 @@ void parse_trainer(std::string_view bytes, const std::string& where, SentencePie
       model.type = static_cast<ModelType>(reader.integer());
     }
     if (reader.number() == field::trainer_byte_fallback) model.byte_fallback = reader.boolean();
+    if (reader.number() == field::trainer_space_is_suffix) model.space_is_suffix = reader.boolean();
     if (reader.number() == field::trainer_max_piece_length) {
       model.max_piece_length = static_cast<std::uint32_t>(reader.integer());
     }
@@ -407,6 +409,15 @@ std::string with_piece_types(
     ++id;
   }
   return bytes;
+}
+
+// Of a message that stands twice in a file, the fields of the later one hold (protobuf's rule of merging).
+std::string model_within_text(std::string bytes) {
+  WireWriter normalizer;
+  normalizer.put_integer(field::normalizer_add_dummy_prefix, 0);
+  WireWriter model;
+  model.put_text(field::model_normalizer, normalizer.bytes());
+  return std::move(bytes) + model.bytes();
 }
 
 std::string literal_model(const std::string& bytes, std::span<const std::uint32_t> special) {

@@ -43,6 +43,7 @@ struct SentencePieceModel {
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
   bool escape_whitespaces = true;
+  bool space_is_suffix = false;  // word signs end words
 
   // True when an own encoder may stand in for the library on text over ACGTN: plain BPE, no normalisation,
   // all five letters, pieces over ACGTN only, all scores of pieces longer than a letter different.
@@ -71,6 +72,9 @@ std::string vocabulary_lines(const SentencePieceModel& model);
 // puts what it returns in the place of the type. A piece that states no type (a normal one) keeps it.
 std::string with_piece_types(
     std::string bytes, const std::function<PieceType(std::size_t, std::string_view, PieceType)>& type_of);
+
+// The model for a stretch inside a text: no blank is put in front.
+std::string model_within_text(std::string bytes);
 
 // User-defined pieces become control pieces where their names are reserved (is_reserved_text,
 // text_vocabulary.h) or their ids are among `special`.

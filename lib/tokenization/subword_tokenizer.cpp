@@ -2,6 +2,9 @@
 // SentencePiece model (sentencepiece_definition.cpp): added tokens, normalisation, words, then the pieces of
 // each word by a unigram model or by merges. Ids and places are those of the tokenizers package, but for what
 // text never gives: names of special pieces are text where they stand in it.
+//
+// A long text goes through the steps in parts, cut between characters that pass them (passing_characters.h).
+// Such a cut lies inside a word, whose encoder takes it in parts too.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,9 +15,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/tokenization/aligned_text.h"
 #include "lib/tokenization/byte_level_bpe.h"
+#include "lib/tokenization/passing_characters.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/text_vocabulary.h"
 #include "lib/tokenization/tokenizer.h"
@@ -103,12 +108,14 @@ ByteLevelMerger merger_of(const TokenizerJson& definition, const SpecialIds& spe
 class SubwordTokenizer final : public Tokenizer {
  public:
   SubwordTokenizer(const TokenizerJson& definition, const SpecialIds& special, PieceTable table,
-                   std::string digest, const std::string& where)
+                   std::string digest, const std::string& where, std::size_t part)
       : Tokenizer(std::move(table), special, std::move(digest)),
         normalizer_(definition.normalizer),
         splits_(definition.splits),
         added_(tokens_found_in_text(definition, special, false)),
         added_normalized_(tokens_found_in_text(definition, special, true)),
+        part_(part),
+        passing_(normalizer_, splits_, tokens_found_in_text(definition, special, true)),
         fuse_unknown_(definition.fuse_unknown),
         bytes_(bytes_of(definition)) {
     if (definition.model == SubwordModel::unigram) {
@@ -130,6 +137,7 @@ class SubwordTokenizer final : public Tokenizer {
     for_each_piece(text, [&](std::uint32_t id, TextRange range) {
       ids.push_back(id);
       if (byte_offsets != nullptr) byte_offsets->push_back(static_cast<std::uint32_t>(range.begin));
+      return true;
     });
   }
 
@@ -138,6 +146,18 @@ class SubwordTokenizer final : public Tokenizer {
     for_each_piece(text, [&](std::uint32_t id, TextRange range) {
       ids.push_back(id);
       ranges.push_back(range);
+      return true;
+    });
+  }
+
+  void for_each_piece(std::string_view text, const TakePiece& take) const override {
+    Output output(take);
+    added_.split(text, [&](TextRange range, std::optional<std::uint32_t> added) {
+      if (added) {
+        output.add(*added, range);
+      } else if (output.wanted) {
+        encode_between(text, range, output);
+      }
     });
   }
 
@@ -157,28 +177,68 @@ class SubwordTokenizer final : public Tokenizer {
     return bytes;
   }
 
-  template <typename Take>
-  void for_each_piece(std::string_view text, const Take& take) const {
-    added_.split(text, [&](TextRange range, std::optional<std::uint32_t> added) {
-      if (added) return take(*added, range);
-      AlignedText normalized(text.substr(range.begin, range.end - range.begin), range.begin);
-      for (const NormalizerStep& step : normalizer_) normalized.apply(step);
-      bool first = range.begin == 0;
+  struct Output {
+    explicit Output(const TakePiece& take_piece) : take(take_piece) {}
+    void add(std::uint32_t id, TextRange range) { wanted = wanted && take(id, range); }
+
+    const TakePiece& take;
+    bool wanted = true;
+  };
+
+  // A word that goes on in the next part of its text.
+  struct OpenWord {
+    explicit OpenWord(const SubwordTokenizer& tokenizer) {
+      if (tokenizer.unigram_) {
+        by_scores.emplace(*tokenizer.unigram_, tokenizer.part_);
+      } else {
+        by_merges.emplace(*tokenizer.merger_, tokenizer.part_);
+      }
+    }
+
+    bool is_open = false;
+    std::optional<UnigramEncoder::Growing> by_scores;
+    AlignedText letters;  // what by_scores holds, with places
+    std::optional<GrowingWord> by_merges;
+    std::vector<TextRange> places;  // of the symbols that by_merges holds
+    // By scores: unknown characters, of which more may follow, the bytes themselves only if these are pieces.
+    std::optional<TextRange> unknown;
+    std::string unknown_bytes;
+  };
+
+  // Of a stretch between added tokens.
+  void encode_between(std::string_view text, TextRange range, Output& output) const {
+    bool first = range.begin == 0;
+    OpenWord open(*this);
+    for (std::size_t begin = range.begin; begin < range.end && output.wanted;) {
+      if (begin > range.begin) throw_if_cancelled();
+      const std::size_t end = part_end(text.substr(0, range.end), begin);
+      AlignedText normalized(text.substr(begin, end - begin), begin);
+      for (const NormalizerStep& step : normalizer_) {
+        if (step.kind != NormalizerStep::Kind::prepend || begin == range.begin) normalized.apply(step);
+      }
       added_normalized_.split(normalized.text(), [&](TextRange part, std::optional<std::uint32_t> id) {
         if (id) {
-          take(*id, normalized.place(part.begin, part.end));
-        } else {
-          for_each_piece_between(normalized, part, first, take);
+          output.add(*id, normalized.place(part.begin, part.end));
+        } else if (output.wanted) {
+          const bool goes_on = end < range.end && part.end == normalized.text().size();
+          encode_words(normalized, part, first, goes_on, open, output);
         }
         first = false;
       });
-    });
+      begin = end;
+    }
   }
 
-  // Of a stretch without added tokens. `first`: it begins where the whole text does.
-  template <typename Take>
-  void for_each_piece_between(const AlignedText& normalized, TextRange part, bool first,
-                              const Take& take) const {
+  // Where the part of a text that begins at `begin` ends.
+  std::size_t part_end(std::string_view text, std::size_t begin) const {
+    if (text.size() - begin <= 2 * part_) return text.size();
+    return passing_.find_cut(text, begin + part_).value_or(text.size());
+  }
+
+  // Of a stretch without added tokens. `first`: it begins where the whole text does. `goes_on`: its last word
+  // does, in the next part of the text.
+  void encode_words(const AlignedText& normalized, TextRange part, bool first, bool goes_on, OpenWord& open,
+                    Output& output) const {
     AlignedText words_text;
     const AlignedText* text = &normalized;
     std::vector<TextRange> words{part};
@@ -189,12 +249,18 @@ class SubwordTokenizer final : public Tokenizer {
         words = words_between_white_space(text->text(), words);
         first = first && !words.empty() && text->place(words[0].begin, words[0].end).begin == 0;
       } else {
-        words_text = text->with_word_signs(split, first, words);
+        words_text = text->with_word_signs(split, first, open.is_open, words);
         text = &words_text;
       }
     }
     std::vector<FoundPiece> found;
-    for (const TextRange& word : words) {
+    for (std::size_t i = 0; i < words.size() && output.wanted; ++i) {
+      const TextRange word = words[i];
+      const bool is_open = goes_on && i + 1 == words.size();
+      if (is_open || open.is_open) {
+        encode_open(*text, word, is_open, open, output);
+        continue;
+      }
       const std::string_view letters =
           std::string_view(text->text()).substr(word.begin, word.end - word.begin);
       found.clear();
@@ -204,9 +270,83 @@ class SubwordTokenizer final : public Tokenizer {
         encode_by_merges(letters, found);
       }
       for (const FoundPiece& piece : found) {
-        take(piece.id, text->place(word.begin + piece.begin, word.begin + piece.end));
+        output.add(piece.id, text->place(word.begin + piece.begin, word.begin + piece.end));
       }
     }
+  }
+
+  void encode_open(const AlignedText& text, TextRange part, bool goes_on, OpenWord& open,
+                   Output& output) const {
+    if (unigram_) {
+      open_by_scores(text, part, goes_on, open, output);
+    } else {
+      open_by_merges(text, part, goes_on, open, output);
+    }
+    open.is_open = goes_on;
+  }
+
+  void open_by_scores(const AlignedText& text, TextRange part, bool goes_on, OpenWord& open,
+                      Output& output) const {
+    std::vector<FoundPiece> found;
+    const std::size_t origin = open.by_scores->origin();
+    open.letters.append(text, part);
+    open.by_scores->append(std::string_view(text.text()).substr(part.begin, part.end - part.begin), found);
+    const std::size_t held_from = open.by_scores->origin();
+    if (!goes_on) open.by_scores->finish(found);
+    for (const FoundPiece& piece : found) {
+      const TextRange place = open.letters.place(piece.begin - origin, piece.end - origin);
+      if (piece.id != special().unknown) {
+        add_unknown(open, output);
+        output.add(piece.id, place);
+        continue;
+      }
+      if (!bytes_.empty())
+        open.unknown_bytes.append(open.letters.text(), piece.begin - origin, piece.end - piece.begin);
+      open.unknown = TextRange{open.unknown ? open.unknown->begin : place.begin, place.end};
+    }
+    if (goes_on) {
+      open.letters.erase_front(held_from - origin);
+    } else {
+      add_unknown(open, output);
+      open.letters = {};
+    }
+  }
+
+  void add_unknown(OpenWord& open, Output& output) const {
+    if (!open.unknown) return;
+    if (bytes_.empty()) output.add(special().unknown, *open.unknown);
+    for (const char byte : open.unknown_bytes) {  // each with the place of them all
+      output.add(bytes_[static_cast<unsigned char>(byte)], *open.unknown);
+    }
+    open.unknown.reset();
+    open.unknown_bytes.clear();
+  }
+
+  void open_by_merges(const AlignedText& text, TextRange part, bool goes_on, OpenWord& open,
+                      Output& output) const {
+    std::vector<ByteLevelMerger::Symbol>& symbols = open.by_merges->symbols();
+    std::vector<ByteLevelMerger::Symbol> added;
+    add_symbols(std::string_view(text.text()).substr(part.begin, part.end - part.begin), added);
+    std::size_t begin = part.begin;
+    for (const ByteLevelMerger::Symbol& symbol : added) {
+      const TextRange place = text.place(begin, part.begin + symbol.end);
+      begin = part.begin + symbol.end;
+      if (is_fused(symbols, symbol.id)) {
+        open.places.back().end = place.end;
+      } else {
+        symbols.push_back(symbol);
+        open.places.push_back(place);
+      }
+    }
+    std::vector<ByteLevelMerger::Symbol> pieces;
+    const std::size_t count = open.by_merges->take(!goes_on, pieces);
+    std::size_t first = 0;
+    for (const ByteLevelMerger::Symbol& piece : pieces) {
+      output.add(piece.id == ByteLevelMerger::none ? special().unknown : piece.id,
+                 {open.places[first].begin, open.places[piece.end - 1].end});
+      first = piece.end;
+    }
+    open.places.erase(open.places.begin(), open.places.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
   static std::vector<TextRange> words_between_white_space(std::string_view text,
@@ -244,8 +384,12 @@ class SubwordTokenizer final : public Tokenizer {
     found = std::move(pieces);
   }
 
-  void encode_by_merges(std::string_view word, std::vector<FoundPiece>& found) const {
-    std::vector<ByteLevelMerger::Symbol> symbols;
+  // Whether a character is unknown and one with the unknown one before it.
+  bool is_fused(const std::vector<ByteLevelMerger::Symbol>& symbols, std::uint32_t id) const {
+    return fuse_unknown_ && id == ByteLevelMerger::none && !symbols.empty() && symbols.back().id == id;
+  }
+
+  void add_symbols(std::string_view word, std::vector<ByteLevelMerger::Symbol>& symbols) const {
     for (std::size_t at = 0; at < word.size();) {
       const std::size_t length = character_length(word, at);
       const auto known = characters_.find(word.substr(at, length));
@@ -256,12 +400,17 @@ class SubwordTokenizer final : public Tokenizer {
         for (std::size_t byte = at - length; byte < at; ++byte) {
           symbols.push_back({bytes_[static_cast<unsigned char>(word[byte])], byte + 1});
         }
-      } else if (fuse_unknown_ && !symbols.empty() && symbols.back().id == ByteLevelMerger::none) {
+      } else if (is_fused(symbols, ByteLevelMerger::none)) {
         symbols.back().end = at;
       } else {
         symbols.push_back({ByteLevelMerger::none, at});
       }
     }
+  }
+
+  void encode_by_merges(std::string_view word, std::vector<FoundPiece>& found) const {
+    std::vector<ByteLevelMerger::Symbol> symbols;
+    add_symbols(word, symbols);
     merger_->merge(symbols);
     std::size_t begin = 0;
     for (const ByteLevelMerger::Symbol& symbol : symbols) {
@@ -280,6 +429,8 @@ class SubwordTokenizer final : public Tokenizer {
   std::vector<SplitStep> splits_;
   AddedTokenFinder added_;
   AddedTokenFinder added_normalized_;
+  std::size_t part_;
+  PassingCharacters passing_;
   bool fuse_unknown_;
   std::vector<std::uint32_t> bytes_;
   std::optional<UnigramEncoder> unigram_;
@@ -291,8 +442,9 @@ class SubwordTokenizer final : public Tokenizer {
 
 std::unique_ptr<Tokenizer> make_subword_tokenizer(const TokenizerJson& definition, const SpecialIds& special,
                                                   PieceTable table, std::string digest,
-                                                  const std::string& where) {
-  return std::make_unique<SubwordTokenizer>(definition, special, std::move(table), std::move(digest), where);
+                                                  const std::string& where, std::size_t part) {
+  return std::make_unique<SubwordTokenizer>(definition, special, std::move(table), std::move(digest), where,
+                                            part);
 }
 
 PieceTable subword_pieces(const TokenizerJson& definition) {

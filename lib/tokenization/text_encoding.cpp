@@ -201,18 +201,22 @@ std::size_t next_border(std::string_view text, std::size_t at, WhiteSpace white_
   return text.size();
 }
 
-// Calls encode(prefix), which returns a number of ids, with longer and longer beginnings of the text, until
-// there are `least` ids or it was the whole text. Returns the size of the last one.
+constexpr std::size_t no_end = std::numeric_limits<std::size_t>::max();
+
+// Calls encode(beginning, most) with longer and longer beginnings of the text, until it returns true: the ids
+// are enough, or were those of the whole text. It may stop after `most` ids.
 template <typename Encode>
-std::size_t encode_beginnings(const Tokenizer& tokenizer, std::string_view text, WhiteSpace white_space,
-                              std::size_t least, const Encode& encode) {
+void encode_beginnings(const Tokenizer& tokenizer, std::string_view text, WhiteSpace white_space,
+                       std::size_t least, const Encode& encode) {
   constexpr std::size_t bytes_of_a_piece = 8;  // more than pieces have on average
-  constexpr std::size_t too_short_to_cut = 1 << 12;
+  constexpr std::size_t too_short_to_cut = std::size_t{1} << 12;
+  constexpr std::size_t too_short_to_stop_in = std::size_t{1} << 20;  // unknown characters of all of it count
   std::size_t size = std::max(bytes_of_a_piece * least, too_short_to_cut);
   if (size < text.size() && !pieces_keep_to_words(tokenizer)) size = text.size();
-  for (;; size *= 4) {
+  for (bool done = false; !done; size *= 4) {
     size = size < text.size() ? next_border(text, size, white_space) : text.size();
-    if (encode(text.substr(0, size)) >= least || size == text.size()) return size;
+    const bool all = size == text.size();
+    done = encode(text.substr(0, size), all && size > too_short_to_stop_in ? least : no_end) || all;
   }
 }
 
@@ -225,38 +229,43 @@ void check_encodable(std::string_view text) {
   }
 }
 
+// At most `most` ids: `whole` says whether these are all.
 EncodedText encode_checked(const Tokenizer& tokenizer, std::string_view text,
-                           const TextEncodingOptions& options) {
+                           const TextEncodingOptions& options, std::size_t most, bool with_places) {
   const FoldedText folded = fold_text(text, options);
   EncodedText result;
-  std::vector<TextRange> ranges;
-  tokenizer.encode_ranges(folded.text, result.ids, ranges);
-  const std::size_t count = ranges.size();
-  result.begin.reserve(count);
-  result.end.reserve(count);
-  result.byte_begin.reserve(count);
-  result.byte_end.reserve(count);
   CharacterCounter begins(folded);
   CharacterCounter ends(folded);
   ByteFinder begin_bytes(text);
   ByteFinder end_bytes(text);
   std::map<char32_t, std::uint32_t> unknown;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t begin = begins.of(ranges[i].begin);
-    const bool empty = ranges[i].begin == ranges[i].end;
-    const std::uint32_t end = empty ? begin : ends.before(ranges[i].end);
-    result.begin.push_back(begin);
-    result.end.push_back(end);
-    result.byte_begin.push_back(begin_bytes.of(begin));
-    result.byte_end.push_back(end_bytes.of(end));
-    if (result.ids[i] != tokenizer.special().unknown) continue;
-    ++result.unknown_pieces;
-    for (const CodePoint& c : CodePoints(
-             text.substr(result.byte_begin[i], result.byte_end[i] - std::size_t{result.byte_begin[i]}))) {
-      ++unknown[c.value];
+  std::size_t end_of_last = 0;
+  tokenizer.for_each_piece(folded.text, [&](std::uint32_t id, TextRange range) {
+    if (result.ids.size() == most) {
+      result.whole = false;
+      return false;
     }
-  }
-  result.code_points = CharacterCounter(folded).before(folded.text.size());
+    result.ids.push_back(id);
+    end_of_last = range.end;
+    const bool is_unknown = id == tokenizer.special().unknown;
+    if (!with_places && !is_unknown) return true;
+    const std::uint32_t begin = begins.of(range.begin);
+    const std::uint32_t end = range.begin == range.end ? begin : ends.before(range.end);
+    const std::uint32_t byte_begin = begin_bytes.of(begin);
+    const std::uint32_t byte_end = end_bytes.of(end);
+    if (with_places) {
+      result.begin.push_back(begin);
+      result.end.push_back(end);
+      result.byte_begin.push_back(byte_begin);
+      result.byte_end.push_back(byte_end);
+    }
+    if (!is_unknown) return true;
+    ++result.unknown_pieces;
+    for (const CodePoint& c : CodePoints(text.substr(byte_begin, byte_end - std::size_t{byte_begin})))
+      ++unknown[c.value];
+    return true;
+  });
+  result.code_points = CharacterCounter(folded).before(result.whole ? folded.text.size() : end_of_last);
   result.unknown_characters.assign(unknown.begin(), unknown.end());
   return result;
 }
@@ -266,32 +275,47 @@ EncodedText encode_checked(const Tokenizer& tokenizer, std::string_view text,
 EncodedText encode_text(const Tokenizer& tokenizer, std::string_view text,
                         const TextEncodingOptions& options) {
   check_encodable(text);
-  return encode_checked(tokenizer, text, options);
+  return encode_checked(tokenizer, text, options, no_end, true);
+}
+
+EncodedText encode_ids(const Tokenizer& tokenizer, std::string_view text,
+                       const TextEncodingOptions& options) {
+  check_encodable(text);
+  return encode_checked(tokenizer, text, options, no_end, false);
 }
 
 EncodedText encode_text_begin(const Tokenizer& tokenizer, std::string_view text,
                               const TextEncodingOptions& options, std::size_t least) {
   check_encodable(text);
   EncodedText result;
-  const std::size_t size =
-      encode_beginnings(tokenizer, text, options.white_space, least, [&](std::string_view begin) {
-        result = encode_checked(tokenizer, begin, options);
-        return result.ids.size();
-      });
-  result.whole = size == text.size();
+  encode_beginnings(tokenizer, text, options.white_space, least,
+                    [&](std::string_view begin, std::size_t most) {
+                      result = encode_checked(tokenizer, begin, options, most, true);
+                      result.whole = result.whole && begin.size() == text.size();
+                      return result.ids.size() >= least;
+                    });
   return result;
 }
 
 bool encode_begin(const Tokenizer& tokenizer, std::string_view text, std::size_t least,
                   std::vector<std::uint32_t>& ids) {
   const std::size_t before = ids.size();
-  const std::size_t size =
-      encode_beginnings(tokenizer, text, WhiteSpace::keep, least, [&](std::string_view begin) {
-        ids.resize(before);
-        tokenizer.encode(begin, ids);
-        return ids.size() - before;
+  bool whole = true;
+  encode_beginnings(tokenizer, text, WhiteSpace::keep, least, [&](std::string_view begin, std::size_t most) {
+    ids.resize(before);
+    whole = begin.size() == text.size();
+    if (most == no_end) {
+      tokenizer.encode(begin, ids);
+    } else {
+      tokenizer.for_each_piece(begin, [&](std::uint32_t id, TextRange) {
+        whole = ids.size() - before < most;
+        if (whole) ids.push_back(id);
+        return whole;
       });
-  return size == text.size();
+    }
+    return ids.size() - before >= least;
+  });
+  return whole;
 }
 
 void UnknownTally::add(const EncodedText& text) {

@@ -52,11 +52,14 @@ struct EncodedText {
 // Error{bad_input}: bytes that are no UTF-8, a text of 2^32 bytes or more.
 EncodedText encode_text(const Tokenizer& tokenizer, std::string_view text,
                         const TextEncodingOptions& options = {});
+// The same without places, which take four times the memory of the ids.
+EncodedText encode_ids(const Tokenizer& tokenizer, std::string_view text, const TextEncodingOptions& options);
 
 // The first ids of encode_text(), `least` of them at least, or all of a text that has fewer: the same ids at
 // the same places, for a long text of which a model reads the begin. Takes memory for about what is asked
-// where the text has blanks between words and no piece of the vocabulary goes over two words; else the text
-// is encoded as a whole. Errors as encode_text().
+// where the text has blanks between words and no piece of the vocabulary goes over two words; else of a text
+// beyond 1 MB `least` ids exactly, as Tokenizer::for_each_piece() finds them, and shorter ones are encoded as
+// a whole. Errors as encode_text().
 EncodedText encode_text_begin(const Tokenizer& tokenizer, std::string_view text,
                               const TextEncodingOptions& options, std::size_t least);
 // The same of Tokenizer::encode(): appends ids. False when the rest of the text was left.

@@ -281,6 +281,11 @@ bool TextPattern::matches_character(std::string_view text, std::size_t at, std::
   return is_among(code_point(text, at, length), ranges_) != negated_;
 }
 
+bool TextPattern::holds(std::string_view character) const {
+  if (!literal_.empty()) return literal_.find(character) != std::string::npos;
+  return matches_character(character, 0, character.size());
+}
+
 bool TextPattern::occurs_among(std::string_view characters) const {
   if (!literal_.empty()) return literal_.find_first_not_of(characters) == std::string::npos;
   return std::any_of(characters.begin(), characters.end(),

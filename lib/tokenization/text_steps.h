@@ -65,6 +65,8 @@ class TextPattern {
 
   // The first match that begins at `from` or later: leftmost, then longest.
   std::optional<TextRange> find(std::string_view text, std::size_t from) const;
+  // Whether a match can hold this character (UTF-8).
+  bool holds(std::string_view character) const;
   // Whether it can be found in a text of nothing but these ASCII characters.
   bool occurs_among(std::string_view characters) const;
 

@@ -57,6 +57,13 @@ void Tokenizer::encode_ranges(std::string_view text, std::vector<std::uint32_t>&
   }
 }
 
+void Tokenizer::for_each_piece(std::string_view text, const TakePiece& take) const {
+  std::vector<std::uint32_t> ids;
+  std::vector<TextRange> ranges;
+  encode_ranges(text, ids, ranges);
+  for (std::size_t i = 0; i < ids.size() && take(ids[i], ranges[i]); ++i) continue;
+}
+
 void Tokenizer::encode_with_special_pieces(std::string_view text, std::vector<std::uint32_t>& ids,
                                            std::vector<std::uint32_t>* byte_offsets) const {
   special_finder_->split(text, [&](TextRange range, std::optional<std::uint32_t> id) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +19,9 @@ namespace bigbird {
 
 class AddedTokenFinder;
 struct TextRange;
+
+// Takes a piece with its bytes in the text; false: no more are wanted.
+using TakePiece = std::function<bool(std::uint32_t id, TextRange range)>;
 
 // Ids of the special pieces.
 struct SpecialIds {
@@ -70,12 +74,10 @@ class Tokenizer {
   // Neither begins nor ends ever fall. lib/tokenization/text_encoding.h turns them into code points.
   virtual void encode_ranges(std::string_view text, std::vector<std::uint32_t>& ids,
                              std::vector<TextRange>& ranges) const;
-  // The same for a stretch of a normalised text that an added token ends: what normalisation takes away at
-  // the end of a text stays.
-  virtual void encode_stretch(std::string_view text, std::vector<std::uint32_t>& ids,
-                              std::vector<TextRange>& ranges) const {
-    encode_ranges(text, ids, ranges);
-  }
+  // The pieces of encode_ranges() in order, each as soon as what follows in the text cannot change it, until
+  // take() wants no more. Kinds that encode a long text part by part take memory for a part alone; where no
+  // place is certain, for what lies between two of them. Error{interrupted} at a request to stop.
+  virtual void for_each_piece(std::string_view text, const TakePiece& take) const;
   // The same for text in which special pieces may stand by name ("The [MASK] sat"), as Hugging Face's
   // tokenizers read it: [MASK] takes the white space before it along, and the text between special pieces is
   // encoded stretch by stretch.

@@ -56,13 +56,18 @@ PieceTable table_of_pieces(const std::vector<std::string>& pieces, const std::ve
   return table;
 }
 
+// Bytes of a long text that are encoded at once, where its pieces allow a cut: few, because the library takes
+// the square of a part that is one unknown piece. Tests take less.
+inline constexpr std::size_t usual_part = std::size_t{1} << 12;
+
 // `bytes` is the model file, `where` its name for messages. The first needs model.is_dna_bpe(), the third a
 // unigram or BPE model.
 std::unique_ptr<Tokenizer> make_dna_tokenizer(const SentencePieceModel& model, const SpecialIds& special,
                                               const std::string& bytes);
 std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(const SentencePieceModel& model,
                                                         const SpecialIds& special, const std::string& bytes,
-                                                        const std::string& where);
+                                                        const std::string& where,
+                                                        std::size_t part = usual_part);
 std::unique_ptr<Tokenizer> make_fast_sentencepiece_tokenizer(const SentencePieceModel& model,
                                                              const SpecialIds& special,
                                                              const std::string& bytes,
@@ -70,13 +75,14 @@ std::unique_ptr<Tokenizer> make_fast_sentencepiece_tokenizer(const SentencePiece
 // Of text; `table` has what is special, by id.
 std::unique_ptr<Tokenizer> make_subword_tokenizer(const TokenizerJson& definition, const SpecialIds& special,
                                                   PieceTable table, std::string digest,
-                                                  const std::string& where);
+                                                  const std::string& where, std::size_t part = usual_part);
 PieceTable subword_pieces(const TokenizerJson& definition);
 std::unique_ptr<Tokenizer> make_json_tokenizer(const TokenizerJson& definition, const SpecialIds& special,
                                                const std::string& bytes);
 // `digest` is that of the files that define the ids.
 std::unique_ptr<Tokenizer> make_byte_level_tokenizer(const ByteLevelDefinition& definition,
-                                                     const SpecialIds& special, std::string digest);
+                                                     const SpecialIds& special, std::string digest,
+                                                     std::size_t part = usual_part);
 
 // `inner` with tokens that were added to it, and are found in texts before it sees them. `pieces` are all of
 // the vocabulary by id, first those of `inner`; ids of `special` may be among the rest.

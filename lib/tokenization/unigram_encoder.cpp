@@ -47,6 +47,7 @@ UnigramEncoder::UnigramEncoder(const std::vector<UnigramPiece>& pieces, std::uin
       path.push_back(added);
     }
     values_[path.back()] = {sorted[i]->id, sorted[i]->score};
+    longest_ = std::max(longest_, text.size());
   }
 }
 
@@ -66,36 +67,35 @@ std::uint32_t UnigramEncoder::next(std::uint32_t node, unsigned char byte) const
   return none;
 }
 
-void UnigramEncoder::encode(std::string_view word, std::vector<FoundPiece>& found) const {
-  constexpr std::size_t unreached = ~std::size_t{0};
-  struct Best {
-    std::size_t begin = unreached;  // of the piece that ends here on the best path
-    double score = 0;
-    std::uint32_t id = none;
-  };
-  std::vector<Best> ends(word.size() + 1);
-  const auto offer = [&](std::size_t begin, std::size_t end, double score, std::uint32_t id) {
+std::size_t UnigramEncoder::follow(std::string_view letters, std::size_t origin, std::size_t begin,
+                                   std::size_t stop, std::vector<Best>& ends) const {
+  const auto offer = [&](std::size_t end, double score, std::uint32_t id) {
     const double sum = ends[begin].score + score;
     Best& best = ends[end];
-    if (best.begin == unreached || sum > best.score) best = {begin, sum, id};
+    if (best.begin == unreached || sum > best.score) best = {origin + begin, sum, id};
   };
-  for (std::size_t begin = 0; begin < word.size();) {
-    const std::size_t length = character_length(word, begin);
+  while (begin < stop) {
+    const std::size_t length = character_length(letters, begin);
     bool single = false;
     std::uint32_t node = 0;
-    for (std::size_t at = begin; at < word.size(); ++at) {
-      node = next(node, static_cast<unsigned char>(word[at]));
+    for (std::size_t at = begin; at < letters.size(); ++at) {
+      node = next(node, static_cast<unsigned char>(letters[at]));
       if (node == none) break;
       if (values_[node].id == none) continue;
-      offer(begin, at + 1, values_[node].score, values_[node].id);
+      offer(at + 1, values_[node].score, values_[node].id);
       single = single || at + 1 - begin == length;
     }
-    if (!single) offer(begin, begin + length, unknown_score_, unknown_);
+    if (!single) offer(begin + length, unknown_score_, unknown_);
     begin += length;
   }
+  return begin;
+}
+
+void UnigramEncoder::trace(const std::vector<Best>& ends, std::size_t origin, std::size_t end,
+                           std::vector<FoundPiece>& found) const {
   const std::size_t first = found.size();
-  for (std::size_t end = word.size(); end > 0;) {
-    const Best& best = ends[end];
+  while (end > origin) {
+    const Best& best = ends[end - origin];
     if (best.id == unknown_ && found.size() > first && found.back().id == unknown_) {
       found.back().begin = best.begin;
     } else {
@@ -104,6 +104,63 @@ void UnigramEncoder::encode(std::string_view word, std::vector<FoundPiece>& foun
     end = best.begin;
   }
   std::reverse(found.begin() + static_cast<std::ptrdiff_t>(first), found.end());
+}
+
+void UnigramEncoder::encode(std::string_view word, std::vector<FoundPiece>& found) const {
+  std::vector<Best> ends(word.size() + 1);
+  follow(word, 0, 0, word.size(), ends);
+  trace(ends, 0, word.size(), found);
+}
+
+void UnigramEncoder::Growing::follow(std::size_t stop) {
+  ends_.resize(letters_.size() + 1);
+  begin_ = encoder_.follow(letters_, origin_, begin_, stop, ends_);
+}
+
+void UnigramEncoder::Growing::append(std::string_view letters, std::vector<FoundPiece>& found) {
+  letters_ += letters;
+  if (letters_.size() >= enough_) settle(found);
+}
+
+void UnigramEncoder::Growing::settle(std::vector<FoundPiece>& found) {
+  // A piece that begins earlier ends within the letters that are there, whatever comes.
+  if (letters_.size() > encoder_.longest_) follow(letters_.size() - encoder_.longest_);
+  // The way to the end goes through a place less than the longest piece before begin_: where all of these come
+  // from is looked up from the right, until one place is left.
+  std::vector<std::uint8_t> open(begin_ + 1);
+  std::size_t count = 0;
+  for (std::size_t at = begin_ - std::min(begin_, encoder_.longest_ - 1); at <= begin_; ++at) {
+    if (at > 0 && ends_[at].begin == unreached) continue;  // inside a character
+    open[at] = 1;
+    ++count;
+  }
+  std::size_t certain = begin_;
+  for (; count > 1; --certain) {
+    if (open[certain] == 0) continue;
+    std::uint8_t& from = open[ends_[certain].begin - origin_];
+    if (from != 0) --count;
+    from = 1;
+  }
+  while (open[certain] == 0) --certain;
+  if (certain == 0) {
+    enough_ = 2 * letters_.size();
+    return;
+  }
+  encoder_.trace(ends_, origin_, origin_ + certain, found);
+  letters_.erase(0, certain);
+  ends_.erase(ends_.begin(), ends_.begin() + static_cast<std::ptrdiff_t>(certain));
+  origin_ += certain;
+  begin_ -= certain;
+  enough_ = std::max(part_, 2 * letters_.size());
+}
+
+void UnigramEncoder::Growing::finish(std::vector<FoundPiece>& found) {
+  follow(letters_.size());
+  encoder_.trace(ends_, origin_, origin_ + letters_.size(), found);
+  letters_.clear();
+  ends_.clear();
+  origin_ = begin_ = 0;
+  enough_ = part_;
 }
 
 }  // namespace bigbird

@@ -93,7 +93,8 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
     validate(config, options.init.empty() ? "the options of the model" : options.init + "/config.json");
   } catch (const Error& error) {
     if (!options.init.empty()) throw;
-    throw_usage(with_setting_names(error.message()));
+    const bool of_folders = error.hint() == wrong_field_hint;
+    throw_usage(with_setting_names(error.message()), of_folders ? "" : with_setting_names(error.hint()));
   }
   return config;
 }
@@ -124,6 +125,13 @@ std::size_t shard_bytes_touched(const PretrainOptions& options, std::uint64_t st
   return static_cast<std::size_t>(std::min(shards.token_bytes(), touches * mapped_at_once));
 }
 
+std::string attention_extras(const ModelConfig& config) {
+  if (!system_of(config.attention).by_own_length)
+    return fmt::format(" and {} random blocks", config.num_random_blocks);
+  const std::string options = attention_options_text(config);
+  return options.empty() ? "" : " (" + options + ")";
+}
+
 ModelCard describe_model(const PretrainOptions& options, const ModelConfig& config, const Schedule& schedule,
                          const TokenShards& train, const VocabularyTransfer* transfer,
                          const kernels::Backend& backend) {
@@ -136,10 +144,10 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
   ModelCard card;
   card.tags = {train.is_text() ? "text" : "dna"};
   card.title = "BigBird encoder, pretrained by bigbird";
-  card.about = fmt::format(
-      "{} layers, width {}, {} heads, {} attention with blocks of {} and {} random blocks, vocabulary {}.\n",
-      config.num_hidden_layers, config.hidden_size, config.num_attention_heads, name_of(config.attention),
-      config.block_size, config.num_random_blocks, config.vocab_size);
+  card.about =
+      fmt::format("{} layers, width {}, {} heads, {} attention with blocks of {}{}, vocabulary {}.\n",
+                  config.num_hidden_layers, config.hidden_size, config.num_attention_heads,
+                  name_of(config.attention), config.block_size, attention_extras(config), config.vocab_size);
   card.table = "training";
   card.rows = {
       {"tasks", tasks},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -84,7 +85,8 @@ TrainingSummary sweep_learning_rates(RunOptions& options, const std::function<Tr
   }
   const bool writes = ranks_of(options.team).rank() == 0;
   const bool was_there = folder_exists(restore.run());
-  if (writes) const RunFolder run(restore.run(), options.start);
+  std::optional<RunFolder> run;  // held until the last rate is trained
+  if (writes) run.emplace(restore.run(), options.start);
   std::vector<SweptRate> swept;
   std::size_t best = 0;
   for (const double rate : rates) {
@@ -95,6 +97,7 @@ TrainingSummary sweep_learning_rates(RunOptions& options, const std::function<Tr
       swept.push_back({rate, train()});
     } catch (...) {
       // Of a run that came to nothing, as of data that cannot be read, nothing stays.
+      run.reset();
       if (writes && !was_there && folder_is_empty(restore.run())) remove_folder(restore.run());
       throw;
     }
@@ -105,9 +108,12 @@ TrainingSummary sweep_learning_rates(RunOptions& options, const std::function<Tr
     if (*swept.back().summary.final_valid_loss < *swept[best].summary.final_valid_loss)
       best = swept.size() - 1;
   }
-  if (writes)
-    copy_final(restore.run() + "/" + rate_folder(swept[best].rate) + "/final", restore.run() + "/final");
-  if (writes) write_text_atomic(restore.run() + "/rates.tsv", table(swept, best, options.comments));
+  if (run) {
+    run->check_still_ours();
+    copy_final(run->file(rate_folder(swept[best].rate)) + "/final", run->file("final"));
+    write_text_atomic(run->file("config.toml"), options.config_toml);
+    write_text_atomic(run->file("rates.tsv"), table(swept, best, options.comments));
+  }
   TrainingSummary chosen = swept[best].summary;
   chosen.tokens = 0;
   chosen.seconds = 0;

@@ -24,6 +24,7 @@ namespace {
 
 const std::string checkpoint_prefix = "checkpoint-";
 const std::string lease_name = "run.lease";
+const std::string rate_prefix = "lr-";
 const std::string trained_prefix = "trained.";  // of a run whose model is an average
 
 // The step in "checkpoint-<step>"; nothing for any other name, such as a temporary one.
@@ -50,7 +51,7 @@ bool is_leftover(const std::string& name) {
 bool belongs_to_run(const std::string& name) {
   return step_of(name) || name == lease_name || is_leftover(name) || name == "final" ||
          name == "metrics.tsv" || name == "valid.tsv" || name == "memory.tsv" || name == "config.toml" ||
-         name == "rates.tsv" || name.rfind("lr-", 0) == 0;
+         name == "rates.tsv" || name.rfind(rate_prefix, 0) == 0;
 }
 
 // The field that an earlier version wrote as it is typed: "--weight-decay" -> "weight_decay", "--train
@@ -83,14 +84,28 @@ void RunFolder::check(const std::string& path, RunStart start) {
   }
 }
 
+namespace {
+
+Lease lease_of(const std::string& run) {
+  const std::string path = run + "/" + lease_name;
+  try {
+    return Lease(path, LeaseBusy::refuse);
+  } catch (const Error& held) {
+    if (held.kind() != ErrorKind::runtime || !file_exists(path)) throw;
+    throw_runtime(held.message(), "wait for it, or stop it");
+  }
+}
+
+}  // namespace
+
 RunFolder::RunFolder(std::string path, RunStart start) : path_(std::move(path)) {
   check(path_, start);
   make_folders(path_);
-  try {
-    lease_.emplace(file(lease_name), LeaseBusy::refuse);
-  } catch (const Error& held) {
-    if (held.kind() != ErrorKind::runtime || !file_exists(file(lease_name))) throw;
-    throw_runtime(held.message(), "wait for it, or stop it");
+  lease_.emplace(lease_of(path_));
+  std::vector<Lease> rates;  // of RUN/lr-<rate>, which may be trained by a process of its own
+  for (const std::string& name : names_in(path_)) {
+    if (start == RunStart::overwrite && name.rfind(rate_prefix, 0) == 0 && folder_exists(file(name)))
+      rates.push_back(lease_of(file(name)));
   }
   for (const std::string& name : names_in(path_)) {
     if (name != lease_name && (is_leftover(name) || (start == RunStart::overwrite && belongs_to_run(name))))

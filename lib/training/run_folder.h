@@ -5,9 +5,11 @@
 //   RUN/memory.tsv            the memory plan, and what was used when the run had ended
 //   RUN/checkpoint-<step>/    Hugging Face folder + optimizer.safetensors + trainer_state.json
 //   RUN/final/                Hugging Face folder: the last state, or the best (RunOptions::final_state)
-//   RUN/lr-<rate>/            of several learning rates each: such a folder; RUN/rates.tsv: what came of them
+//   RUN/lr-<rate>/            of several learning rates each: such a folder; RUN/rates.tsv: what came of
+//                             them, RUN/config.toml: the options of them all
 //
-// RUN/run.lease is there while a process writes the run, so that no second one does.
+// RUN/run.lease is there while a process writes the run, so that no second one does; of several learning
+// rates as long as any of them is trained.
 //
 // A folder named checkpoint-<step> is always whole: it is written under a temporary name, synced, renamed;
 // and renamed away before it is removed. What a killed process leaves behind has another name and is cleared
@@ -64,8 +66,8 @@ struct ValidatedCheckpoint {
 class RunFolder {
  public:
   // Creates the folder and holds it (RUN/run.lease) as long as the object lives. Error{bad_input} when a
-  // fresh run finds a run there, or anything else; Error{runtime} when another process writes the run, before
-  // anything is removed.
+  // fresh run finds a run there, or anything else; Error{runtime} when another process writes the run, or of
+  // one that is to be overwritten one of its rates, before anything is removed.
   RunFolder(std::string path, RunStart start);
   // A folder that another process writes: as it is.
   static RunFolder of_another(std::string path) { return RunFolder(std::move(path)); }

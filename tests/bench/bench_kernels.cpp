@@ -177,6 +177,134 @@ void bench_attention(bigbird::kernels::Backend& backend) {
         5.0 * product);
 }
 
+// Every query block lists the key blocks within `reach` of its own, or, over keys of other rows, all of them.
+struct GroupPlan {
+  std::vector<std::int32_t> row_offsets{0}, key_blocks, column_offsets{0}, query_blocks;
+  bigbird::kernels::BlockPlanView view;
+
+  GroupPlan(std::uint64_t identity, Index queries, Index keys, Index reach, bool other_rows) {
+    const auto listed = [&](Index query, Index key) {
+      return other_rows || (key >= query - reach && key <= query + reach);
+    };
+    const auto list = [&](Index own, Index others, auto& offsets, auto& numbers, const auto& names) {
+      for (Index head = 0; head < heads; ++head) {
+        for (Index i = 0; i < own; ++i) {
+          for (Index j = 0; j < others; ++j) {
+            if (names(i, j)) numbers.push_back(static_cast<std::int32_t>(j));
+          }
+          offsets.push_back(static_cast<std::int32_t>(numbers.size()));
+        }
+      }
+    };
+    list(queries, keys, row_offsets, key_blocks, listed);
+    list(keys, queries, column_offsets, query_blocks,
+         [&](Index key, Index query) { return listed(query, key); });
+    view = {identity,
+            heads,
+            queries,
+            row_offsets.data(),
+            key_blocks.data(),
+            column_offsets.data(),
+            query_blocks.data(),
+            other_rows ? keys : 0};
+  }
+};
+
+// Attention of ETC (Ainslie et al. 2020) at 4,096 tokens and 230 global ones, radius 84, 12 distances told
+// apart: its four groups of keys with their labels, merged two by two, beside ITC's above.
+void bench_etc_attention(bigbird::kernels::Backend& backend) {
+  constexpr Index globals = 230, global_rows = 256, labels = 32, most = 12;
+  const GroupPlan window(101, blocks, blocks, 2, false), over_globals(102, blocks, 4, 0, true),
+      globals_alone(103, 4, 4, 4, false), over_tokens(104, 4, blocks, 0, true);
+  const Index long_offsets[] = {0, tokens}, global_offsets[] = {0, global_rows};
+  const Index long_length[] = {tokens}, global_length[] = {globals};
+  std::vector<std::int32_t> sentences(static_cast<std::size_t>(tokens)),
+      numbers(static_cast<std::size_t>(global_rows));
+  for (Index i = 0; i < tokens; ++i)
+    sentences[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i / 18);
+  for (Index i = 0; i < global_rows; ++i) numbers[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i);
+  const Buffer table(backend, labels * width), bias(backend, labels * heads);
+  const Buffer dtable(backend, labels * width), dbias(backend, labels * heads);
+  using namespace bigbird::kernels;
+  const RelativeTerm by_distance{table.data(), bias.data(), labels, most, false, nullptr, nullptr};
+  RelativeTerm by_links = by_distance;
+  by_links.by_links = true;
+  PairRule near, of_tokens, of_globals;
+  near.before = near.after = 84;
+  of_tokens.link_columns = of_globals.link_columns = 1;
+  of_tokens.query_links = of_globals.key_links = sentences.data();
+  of_tokens.key_links = of_globals.query_links = numbers.data();
+  struct Group {
+    AttentionBatch batch;
+    const BlockPlanView* plan;
+  };
+  const auto group = [&](const GroupPlan& plan, const Index* queries, const Index* asking, const Index* keys,
+                         const Index* seen, const PairRule* rule, const RelativeTerm* term) {
+    Group made{{}, &plan.view};
+    made.batch.sequences = 1;
+    made.batch.heads = heads;
+    made.batch.head_size = head_size;
+    made.batch.block_size = block;
+    made.batch.token_offsets = queries;
+    made.batch.query_lengths = asking;
+    made.batch.lengths = seen;
+    made.batch.key_offsets = keys == queries ? nullptr : keys;
+    made.batch.scale = 0.125f;
+    made.batch.rule = rule;
+    made.batch.relative = term;
+    return made;
+  };
+  Group groups[4] = {
+      group(window, long_offsets, long_length, long_offsets, long_length, &near, &by_distance),
+      group(over_globals, long_offsets, long_length, global_offsets, global_length, &of_tokens, &by_links),
+      group(globals_alone, global_offsets, global_length, global_offsets, global_length, nullptr,
+            &by_distance),
+      group(over_tokens, global_offsets, global_length, long_offsets, long_length, &of_globals, &by_links)};
+  for (Group& each : groups) each.batch.plans = &each.plan;
+  const Buffer of_long(backend, tokens * width), other_long(backend, tokens * width),
+      of_globals_out(backend, global_rows * width), other_globals(backend, global_rows * width);
+  const Buffer x(backend, tokens * 5 * width), y(backend, global_rows * 5 * width),
+      dout(backend, tokens * width);
+  const Buffer long_sums(backend, heads * tokens), other_long_sums(backend, heads * tokens),
+      global_sums(backend, heads * global_rows), other_global_sums(backend, heads * global_rows);
+  const Buffer dx(backend, tokens * 5 * width), dy(backend, global_rows * 5 * width);
+  const Index stride = 5 * width;
+  const auto at = [&](const Buffer& rows, Index number) {
+    return Rows{rows.data() + number * width, stride};
+  };
+  // Query, then keys and values for the own side and for the other.
+  const QueryKeyValue inputs[4] = {{at(x, 0), at(x, 1), at(x, 2)},
+                                   {at(x, 0), at(y, 3), at(y, 4)},
+                                   {at(y, 0), at(y, 1), at(y, 2)},
+                                   {at(y, 0), at(x, 3), at(x, 4)}};
+  const Buffer* const outs[4] = {&of_long, &other_long, &of_globals_out, &other_globals};
+  const Buffer* const sums[4] = {&long_sums, &other_long_sums, &global_sums, &other_global_sums};
+  double product = 0;
+  for (const GroupPlan* plan : {&window, &over_globals, &globals_alone, &over_tokens})
+    product += 2.0 * static_cast<double>(plan->key_blocks.size()) * block * block * head_size;
+  print("ETC attention_forward", fastest([&] {
+          for (int i = 0; i < 4; ++i)
+            backend.attention_forward(groups[i].batch, inputs[i], {outs[i]->data(), width}, sums[i]->data());
+          for (int i = 0; i < 4; i += 2) {
+            const Rows first{outs[i]->data(), width}, second{outs[i + 1]->data(), width};
+            backend.merge_attention({first, sums[i]->data()}, {second, sums[i + 1]->data()}, first,
+                                    sums[i]->data(), i == 0 ? tokens : global_rows, heads, head_size);
+          }
+        }),
+        2.0 * product);
+  print("ETC attention_backward", fastest([&] {
+          const RelativeGradients of_labels{dtable.data(), dbias.data()};
+          const QueryKeyValueGradients to[4] = {{at(dx, 0), at(dx, 1), at(dx, 2), of_labels},
+                                                {at(dx, 0), at(dy, 3), at(dy, 4), of_labels},
+                                                {at(dy, 0), at(dy, 1), at(dy, 2), of_labels},
+                                                {at(dy, 0), at(dx, 3), at(dx, 4), of_labels}};
+          for (int i = 0; i < 4; ++i)
+            backend.attention_backward(groups[i].batch, inputs[i], Rows{outs[i / 2 * 2]->data(), width},
+                                       sums[i / 2 * 2]->data(), {dout.data(), width}, to[i]);
+        }),
+        5.0 * product);
+}
+
 void bench_rows(bigbird::kernels::Backend& backend) {
   const Buffer x(backend, tokens * inner), y(backend, tokens * inner), z(backend, tokens * inner);
   const Buffer gamma(backend, width), beta(backend, width), dgamma(backend, width), dbeta(backend, width);
@@ -264,10 +392,13 @@ int main(int argc, char** argv) {
     bench_linear(*backend, inner, width);
     bench_linear(*backend, width, inner);
     bench_attention(*backend);
+    bench_etc_attention(*backend);
     bench_rows(*backend);
   }
   const auto backend = bigbird::kernels::make_cpu_backend(bigbird::kernels::Precision::bf16);
   std::printf("%s; weights packed once\n", backend->description().c_str());
+  bench_attention(*backend);
+  bench_etc_attention(*backend);
   for (const auto& [n, k] :
        {std::pair<Index, Index>{width, width}, {3 * width, width}, {inner, width}, {width, inner}}) {
     bench_packed(*backend, bigbird::kernels::WeightForm::bf16, "bf16", n, k);

@@ -391,6 +391,15 @@ TEST_F(InfoFiles, AreLinesOrJsonAlike) {
             nlohmann::json::parse(described(out("scores.tsv"))));
 }
 
+TEST_F(InfoFiles, AreShownWithoutControlCharacters) {
+  const std::string genome = write("esc\x1b[31m.fa", ">chr\x1b]0;x\x07\nACGT\n");
+  const std::string lines = must({"info", genome}).out;
+  EXPECT_TRUE(holds(lines, "esc?[31m.fa\n")) << lines;
+  EXPECT_TRUE(holds(lines, "lengths.chr?]0;x?\t4\n")) << lines;
+  EXPECT_EQ(lines.find_first_of("\x1b\x07"), std::string::npos);
+  EXPECT_TRUE(holds(must({"info", genome, "--json"}).out, "\"chr\\u001b]0;x\\u0007\": 4"));
+}
+
 TEST_F(InfoFiles, WithoutProvenanceAreKnownAsWell) {
   must({"promoter", "evaluate", "--predictions", out("promoters.tsv"), "-o", path("bare.json"),
         "--no-provenance"});

@@ -316,6 +316,45 @@ TEST_F(Pretrain, TermSavesAndExits143AndResumeFinishes) {
   EXPECT_EQ(rows, 1500u);
 }
 
+TEST_F(Pretrain, ForceLeavesARunAloneThatIsBeingTrained) {
+  const std::vector<std::string> more = {"--steps",     "300", "--save-every", "20",
+                                         "--keep-last", "0",   "--lr",         "1e-3"};
+  const RunResult alone = run_bigbird(arguments("alone", more));
+  ASSERT_EQ(alone.status, 0) << alone.err;
+  const pid_t child = start(arguments("run", more));
+  const bool saves = wait_for_step_after(0, "run");
+  kill(child, SIGSTOP);  // it is in the midst of it, however slow this machine
+  std::vector<std::string> forced = arguments("run", more);
+  forced.push_back("--force");
+  const RunResult second = run_bigbird(forced);
+  kill(child, SIGCONT);
+  EXPECT_EQ(wait_for(child), 0);
+  ASSERT_TRUE(saves);
+  expect_error(second, 1, "run.lease: held by process " + std::to_string(child));
+  EXPECT_NE(second.err.find("hint: wait for it, or stop it"), std::string::npos) << second.err;
+  EXPECT_EQ(checkpoints("run").size(), 15u);
+  for (const char* file : {"final/model.safetensors", "checkpoint-20/optimizer.safetensors",
+                           "checkpoint-300/optimizer.safetensors"})
+    EXPECT_TRUE(testing::read_text(path("run/") + file) == testing::read_text(path("alone/") + file)) << file;
+  EXPECT_FALSE(fs::exists(path("run/run.lease")));
+  EXPECT_EQ(run_bigbird(forced).status, 0) << "that nobody writes any more";
+}
+
+// Of a model that begins from nothing, with what decides its form.
+TEST_F(Pretrain, ConfigTomlIsReadBackAndGivesTheSameRun) {
+  const RunResult first =
+      run_bigbird(arguments("first", {"--steps", "3", "--valid", path("train"), "--eval-samples", "4",
+                                      "--positions", "rotary", "--warmup", "0", "--seed", "4", "--resume"}));
+  ASSERT_EQ(first.status, 0) << first.err;
+  const RunResult again =
+      run_bigbird({"pretrain", "--config", path("first/config.toml"), "-o", path("again")});
+  ASSERT_EQ(again.status, 0) << again.err;
+  for (const char* file : {"model.safetensors", "config.json"})
+    EXPECT_TRUE(testing::read_text(path("first/final/") + file) ==
+                testing::read_text(path("again/final/") + file))
+        << file;
+}
+
 TEST_F(Pretrain, TwentyKillsWhileSavingAlwaysLeaveAWholeCheckpoint) {
   // A checkpoint after every step: most of the time goes into saving.
   std::vector<std::string> words =

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -87,6 +89,10 @@ TEST_F(TextTraining, EachOfSeveralRatesIsTrainedAsAlone) {
       must(of(one, name + "-" + rate, few + Words{"--lr", rate}));
       EXPECT_TRUE(weights(name + "-both/lr-" + rate) == weights(name + "-" + rate)) << name << " " << rate;
     }
+    must(verb_words(one) +
+         Words{"--config", path(name + "-both/lr-0.001/config.toml"), "-o", path(name + "-member")});
+    EXPECT_TRUE(weights(name + "-member") == weights(name + "-0.001")) << name;
+    EXPECT_FALSE(std::filesystem::exists(path(name + "-member/rates.tsv"))) << name;
     EXPECT_FALSE(weights(name + "-0.001") == weights(name + "-0.003")) << name;
   }
 }
@@ -113,6 +119,30 @@ TEST_F(TextTraining, APipeIsReadOnce) {
   refused({"text", "classify", "finetune", "--train", pipe, "--init", path("pre"), "-o", path("piped"),
            "--lr", "1e-3,3e-3"},
           2, "can be read only once, and --lr has 2 rates");
+}
+
+// A run in a job of Slurm, with options of that call, is repeated anywhere, and replaces nothing.
+TEST_F(TextTraining, ConfigTomlHasNoOptionsOfOneCall) {
+  const TrainingCase one = cases().front();
+  must(of(one, "plain", {"--steps", "2"}));
+  for (const char* folder : {"job", "forced"}) {
+    const Words call =
+        folder == std::string("job") ? Words{"--resume", "--stop-before", "1m"} : Words{"--force"};
+    setenv("SLURM_JOB_ID", "74", 1);
+    setenv("SLURM_JOB_END_TIME", std::to_string(std::time(nullptr) + 3600).c_str(), 1);
+    must(of(one, folder, Words{"--steps", "2"} + call));
+    unsetenv("SLURM_JOB_ID");
+    unsetenv("SLURM_JOB_END_TIME");
+    std::string config = read_text(path(std::string(folder) + "/config.toml"));
+    const std::size_t at = config.find(path(folder));
+    ASSERT_NE(at, std::string::npos);
+    EXPECT_EQ(config.replace(at, path(folder).size(), path("plain")), read_text(path("plain/config.toml")));
+    refused(verb_words(one) + Words{"--config", path(std::string(folder) + "/config.toml")}, 1,
+            "holds a run already");
+    must(verb_words(one) +
+         Words{"--config", path(std::string(folder) + "/config.toml"), "-o", path("elsewhere"), "--force"});
+    EXPECT_TRUE(weights("elsewhere") == weights("plain"));
+  }
 }
 
 TEST_F(TextTraining, ConfigTomlIsReadBackAndGivesTheSameRun) {

@@ -371,7 +371,21 @@ TEST_P(TrainingOptionsOf, EachRateOfSeveralGivesWhatItGivesAlone) {
     EXPECT_EQ(weights(std::string("rates/lr-") + rate), weights(std::string("alone-") + rate)) << rate;
   }
   EXPECT_EQ(names_in(run_name("rates")),
-            (std::set<std::string>{"final", "lr-0.001", "lr-0.003", "rates.tsv"}));
+            (std::set<std::string>{"config.toml", "final", "lr-0.001", "lr-0.003", "rates.tsv"}));
+  // Each folder's options repeat what is in that folder: one rate, and all of them.
+  const auto repeat = [&](const std::string& name, const std::string& folder) {
+    must(verb() + Words{"--config", path(run_name(folder) + "/config.toml"), "-o", path(run_name(name))});
+  };
+  repeat("rate-again", "rates/lr-0.003");
+  EXPECT_EQ(weights("rate-again"), weights("rates/lr-0.003"));
+  EXPECT_EQ(names_in(run_name("rate-again")), names_in(run_name("rates/lr-0.003")));
+  repeat("rates-again", "rates");
+  EXPECT_EQ(weights("rates-again/lr-0.001"), weights("rates/lr-0.001"));
+  EXPECT_EQ(weights("rates-again"), weights("rates"));
+  // As it stands, it names its own folder.
+  EXPECT_NE(run_bigbird(verb() + Words{"--config", path(run_name("rates/lr-0.003/config.toml"))})
+                .err.find(run_name("rates/lr-0.003") + ": holds a run already"),
+            std::string::npos);
 }
 
 TEST_P(TrainingOptionsOf, PatienceEndsARunThatGetsNoBetter) {

@@ -56,6 +56,12 @@ INSTANTIATE_TEST_SUITE_P(EncoderDecoder, HuggingFace,
                          ::testing::ValuesIn(golden_paths("encoder_decoder", ".safetensors")),
                          [](const auto& file) { return file.param.stem().string(); });
 
+// Check L1 of Longformer: windows of several widths, none to twenty global tokens, padding. make_longformer.py made
+// the files.
+INSTANTIATE_TEST_SUITE_P(LongformerL1, HuggingFace,
+                         ::testing::ValuesIn(golden_paths("longformer", ".safetensors")),
+                         [](const auto& file) { return file.param.stem().string(); });
+
 class HuggingFaceFolder : public HuggingFace {};
 
 TEST_P(HuggingFaceFolder, IsReadAndAgrees) {
@@ -64,6 +70,10 @@ TEST_P(HuggingFaceFolder, IsReadAndAgrees) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, HuggingFaceFolder, ::testing::ValuesIn(golden_paths("huggingface", "")),
+                         [](const auto& entry) { return entry.param.filename().string(); });
+
+// Check L2: folders of save_pretrained.
+INSTANTIATE_TEST_SUITE_P(LongformerL2, HuggingFaceFolder, ::testing::ValuesIn(golden_paths("longformer", "")),
                          [](const auto& entry) { return entry.param.filename().string(); });
 
 INSTANTIATE_TEST_SUITE_P(EncoderDecoder, HuggingFaceFolder,

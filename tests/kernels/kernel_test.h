@@ -125,6 +125,20 @@ inline Floats random_floats(std::size_t count, std::uint32_t seed, float scale =
   return values;
 }
 
+// In the bf16 form that a backend keeps activations in, and back.
+inline std::vector<bf16> as_bf16(const Floats& values) {
+  std::vector<bf16> result;
+  result.reserve(values.size());
+  for (const float value : values) result.push_back(to_bf16(value));
+  return result;
+}
+inline Floats as_floats(const std::vector<bf16>& values) {
+  Floats result;
+  result.reserve(values.size());
+  for (const bf16 value : values) result.push_back(to_float(value));
+  return result;
+}
+
 inline reference::Vector doubles(const Floats& values) {
   return reference::Vector(values.begin(), values.end());
 }

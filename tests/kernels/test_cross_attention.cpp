@@ -1,4 +1,6 @@
 // Attention of a decoder against reference/attention.h; the problems are in decoder_attention.h.
+#include <tuple>
+
 #include "tests/kernels/decoder_attention.h"
 #include "tests/kernels/kernel_test.h"
 
@@ -79,7 +81,47 @@ TEST_P(CrossAttentionKernel, ACausalRowDoesNotDependOnLaterOnes) {
   }
 }
 
+class RoundedCrossAttentionKernel : public KernelTest {
+ protected:
+  RoundedCrossAttentionKernel() { precision_ = Precision::bf16; }
+};
+
+TEST_P(RoundedCrossAttentionKernel, IsNearTheDenseOracle) {
+  for (const DecoderCase& chosen : decoder_cases) {
+    SCOPED_TRACE(chosen.name);
+    const DecoderProblem p(chosen);
+    const Index c = p.width();
+    Floats q = random_floats(p.query_size(), 41, 2.0f), k = random_floats(p.key_size(), 42, 2.0f),
+           v = random_floats(p.key_size(), 43), dout = random_floats(p.query_size(), 44);
+    for (Floats* values : {&q, &k, &v, &dout}) *values = as_floats(as_bf16(*values));
+    Floats sums(static_cast<std::size_t>(p.query_rows() * p.shape.heads));
+    const auto attend_with = [&](Backend& backend, const auto& from) {
+      auto out = from(q), dq = from(q), dk = from(k), dv = from(v);
+      const auto of_q = from(q), of_k = from(k), of_v = from(v), of_dout = from(dout);
+      const QueryKeyValue inputs{{of_q.data(), c}, {of_k.data(), c}, {of_v.data(), c}};
+      backend.attention_forward(p.batch, inputs, {out.data(), c}, sums.data());
+      backend.attention_backward(p.batch, inputs, Rows{out.data(), c}, sums.data(), {of_dout.data(), c},
+                                 {{dq.data(), c}, {dk.data(), c}, {dv.data(), c}});
+      return std::tuple{out, dq, dk, dv};
+    };
+    const auto got = run([&](Backend& backend) {
+      if (backend.element_type() == ElementType::fp32) {
+        const auto [out, dq, dk, dv] = attend_with(backend, [](const Floats& values) { return values; });
+        return std::vector<Floats>{out, dq, dk, dv};
+      }
+      const auto [out, dq, dk, dv] = attend_with(backend, as_bf16);
+      return std::vector<Floats>{as_floats(out), as_floats(dq), as_floats(dk), as_floats(dv)};
+    });
+    const DecoderProblem::Expected expected = p.expected(q, k, v, dout);
+    EXPECT_LT(relative_error(got[0], expected.out), 0.02);
+    EXPECT_LT(relative_error(got[1], expected.dq), 0.04);
+    EXPECT_LT(relative_error(got[2], expected.dk), 0.04);
+    EXPECT_LT(relative_error(got[3], expected.dv), 0.04);
+  }
+}
+
 BIGBIRD_KERNEL_TESTS(CrossAttentionKernel);
+BIGBIRD_KERNEL_TESTS(RoundedCrossAttentionKernel);
 
 }  // namespace
 }  // namespace bigbird::kernels

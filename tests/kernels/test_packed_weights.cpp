@@ -10,16 +10,6 @@ namespace {
 
 using Narrow = std::vector<bf16>;
 
-Narrow narrowed(const Floats& values) {
-  Narrow narrow(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) narrow[i] = to_bf16(values[i]);
-  return narrow;
-}
-Floats widened(const Narrow& values) {
-  Floats wide(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) wide[i] = to_float(values[i]);
-  return wide;
-}
 bool equal(const Narrow& a, const Narrow& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(bf16)) == 0;
 }
@@ -118,8 +108,8 @@ TEST_P(PackedWeights, LinearLayersTakeAndGiveBf16AsRoundedFloats) {
   if (on->element_type() != ElementType::bf16) GTEST_SKIP() << "activations are fp32 here";
   for (const Sizes& of : all_sizes) {
     SCOPED_TRACE(::testing::Message() << of.rows << " x " << of.in << " -> " << of.out);
-    const Narrow x = narrowed(random_floats(static_cast<std::size_t>(of.rows * of.in), 1));
-    const Floats wide = widened(x), weight = random_floats(static_cast<std::size_t>(of.in * of.out), 2),
+    const Narrow x = as_bf16(random_floats(static_cast<std::size_t>(of.rows * of.in), 1));
+    const Floats wide = as_floats(x), weight = random_floats(static_cast<std::size_t>(of.in * of.out), 2),
                  bias = random_floats(static_cast<std::size_t>(of.out), 3);
     const Linear layer{weight.data(), bias.data(), of.in, of.out};
     const std::size_t count = static_cast<std::size_t>(of.rows * of.out);
@@ -131,12 +121,12 @@ TEST_P(PackedWeights, LinearLayersTakeAndGiveBf16AsRoundedFloats) {
       on->linear_forward(x.data(), layer, from_narrow.data(), of.rows);
       EXPECT_EQ(from_narrow, expected);
       on->linear_forward(x.data(), layer, narrow.data(), of.rows);
-      EXPECT_TRUE(equal(narrow, narrowed(expected)));
+      EXPECT_TRUE(equal(narrow, as_bf16(expected)));
       on->linear_activation_forward(wide.data(), layer, Activation::gelu_tanh, nullptr, expected.data(),
                                     of.rows);
       on->linear_activation_forward(wide.data(), layer, Activation::gelu_tanh, nullptr, of_floats.data(),
                                     of.rows);
-      EXPECT_TRUE(equal_but_for_neighbours(of_floats, narrowed(expected)));
+      EXPECT_TRUE(equal_but_for_neighbours(of_floats, as_bf16(expected)));
     }
   }
 }
@@ -197,8 +187,8 @@ TEST_P(PackedWeights, AttentionTakesAndGivesBf16AsRoundedFloats) {
     batch.plans = views;
     batch.scale = 0.3f;
     const Index tokens = offsets[2], width = heads * head_size;
-    const Narrow qkv = narrowed(random_floats(static_cast<std::size_t>(tokens * 3 * width), 4, 2.0f));
-    const Floats wide = widened(qkv);
+    const Narrow qkv = as_bf16(random_floats(static_cast<std::size_t>(tokens * 3 * width), 4, 2.0f));
+    const Floats wide = as_floats(qkv);
     const auto inputs = [&](ConstValues from) {
       return QueryKeyValue{{from, 3 * width}, {from + width, 3 * width}, {from + 2 * width, 3 * width}};
     };
@@ -209,7 +199,7 @@ TEST_P(PackedWeights, AttentionTakesAndGivesBf16AsRoundedFloats) {
       Narrow out(expected.size(), to_bf16(7.0f));
       on->attention_forward(batch, inputs(wide.data()), {expected.data(), width}, sums.data());
       on->attention_forward(batch, inputs(qkv.data()), {out.data(), width}, narrow_sums.data());
-      EXPECT_TRUE(equal(out, narrowed(expected)));
+      EXPECT_TRUE(equal(out, as_bf16(expected)));
       for (Index head = 0; head < heads; ++head) {
         for (std::size_t s = 0; s < 2; ++s) {
           const auto first = static_cast<std::size_t>(head * tokens + offsets[s]);
@@ -225,15 +215,15 @@ TEST_P(PackedWeights, RowsOfBf16AreTurnedAndPickedOutAsRoundedFloats) {
   const auto on = backend();
   if (on->element_type() != ElementType::bf16) GTEST_SKIP() << "activations are fp32 here";
   constexpr Index rows = 9, heads = 3, head_size = 10, half = 4, stride = heads * head_size + 3;
-  Narrow x = narrowed(random_floats(rows * stride, 5));
-  Floats wide = widened(x);
+  Narrow x = as_bf16(random_floats(rows * stride, 5));
+  Floats wide = as_floats(x);
   const Floats rotations = random_floats(rows * 2 * half, 6);
   std::vector<std::int32_t> positions(rows);
   for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int32_t>(i * 5 % rows);
   const Rotary rotary{positions.data(), rotations.data(), heads, head_size, half};
   on->rotate({wide.data(), stride}, rotary, rows, false);
   on->rotate({x.data(), stride}, rotary, rows, false);
-  EXPECT_TRUE(equal(x, narrowed(wide)));
+  EXPECT_TRUE(equal(x, as_bf16(wide)));
 
   const std::vector<std::int32_t> picked{7, 0, 3};
   Narrow some(3 * stride), expected;

@@ -113,17 +113,6 @@ class RoundedPairAttentionKernel : public KernelTest {
   RoundedPairAttentionKernel() { precision_ = Precision::bf16; }
 };
 
-std::vector<bf16> as_bf16(const Floats& values) {
-  std::vector<bf16> result;
-  for (const float value : values) result.push_back(to_bf16(value));
-  return result;
-}
-Floats rounded_floats(const Floats& values) {
-  Floats result;
-  for (const bf16 value : as_bf16(values)) result.push_back(to_float(value));
-  return result;
-}
-
 // In bf16 what is multiplied has 8 bits; queries, keys, values and outputs may be bf16 themselves.
 TEST_P(RoundedPairAttentionKernel, IsNearTheOracle) {
   for (const PairCase& chosen : pair_cases()) {
@@ -131,7 +120,7 @@ TEST_P(RoundedPairAttentionKernel, IsNearTheOracle) {
     PairProblem p(chosen);
     PairNumbers numbers(p);
     for (Floats* values : {&numbers.q, &numbers.k, &numbers.v, &numbers.dout})
-      *values = rounded_floats(*values);
+      *values = as_floats(as_bf16(*values));
     const PairProblem::Expected expected = numbers.expected(p);
     const Index c = p.width();
     const auto got = run([&](Backend& backend) {
@@ -150,11 +139,7 @@ TEST_P(RoundedPairAttentionKernel, IsNearTheOracle) {
                                   {dk.data(), c},
                                   {dv.data(), c},
                                   {dweight.data(), p.shape.bias ? dbias.data() : nullptr}});
-      std::vector<Floats> all;
-      for (const std::vector<bf16>* values : {&out, &dq, &dk, &dv}) {
-        all.emplace_back();
-        for (const bf16 value : *values) all.back().push_back(to_float(value));
-      }
+      std::vector<Floats> all{as_floats(out), as_floats(dq), as_floats(dk), as_floats(dv)};
       all.insert(all.begin() + 1, sums);
       all.push_back(dweight);
       all.push_back(dbias);
@@ -166,9 +151,10 @@ TEST_P(RoundedPairAttentionKernel, IsNearTheOracle) {
     EXPECT_LT(relative_error(got[3], expected.dk), 0.03);
     EXPECT_LT(relative_error(got[4], expected.dv), 0.03);
     if (chosen.labels == 0) continue;
-    EXPECT_LT(relative_error(got[5], expected.dweight), 0.03);
+    // Those of a query cancel (their sum over the labels is 0), and few queries leave little of them.
+    EXPECT_LT(relative_error(got[5], expected.dweight), 0.15);
     if (!chosen.bias) continue;
-    EXPECT_LT(relative_error(got[6], expected.dbias), 0.03);
+    EXPECT_LT(relative_error(got[6], expected.dbias), 0.15);
   }
 }
 
@@ -291,6 +277,145 @@ TEST_P(PairAttentionKernel, TwoGroupsOfKeysAreOneSoftmax) {
     EXPECT_LT(relative_error(got[i + 2], *expected[i]), gradient_tolerance) << i;
 }
 
+// One head of two columns, tokens in blocks of 8, whatever the backend wants; what the plans list is all there is.
+struct Worked {
+  std::vector<std::int32_t> offsets{0, 1}, zero{0};
+  BlockPlanView plan;
+  const BlockPlanView* plans[1] = {&plan};
+  Index query_offsets[2] = {0, 0}, key_offsets[2] = {0, 0}, queries[1], keys[1];
+  AttentionBatch batch;
+
+  Worked(Index query_count, Index key_count, const PairRule* rule, const RelativeTerm* relative,
+         bool other_rows) {
+    static std::atomic<std::uint64_t> made{std::uint64_t{1} << 42};
+    plan = {++made, 1, 1, offsets.data(), zero.data(), offsets.data(), zero.data(), other_rows ? 1 : 0};
+    query_offsets[1] = key_offsets[1] = 8;
+    queries[0] = query_count;
+    keys[0] = key_count;
+    batch.sequences = 1;
+    batch.heads = 1;
+    batch.head_size = 2;
+    batch.block_size = 8;
+    batch.token_offsets = query_offsets;
+    batch.query_lengths = queries;
+    batch.lengths = keys;
+    if (other_rows) batch.key_offsets = key_offsets;
+    batch.plans = plans;
+    batch.scale = 1.0f / std::sqrt(2.0f);
+    batch.rule = rule;
+    batch.relative = relative;
+  }
+  Worked(const Worked&) = delete;
+};
+
+Floats rows_of(std::vector<float> values) {
+  values.resize(16);
+  return values;
+}
+
+// The worked example of ETC's attention (spec 4.7): one head, radius 1, one distance told apart, three tokens of
+// which the first two are linked to the one global token.
+class Etc : public KernelTest {};
+
+TEST_P(Etc, Check2TheWorkedExample) {
+  const Floats q = rows_of({1, 0, 0, 1, 1, 1}), k = rows_of({.5f, 0, 0, .5f, 1, -1}),
+               v = rows_of({1, 0, 0, 1, 2, 2});
+  const Floats global_q = rows_of({1, -1}), global_k = rows_of({.2f, .3f}), global_v = rows_of({3, -1});
+  Floats table, bias;
+  for (int u = 0; u < 6; ++u) {
+    table.push_back(.1f * static_cast<float>(u));
+    table.push_back(-.05f * static_cast<float>(u));
+    bias.push_back(.01f * static_cast<float>(u));
+  }
+  const RelativeTerm by_distance{table.data(), bias.data(), 6, 1, false, nullptr, nullptr};
+  RelativeTerm by_links = by_distance;
+  by_links.by_links = true;
+  const std::vector<std::int32_t> sentences{0, 0, 1, 0, 0, 0, 0, 0}, numbers{0, 1, 2, 3, 4, 5, 6, 7};
+  PairRule near, of_tokens, of_globals;
+  near.before = near.after = 1;
+  of_tokens.link_columns = of_globals.link_columns = 1;
+  of_tokens.query_links = of_globals.key_links = sentences.data();
+  of_tokens.key_links = of_globals.query_links = numbers.data();
+  PairRule hard = of_globals;
+  hard.needed_links = 1;
+  const Worked l2l(3, 3, &near, &by_distance, false), l2g(3, 1, &of_tokens, &by_links, true),
+      g2g(1, 1, nullptr, &by_distance, false), g2l(1, 3, &of_globals, &by_links, true),
+      hard_g2l(1, 3, &hard, &by_links, true);
+  const auto got = run([&](Backend& backend) {
+    const auto merged = [&](const Worked& own, const Worked& other, const Floats& asking,
+                            const QueryKeyValue& of_own, const QueryKeyValue& of_other) {
+      Floats out(asking.size()), second(out), sums(8), second_sums(8);
+      backend.attention_forward(own.batch, of_own, {out.data(), 2}, sums.data());
+      backend.attention_forward(other.batch, of_other, {second.data(), 2}, second_sums.data());
+      backend.merge_attention({Rows{out.data(), 2}, sums.data()},
+                              {Rows{second.data(), 2}, second_sums.data()}, {out.data(), 2}, nullptr, 8, 1,
+                              2);
+      return out;
+    };
+    const QueryKeyValue tokens{{q.data(), 2}, {k.data(), 2}, {v.data(), 2}},
+        to_globals{{q.data(), 2}, {global_k.data(), 2}, {global_v.data(), 2}},
+        globals{{global_q.data(), 2}, {global_k.data(), 2}, {global_v.data(), 2}},
+        to_tokens{{global_q.data(), 2}, {k.data(), 2}, {v.data(), 2}};
+    return std::vector<Floats>{merged(l2l, l2g, q, tokens, to_globals),
+                               merged(g2g, g2l, global_q, globals, to_tokens),
+                               merged(g2g, hard_g2l, global_q, globals, to_tokens)};
+  });
+  const double of_long[] = {1.5061514, -.12052701, 1.3196257, .32351536, 1.64415278, .46376535};
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(got[0][i], of_long[i], 1e-6) << i;
+  EXPECT_NEAR(got[1][0], 1.65020963, 1e-6);
+  EXPECT_NEAR(got[1][1], 1.1664477, 1e-6);
+  EXPECT_NEAR(got[2][0], 1.17763983, 1e-6);
+  EXPECT_NEAR(got[2][1], .04031138, 1e-6);
+}
+
+// The worked example of Longformer (window 2, token 0 global with a query, keys and values of its own).
+class Longformer : public KernelTest {};
+
+TEST_P(Longformer, G10TheWorkedExample) {
+  const Floats q = rows_of({1, 0, 0, 1, 1, 1, 1, -1, .5f, .5f}),
+               k = rows_of({.5f, 0, 0, .5f, 1, -1, -.5f, 1, .2f, .3f}),
+               v = rows_of({1, 0, 0, 1, 2, 2, 3, -1, -1, 1});
+  Floats other_k = k, other_v = v;
+  for (float& value : other_k) value = -value;
+  for (float& value : other_v) value *= 2;
+  const std::vector<std::uint8_t> hidden{1, 0, 0, 0, 0, 0, 0, 0};
+  PairRule near;
+  near.before = near.after = 1;
+  near.hidden = hidden.data();
+  // A window of 2 before the token at every second place: residue classes are sequences of their own.
+  PairRule causal_window;
+  causal_window.before = 1;
+  causal_window.after = 0;
+  const Worked local(5, 5, &near, nullptr, false), of_global(5, 1, nullptr, nullptr, true),
+      global(1, 5, nullptr, nullptr, true), even(3, 3, &causal_window, nullptr, false);
+  const auto even_rows = [](const Floats& rows) {
+    return rows_of({rows[0], rows[1], rows[4], rows[5], rows[8], rows[9]});
+  };
+  const Floats even_q = even_rows(q), even_k = even_rows(k), even_v = even_rows(v);
+  const auto got = run([&](Backend& backend) {
+    Floats out(16), second(16), sums(8), second_sums(8), of_token_0(16), every_second(16);
+    backend.attention_forward(local.batch, {{q.data(), 2}, {k.data(), 2}, {v.data(), 2}}, {out.data(), 2},
+                              sums.data());
+    backend.attention_forward(of_global.batch, {{q.data(), 2}, {k.data(), 2}, {v.data(), 2}},
+                              {second.data(), 2}, second_sums.data());
+    backend.merge_attention({Rows{out.data(), 2}, sums.data()}, {Rows{second.data(), 2}, second_sums.data()},
+                            {out.data(), 2}, nullptr, 8, 1, 2);
+    backend.attention_forward(global.batch, {{q.data(), 2}, {other_k.data(), 2}, {other_v.data(), 2}},
+                              {of_token_0.data(), 2}, nullptr);
+    backend.attention_forward(even.batch, {{even_q.data(), 2}, {even_k.data(), 2}, {even_v.data(), 2}},
+                              {every_second.data(), 2}, nullptr);
+    return std::vector<Floats>{out, of_token_0, every_second};
+  });
+  const double tokens[] = {.68083976, .82622602, 1.45977899, .37933698, 1.4317095, 1.29296859, 1, 0};
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(got[0][2 + i], tokens[i], 1e-6) << i;
+  EXPECT_NEAR(got[1][0], 2.26966457, 1e-6);
+  EXPECT_NEAR(got[1][1], .63738916, 1e-6);
+  EXPECT_NEAR(got[2][4], .36776167, 1e-6);
+  EXPECT_NEAR(got[2][5], 1.45592056, 1e-6);
+}
+
+BIGBIRD_KERNEL_TESTS(Etc);
+BIGBIRD_KERNEL_TESTS(Longformer);
 BIGBIRD_KERNEL_TESTS(PairAttentionKernel);
 BIGBIRD_KERNEL_TESTS(RoundedPairAttentionKernel);
 

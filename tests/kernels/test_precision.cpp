@@ -23,12 +23,6 @@ Floats rounded(Floats values) {
   return values;
 }
 
-std::vector<bf16> to_bf16s(const Floats& values) {
-  std::vector<bf16> result;
-  for (const float value : values) result.push_back(to_bf16(value));
-  return result;
-}
-
 Floats as_rounded(const Floats& values) {
   return rounded(values);
 }
@@ -280,11 +274,11 @@ TEST_P(PrecisionKernel, NarrowOperandsAndResultsAreTheRoundedOnes) {
                                    as_rounded(made), as_rounded(back),  as_rounded(kept), as_rounded(y)};
       };
       std::vector<Floats> results = all(dy, x, pre, 0.0f);
-      for (Floats& narrow : all(to_bf16s(dy), to_bf16s(x), to_bf16s(pre), bf16{}))
+      for (Floats& narrow : all(as_bf16(dy), as_bf16(x), as_bf16(pre), bf16{}))
         results.push_back(std::move(narrow));
       // What is kept is what the activation was taken of.
       std::vector<bf16> again(results[16].size());
-      backend.activation_forward(to_bf16s(results[16]).data(), again.data(), rows * out,
+      backend.activation_forward(as_bf16(results[16]).data(), again.data(), rows * out,
                                  Activation::gelu_tanh);
       results.push_back(as_rounded(again));
       return results;
@@ -314,8 +308,8 @@ TEST_P(PrecisionKernel, NarrowRowsArePutBackAsTheirRoundedSums) {
   const Floats dy = rounded(random_floats(static_cast<std::size_t>(count * width), 18));
   const Floats before = rounded(random_floats(static_cast<std::size_t>(5 * width), 19, 3.0f));
   const auto got = run_in_bf16([&](Backend& backend) {
-    const std::vector<bf16> added = to_bf16s(dy);
-    std::vector<bf16> sums = to_bf16s(before);
+    const std::vector<bf16> added = as_bf16(dy);
+    std::vector<bf16> sums = as_bf16(before);
     backend.scatter_add_rows(added.data(), rows.data(), sums.data(), count, width);
     return std::vector<Floats>{as_rounded(sums)};
   });

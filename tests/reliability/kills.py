@@ -35,7 +35,7 @@ def jobs(demo):
                          f"{demo}/tokenizer", "--layers", "1", "--width", "64", "--heads", "2", "--length", "128",
                          "--block-size", "8", "--random-mode", "hf-train", "--batch", "8", "--steps", "60",
                          "--save-every", "7", "--eval-every", "20", "--eval-samples", "64", "-o", "run"],
-            ["--resume"], ("metrics.tsv", "memory.tsv", "trainer_state.json", "config.toml", "README.md")),
+            ["--resume"], ("metrics.tsv", "memory.tsv", "trainer_state.json", "README.md")),
         Job("variants", ["variants", "-m", chromatin, "-f", genome, variants, "--chunk", "40", "-r",
                          "chr3:1-400000", "-o", "out.vcf.gz"], ["--resume"], ("out.vcf.gz.summary.json",)),
         Job("chromatin predict", ["chromatin", "predict", "-m", chromatin, "--data", f"{demo}/chromatin", "--split",

@@ -17,6 +17,8 @@ import subprocess
 import sys
 import time
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+
 
 def run(program, words):
     begin = time.monotonic()
@@ -118,13 +120,32 @@ def cases(program, demo, size):
             out.write(f"chain 1000 {first[0]} {first[1]} + 0 {first[1]} {first[0]} {first[1]} + 0 {first[1]} 1\n"
                       f"{first[1]}\n\n")
 
-    def make_json_line(n):
-        with open("line.jsonl", "w") as out:
-            out.write('{"text": "')
-            sentence = "Word is good here. Another line of text follows it. " * 1000
-            for _ in range(n // len(sentence) + 1):
-                out.write(sentence)
-            out.write('"}\n')
+    letters = random.Random(47).choices("abcdefghijklmnopqrstuvwxyz", k=100000)
+    contents = {"blanks": "Word is good here. Another line of text follows it. " * 1000, "letters": "".join(letters),
+                "unknown": "\u4f60\u597d\u4e16" * 10000}
+
+    def write_line(path, content, n, before="", behind=""):
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(before)
+            for _ in range(n // len(contents[content].encode()) + 1):
+                out.write(contents[content])
+            out.write(behind + "\n")
+
+    def make_json_line(content):
+        return lambda n: write_line("line.jsonl", content, n, '{"text": "', '"}')
+
+    def make_line(content):
+        def make(n):
+            write_line("line.txt", content, n)
+            for name in ("text-shard.bin", "text-shard.idx", "text-shard.json"):
+                remove(name)
+        return make
+
+    def scores_folder():
+        """The vocabulary of a unigram model, in the published layout."""
+        os.makedirs("scores", exist_ok=True)
+        shutil.copy(os.path.join(HERE, "..", "golden", "tokenizer_google_layout.model"), "scores/spiece.model")
+        return "scores"
 
     def make_csv(n):
         with open("rows.csv", "w") as out:
@@ -176,8 +197,13 @@ def cases(program, demo, size):
         ("one contig, bases: chunk", 500_000_000, make_contig, ["chunk", "-f", "contig.fa", "-o", "c.bed.gz", "--chromosomes", "all"]),
         ("BED, rows: liftover", 2_000_000, make_bed,
          ["liftover", "--chain", "same.chain", "in.bed", "-o", "o.bed"]),
-        ("one JSON line, bytes: text classify predict", 200_000_000, make_json_line,
-         ["text", "classify", "predict", "-m", "text-run/final", "line.jsonl", "-o", "o.tsv"]),
+        *((f"one JSON line, {what}, bytes: text classify predict", 200_000_000, make_json_line(content),
+           ["text", "classify", "predict", "-m", "text-run/final", "line.jsonl", "-o", "o.tsv"])
+          for content, what in (("blanks", "words"), ("letters", "no blanks"), ("unknown", "unknown characters"))),
+        *((f"one line, {what}, bytes: text pretrain-data, {kind}", 200_000_000, make_line(content),
+           ["text", "pretrain-data", "line.txt", "-m", folder, "-o", "text-shard"])
+          for folder, kind in (("vocabulary", "own BPE"), (scores_folder(), "unigram"))
+          for content, what in (("blanks", "words"), ("letters", "no blanks"), ("unknown", "unknown characters"))),
         ("CSV, rows: text classify predict", 1_000_000, make_csv,
          ["text", "classify", "predict", "-m", "text-run/final", "rows.csv", "-o", "o.tsv"]),
         ("JSON, keys: info", 100_000, make_keys, ["info", "keys.json"]),
@@ -224,7 +250,7 @@ def main():
         status, wall, cpu, peak = run(program, words)
         failed += status != 0
         print(f"{what}\t{amount}\t{status}\t{wall:.2f}\t{cpu:.2f}\t{peak:.0f}", flush=True)
-        for name in ("shard.bin", "contig.fa", "in.vcf", "line.jsonl", "o.vcf.gz"):
+        for name in ("shard.bin", "contig.fa", "in.vcf", "line.jsonl", "line.txt", "o.vcf.gz"):
             remove(name)
         shutil.rmtree("tracks", ignore_errors=True)
     return 1 if failed else 0

@@ -69,11 +69,13 @@ float merge_row(const float* first, float first_sum, const float* second, float 
   return sum;
 }
 
-// One query over rows of keys and values that lie anywhere: a decoder's step over its cache.
+// One query over rows of keys and values that lie anywhere, or one behind the other: a decoder's step over its
+// cache.
 void attend_rows(const RowsOfHead& head, const float* q, const std::int32_t* rows, Index count, float* out,
                  float* scratch) {
+  const auto row_of = [&](Index i) { return rows != nullptr ? Index{rows[i]} : i; };
   for (Index i = 0; i < count; ++i) {
-    const float* const key = head.k + rows[i] * head.k_stride;
+    const float* const key = head.k + row_of(i) * head.k_stride;
     Floats sum = {};
     for_each_vector(head.head_size, [&](Index j, auto part) { sum += part.get(q + j) * part.get(key + j); });
     scratch[i] = sum_of_lanes(sum) * head.scale;
@@ -85,7 +87,7 @@ void attend_rows(const RowsOfHead& head, const float* q, const std::int32_t* row
   for_each_vector(head.head_size, [&](Index j, auto part) {
     Floats value = {};
     for (Index i = 0; i < count; ++i)
-      value += splat(scratch[i]) * part.get(head.v + rows[i] * head.v_stride + j);
+      value += splat(scratch[i]) * part.get(head.v + row_of(i) * head.v_stride + j);
     part.put(out + j, value);
   });
 }

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -41,6 +42,32 @@ htsFile* open_known_format(const std::string& path, int pipe) {
   htsFile* opened = hts_hopen(stored.get(), path.c_str(), "r");
   if (opened != nullptr) (void)stored.release();
   return opened;
+}
+
+constexpr int too_long = -4;
+
+// As hts_getline() of what is compressed, which takes lines of any length: 2 MB of gzip can hold 2 GB.
+// too_long behind longest_line bytes.
+int next_packed_line(BGZF* file, kstring_t* line) {
+  line->l = 0;
+  for (bool whole = false; !whole;) {
+    const int first = bgzf_peek(file);
+    if (first == -1 && line->l > 0) break;
+    if (first < 0) return first;
+    const char* const begin = static_cast<const char*>(file->uncompressed_block) + file->block_offset;
+    const auto there = static_cast<std::size_t>(file->block_length - file->block_offset);
+    const void* const end = std::memchr(begin, '\n', there);
+    whole = end != nullptr;
+    const std::size_t size =
+        whole ? static_cast<std::size_t>(static_cast<const char*>(end) - begin) + 1 : there;
+    if (line->l + size > longest_line) return too_long;
+    if (ks_resize(line, line->l + size + 1) != 0) throw std::bad_alloc();
+    if (bgzf_read(file, line->s + line->l, size) != static_cast<ssize_t>(size)) return -2;
+    line->l += whole ? size - 1 : size;
+  }
+  if (line->l > 0 && line->s[line->l - 1] == '\r') --line->l;
+  line->s[line->l] = '\0';
+  return 0;
 }
 
 }  // namespace
@@ -143,10 +170,13 @@ void VcfReader::State::check_end() const {
 bool VcfReader::State::next_line() {
   if (std::exchange(has_line, false)) return true;
   for (;;) {
-    const int code = hts_getline(file.get(), '\n', &line.text);
+    const int code = compressed() != nullptr ? next_packed_line(file->fp.bgzf, &line.text)
+                                             : hts_getline(file.get(), '\n', &line.text);
     stop_if_asked();
+    if (code == too_long) throw_line_too_long(path, line_number, longest_line);
     // Damage in the middle of a line gives its first part.
     if (code < -1 || is_damaged()) throw_damaged_compression(path);
+    if (line.text.l > longest_line) throw_line_too_long(path, line_number, longest_line);
     if (code == -1) {
       check_end();
       return false;

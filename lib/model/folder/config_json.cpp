@@ -13,6 +13,7 @@
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
+#include "lib/model/folder/attention_json.h"
 #include "lib/model/folder/dialect.h"
 #include "lib/model/folder/int8_folder.h"
 #include "lib/model/folder/pegasus.h"
@@ -191,8 +192,21 @@ auto parse_in_file(const Parse& parse, const std::string& name, const std::strin
 }  // namespace
 
 std::string AttentionChoice::identity() const {
-  if (!random_mode) return {};
-  return name_of(*random_mode) + (plan == nullptr ? "" : " " + sha256_bytes(plan->json()));
+  std::string text = random_mode ? name_of(*random_mode) : "";
+  if (plan != nullptr) text += " " + sha256_bytes(plan->json());
+  if (!attention) return text;
+  ModelConfig config;
+  take_attention(*attention, options, config);
+  return fmt::format("{}attention {} {}", text.empty() ? "" : text + " ", name_of(*attention),
+                     attention_options_json(config));
+}
+
+void take_attention(AttentionPattern attention, const AttentionOptions& options, ModelConfig& config) {
+  config.attention = attention;
+  config.attention_options = options;
+  if (attention == AttentionPattern::bigbird || config.random_mode != RandomMode::file) return;
+  config.random_mode = RandomMode::google;  // a written plan is of bigbird alone
+  config.plan = nullptr;
 }
 
 AttentionChoice& chosen_attention() {
@@ -208,6 +222,7 @@ ModelConfig read_config(const std::string& file, const std::string& plan_file) {
     config.output_bias = config.use_bias;
   }
   const AttentionChoice& chosen = chosen_attention();
+  if (chosen.attention) take_attention(*chosen.attention, chosen.options, config);
   if (!plan_file.empty()) {
     config.attention = AttentionPattern::bigbird;
     config.random_mode = RandomMode::file;
@@ -292,6 +307,8 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
     if (attention == "block_sparse") {
       config.attention = parse_in_file(parse_attention_pattern, ours.text("attention", "bigbird"), file);
     }
+    if (const auto options = own->find("attention_options"); options != own->end())
+      read_attention_options(options->dump(), file + ": bigbird: attention_options", config);
     config.random_mode = parse_in_file(parse_random_mode, ours.text("random_mode", "google"), file);
     config.norm_type = parse_in_file(parse_norm_type, ours.text("norm_type", "postnorm"), file);
     config.embedding_norm = usual_embedding_norm(config.norm_type);
@@ -372,6 +389,8 @@ std::string config_json(const ModelConfig& config, const std::string& torch_dtyp
   }
   auto& own = json["bigbird"];
   own["attention"] = name_of(config.attention);
+  if (const std::string options = attention_options_json(config); !options.empty())
+    own["attention_options"] = nlohmann::ordered_json::parse(options);
   own["random_mode"] = name_of(config.random_mode);
   own["norm_type"] = name_of(config.norm_type);
   if (config.norm_type == NormType::prenorm) own["final_norm"] = config.final_norm;

@@ -11,14 +11,18 @@
 namespace bigbird {
 
 // Attention instead of the models' own, for the whole process: set once before the first folder is opened
-// (--random-mode, --plan), and every config that read_config() reads has it.
+// (--random-mode, --plan, --attention), and every config that read_config() reads has it.
 struct AttentionChoice {
+  std::optional<AttentionPattern> attention;
+  AttentionOptions options;  // of this attention
   std::optional<RandomMode> random_mode;
   std::shared_ptr<const PlanTable> plan;  // random mode file; without one, the folder's
   // What two runs with other choices differ in; empty without a choice.
   std::string identity() const;
 };
 AttentionChoice& chosen_attention();
+// Another system of attention with its options; a plan that was written down goes with bigbird alone.
+void take_attention(AttentionPattern attention, const AttentionOptions& options, ModelConfig& config);
 
 // config.json: read (missing required field, wrong type or absurd value -> Error naming file and field; an
 // activation that is not gelu is refused) and written (Hugging Face keys; our own under "bigbird"). BERT's,

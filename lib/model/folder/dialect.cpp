@@ -20,11 +20,12 @@ namespace bigbird {
 namespace {
 
 // First those that can be written.
-constexpr std::array<std::pair<Dialect, const char*>, 6> dialect_names{
+constexpr std::array<std::pair<Dialect, const char*>, 7> dialect_names{
     {{Dialect::huggingface, "hf"},
      {Dialect::gena, "gena"},
      {Dialect::bert, "bert"},
      {Dialect::roberta, "roberta"},
+     {Dialect::longformer, "longformer"},
      {Dialect::pegasus, "pegasus"},
      {Dialect::original_pegasus, "original-pegasus"}}};
 
@@ -39,7 +40,8 @@ struct Spelling {
   std::string_view ours;
 };
 // The front of a name. The first that fits is taken.
-constexpr std::array<Spelling, 8> fronts{{{"roberta.", "bert."},
+constexpr std::array<Spelling, 9> fronts{{{"roberta.", "bert."},
+                                          {"longformer.", "bert."},
                                           {"embeddings.", "bert.embeddings."},
                                           {"encoder.", "bert.encoder."},
                                           {"pooler.", "bert.pooler."},
@@ -181,6 +183,9 @@ std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& 
                                   std::vector<std::string>& notes) {
   const bool warm = dialect == Dialect::bert || dialect == Dialect::roberta;
   const bool sinusoid = dialect == Dialect::original_pegasus;
+  if (dialect == Dialect::longformer && spec.name == position_table && tensor.shape.size() == 2 &&
+      tensor.shape[0] == spec.shape[0] + 2 && tensor.shape[1] == spec.shape[1])
+    return repeated_rows(tensor, 2, spec.shape[0]);
   if (!(warm || sinusoid) || tensor.shape.size() != 2 || spec.shape.size() != 2 ||
       tensor.shape[1] != spec.shape[1])
     return {};

@@ -5,6 +5,8 @@
 //   gena         GENA-LM's own BERT (AIRI-Institute/GENA_LM): pre-LN, rotary positions, DeepSpeed's layouts
 //   bert         BERT, as a warm start for BigBird: the position table repeated 8 times (paper, appendix E.1)
 //   roberta      RoBERTa, the same; its first two positions are never used and dropped
+//   longformer   longformer of transformers (allenai/longformer-*); the first two positions are never used and
+//                dropped
 //   pegasus      bigbird_pegasus of transformers, and what this program writes of models with such a decoder
 //   original_pegasus  pegasus of transformers, as a warm start for BigBird-Pegasus: attention becomes sparse
 #pragma once
@@ -21,7 +23,7 @@
 
 namespace bigbird {
 
-enum class Dialect { huggingface, gena, bert, roberta, pegasus, original_pegasus };
+enum class Dialect { huggingface, gena, bert, roberta, longformer, pegasus, original_pegasus };
 std::string name_of(Dialect dialect);
 // Those that can be written: huggingface ("hf") and gena. Error{usage} otherwise.
 Dialect parse_written_dialect(const std::string& name);
@@ -48,7 +50,8 @@ std::string stored_name(const std::string& layout_name, const ModelConfig& confi
 
 // Values for the shape that `spec` asks for, of a tensor of another shape; empty when nothing is known to be
 // done. Warm starts repeat position rows (bert, roberta), and the one token type of RoBERTa, or continue
-// Pegasus's sinusoid (continued_sinusoid()); what was done is appended to notes.
+// Pegasus's sinusoid (continued_sinusoid()); what was done is appended to notes. A Longformer's positions are
+// those of its file without the two that no token has.
 std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& spec, Dialect dialect,
                                   std::vector<std::string>& notes);
 

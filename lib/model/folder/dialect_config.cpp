@@ -26,11 +26,13 @@ struct HeadName {
   const char* foreign;
   const char* ours;
 };
-constexpr std::array<HeadName, 5> foreign_heads{{{"BertForPreTraining", "BigBirdForPreTraining"},
+constexpr std::array<HeadName, 7> foreign_heads{{{"BertForPreTraining", "BigBirdForPreTraining"},
                                                  {"BertForMaskedLM", "BigBirdForMaskedLM"},
                                                  {"RobertaForMaskedLM", "BigBirdForMaskedLM"},
                                                  {"BertModel", "BigBirdModel"},
-                                                 {"RobertaModel", "BigBirdModel"}}};
+                                                 {"RobertaModel", "BigBirdModel"},
+                                                 {"LongformerForMaskedLM", "BigBirdForMaskedLM"},
+                                                 {"LongformerModel", "BigBirdModel"}}};
 
 OrderedJson parse_object(const std::string& text, const std::string& file) {
   OrderedJson json;
@@ -61,13 +63,14 @@ Dialect dialect_of_config(const OrderedJson& json, const std::string& file) {
   const std::string type = text_of(json, "model_type", "big_bird");
   if (type == "big_bird" || type == "bigbird_extended") return Dialect::huggingface;
   if (type == "roberta") return Dialect::roberta;
+  if (type == "longformer") return Dialect::longformer;
   if (type == "bigbird_pegasus") return Dialect::pegasus;
   if (type == "pegasus") return Dialect::original_pegasus;
   if (type != "bert") {
     throw_bad_input(
         fmt::format("{}: model_type {} is not read", file, one_line_name(type)),
-        "big_bird, bigbird_pegasus, GENA-LM's bert, and bert, roberta and pegasus as a warm start "
-        "are");
+        "big_bird, bigbird_pegasus, longformer, GENA-LM's bert, and bert, roberta and pegasus as a warm "
+        "start are");
   }
   const bool gena = is_sparse(json) || json.contains("pre_layer_norm") ||
                     text_of(json, "position_embedding_type", "absolute") == "rotary";
@@ -181,6 +184,34 @@ void translate_warm_start(OrderedJson& json, bool is_roberta, const std::string&
   }
 }
 
+// LongformerConfig with its defaults. Global tokens are not of the model there but of each call: none here, until
+// --global says otherwise.
+void translate_longformer(OrderedJson& json) {
+  const OrderedJson otherwise = {{"vocab_size", 30522},       {"hidden_size", 768},
+                                 {"num_hidden_layers", 12},   {"num_attention_heads", 12},
+                                 {"intermediate_size", 3072}, {"max_position_embeddings", 512},
+                                 {"pad_token_id", 1},         {"bos_token_id", 0},
+                                 {"eos_token_id", 2},         {"attention_window", 512}};
+  for (const auto& [field, value] : otherwise.items()) {
+    if (!json.contains(field) || json[field].is_null()) json[field] = value;
+  }
+  OrderedJson& rows = json["max_position_embeddings"];
+  if (rows.is_number_integer() && rows.get<std::int64_t>() > roberta_offset)
+    rows = rows.get<std::int64_t>() - roberta_offset;
+  json["sep_token_id"] = json["eos_token_id"];
+  json["attention_type"] = "block_sparse";
+  // Blocks are how it is computed and nothing else: any size that positions are a multiple of.
+  std::int64_t block = warm_block_size;
+  while (rows.is_number_integer() && rows.get<std::int64_t>() % block != 0) block /= 2;
+  json["block_size"] = block;
+  json["num_random_blocks"] = 3;
+  OrderedJson window = json["attention_window"];
+  if (!window.is_array()) window = OrderedJson::array({window});
+  json["bigbird"] = {{"attention", "longformer"},
+                     {"attention_options", {{"window", window}}},
+                     {"embedding_norm", "before-dropout"}};
+}
+
 }  // namespace
 
 Dialect dialect_of(const std::string& config_text, const std::string& file) {
@@ -198,6 +229,8 @@ std::string translated_config(const std::string& config_text, const std::string&
   if (!json.contains("hidden_act")) json["hidden_act"] = "gelu";
   if (dialect == Dialect::gena) {
     translate_gena(json, file);
+  } else if (dialect == Dialect::longformer) {
+    translate_longformer(json);
   } else {
     translate_warm_start(json, dialect == Dialect::roberta, file);
   }

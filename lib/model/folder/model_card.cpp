@@ -42,6 +42,11 @@ std::string huggingface_text(const ModelConfig& config, const WriteOptions& writ
   if (config.head == HeadType::structured_answers) {
     return "The transformers library has no class for this head, and refuses the folder by its model_type.\n";
   }
+  if (system_of(config.attention).by_own_length) {
+    return fmt::format(
+        "The transformers library has no class for {} attention, and refuses the folder by its model_type.\n",
+        name_of(config.attention));
+  }
   if (!is_huggingface_architecture(config)) {
     return "The transformers library has no class for this architecture (its big_bird is a post-LN encoder "
            "with learned positions, its bigbird_pegasus pre-LN), and refuses the folder by its model_type.\n";
@@ -89,7 +94,8 @@ std::string answer_scores_line(const ModelConfig& config) {
 std::string attention_line(const ModelConfig& config) {
   if (config.attention == AttentionPattern::full) return "full";
   std::string line = fmt::format("{}, blocks of {} tokens", name_of(config.attention), config.block_size);
-  if (config.attention != AttentionPattern::window) {
+  if (const std::string options = attention_options_text(config); !options.empty()) line += ", " + options;
+  if (system_of(config.attention).random) {
     line += config.random_mode == RandomMode::file
                 ? fmt::format(", every list from attention_plan.json (up to {} tokens)",
                               config.plan == nullptr ? 0 : config.plan->blocks() * config.block_size)

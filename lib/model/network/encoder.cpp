@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "lib/core/cancel.h"
+#include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/head_rows.h"
 
 namespace bigbird {
@@ -64,6 +66,12 @@ kernels::QueryKeyValueGradients parts(kernels::Values qkv, kernels::Index first_
 kernels::QueryKeyValue inputs(kernels::Values qkv, kernels::Index first_row, kernels::Index width) {
   const auto of = parts(qkv, first_row, width);
   return {of.q, of.k, of.v};
+}
+
+// The calls of a layer whose attention is a plan alone.
+std::span<const AttentionRun> planned_runs(const PassContext& pass, std::int64_t layer) {
+  if (pass.windowed != nullptr) return {};
+  return pass.runs[static_cast<std::size_t>(layer)];
 }
 
 kernels::ConstValues attention_output(const PassContext& pass, const LayerActivations& kept) {
@@ -219,7 +227,10 @@ void attention_layer_forward(const PassContext& pass, std::int64_t layer, const 
   if (!postnorm) backend.layernorm_forward(input, tensors.norm, kept.norm, kept.norm_state, rows);
   backend.linear_forward(postnorm ? input : kept.norm, tensors.qkv, kept.qkv, rows);
   rotate_queries_and_keys(pass, kept.rotations, kept.qkv, false);
-  for (const AttentionRun& run : pass.runs[static_cast<std::size_t>(layer)]) {
+  if (pass.windowed != nullptr) {
+    windowed_attention_forward(pass, layer, tensors, postnorm ? input : kept.norm, kept);
+  }
+  for (const AttentionRun& run : planned_runs(pass, layer)) {
     const kernels::Index first = run.first_row();
     float* const log_sum_exp =
         kept.log_sum_exp == nullptr ? nullptr : kept.log_sum_exp + pass.config.num_attention_heads * first;
@@ -274,7 +285,11 @@ void attention_layer_backward(const PassContext& pass, std::int64_t layer, const
     spread_head_rows(pass, head_rows, gradient, work.gradient);
   }
 
-  for (const AttentionRun& run : pass.runs[static_cast<std::size_t>(layer)]) {
+  if (pass.windowed != nullptr) {
+    windowed_attention_backward(pass, layer, tensors, gradients, postnorm ? input : kept.norm, kept, dcontext,
+                                dqkv);
+  }
+  for (const AttentionRun& run : planned_runs(pass, layer)) {
     const kernels::Index first = run.first_row();
     backend.attention_backward(run.call(), inputs(kept.qkv, first, width),
                                part(kept.context, first, width, 0),
@@ -284,7 +299,9 @@ void attention_layer_backward(const PassContext& pass, std::int64_t layer, const
 
   rotate_queries_and_keys(pass, kept.rotations, dqkv, true);
   backend.linear_backward_weight(dqkv, postnorm ? input : kept.norm, tensors.qkv, gradients.qkv, rows);
-  backend.linear_backward_input(dqkv, tensors.qkv, postnorm ? work.gradient : work.branch, rows, postnorm);
+  const kernels::Values dinput = postnorm ? work.gradient : work.branch;
+  backend.linear_backward_input(dqkv, tensors.qkv, dinput, rows, postnorm);
+  if (pass.windowed != nullptr) windowed_input_backward(pass, tensors, kept, dinput);
   if (!postnorm) {
     backend.layernorm_backward({work.branch, input, kept.norm_state, work.gradient, rows}, tensors.norm,
                                gradients.norm, true);

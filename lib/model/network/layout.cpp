@@ -57,6 +57,12 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     if (config.use_bias) {
       for (const char* name : {"query", "key", "value"}) bias(projections + name, c);
     }
+    if (depth_ > 0 && config.attention == AttentionPattern::longformer &&
+        depth_ <= config.num_hidden_layers) {  // of the encoder
+      for (const char* name : {"query_global", "key_global", "value_global"})
+        weight(projections + name, c, c);
+      for (const char* name : {"query_global", "key_global", "value_global"}) bias(projections + name, c);
+    }
     weight(output + "dense", c, c);
     if (config.output_bias) bias(output + "dense", c);
     layernorm(output + "LayerNorm");

@@ -28,7 +28,8 @@ struct TensorSpec {
 // final_logits_bias, which transformers holds beside the parameters of a model that writes.
 //
 // Tensors lie back to back in declaration order. In every layer the query, key and value weights are
-// neighbours (and so are their biases), so that they form one [3C, C] matrix.
+// neighbours (and so are their biases), so that they form one [3C, C] matrix; so are those of a Longformer's
+// global tokens.
 class ParameterLayout {
  public:
   explicit ParameterLayout(const ModelConfig& config);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/decoder.h"
 #include "lib/model/network/head_rows.h"
 #include "lib/model/network/layout.h"
@@ -30,6 +31,7 @@ struct Planner {
   std::int64_t tokens, width, inner, heads;
   std::int64_t last_rows;            // of the last layer behind its attention
   kernels::ElementType operands;     // of what only products and attention read
+  std::int64_t globals = 0;          // G
   BackwardWorkspace workspace = {};  // in training
 
   bool postnorm() const { return config.norm_type == NormType::postnorm; }
@@ -87,6 +89,16 @@ struct Planner {
     return layer;
   }
 
+  void add_globals(LayerActivations& layer, const std::string& what, bool kept) {
+    if (globals == 0) return;
+    GlobalActivations& global = layer.attention.global;
+    global.key_value = arena.values(what, tokens * 2 * width, operands);
+    global.query = arena.values(what, globals * width, operands);
+    global.of_keys = arena.values(what, globals * 3 * width, operands);
+    global.context = arena.values(what, globals * width, operands);
+    if (kept) global.log_sum_exp = arena.floats(what, heads * globals);
+  }
+
   void set_output(LayerActivations& layer, kernels::Values output) const {
     (postnorm() ? layer.feed_forward.norm : layer.feed_forward.sum) = output;
   }
@@ -122,12 +134,15 @@ void plan_layers(Planner& plan, const ModelOptions& options, const std::string& 
 
 void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
   const auto layer = [&](const std::string& what, bool kept, std::int64_t rows) {
-    return kept ? plan.kept_layer(what, rows) : plan.shared_layer(what);
+    LayerActivations made = kept ? plan.kept_layer(what, rows) : plan.shared_layer(what);
+    plan.add_globals(made, what, kept);
+    return made;
   };
   plan_layers(plan, options, "", layer, to.states, to.layers);
   for (std::size_t i = 0; i < to.layers.size(); ++i) {
     plan.set_output(to.layers[i], to.states[i + 1]);
     to.layers[i].attention.rotations = to.rotations;
+    to.layers[i].attention.windowed = to.windowed;
   }
 }
 
@@ -153,6 +168,25 @@ void plan_embeddings(Planner& plan, EmbeddingActivations& to, const ModelOptions
     if (options.training) to.norm_state = plan.norm_state(what, plan.tokens);
   }
   if (options.embedding_offsets) to.offsets = plan.arena.values(what, plan.tokens * plan.width);
+}
+
+void plan_windows(Planner& plan, WindowedActivations& to, const ModelOptions& options) {
+  if (plan.config.attention != AttentionPattern::longformer) return;
+  const std::string what = "windows and global tokens";
+  if (!options.training) to.sums = plan.arena.floats(what, plan.heads * plan.tokens);
+  if (plan.globals == 0) return;
+  to.rows = plan.arena.integers(what, plan.globals);
+  to.hidden = static_cast<std::uint8_t*>(plan.arena.bytes(what, static_cast<std::size_t>(plan.tokens)));
+  to.query_groups = plan.arena.integers(what, plan.tokens);
+  to.key_groups = plan.arena.integers(what, plan.tokens);
+  to.second_sums = plan.arena.floats(what, plan.heads * plan.tokens);
+  to.second = plan.arena.values(what, plan.tokens * plan.width, plan.operands);
+  to.gathered = plan.arena.values(what, plan.globals * plan.width);
+  if (!options.training) return;
+  to.dof_keys = plan.arena.values(what, plan.globals * 3 * plan.width, plan.operands);
+  to.dcontext = plan.arena.values(what, plan.globals * plan.width, plan.operands);
+  to.dquery = plan.arena.values(what, plan.globals * plan.width, plan.operands);
+  to.dkey_value = plan.arena.values(what, plan.tokens * 2 * plan.width, plan.operands);
 }
 
 void plan_head_rows(Planner& plan, HeadRowActivations& to) {
@@ -412,6 +446,8 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
     to.rotations = {to.embeddings.positions,
                     arena.floats("rotary positions", limits.longest * config.rotary_dim)};
   }
+  plan.globals = most_global_rows(config, limits);
+  plan_windows(plan, to.windowed, options);
   plan_encoder(plan, to, options);
   if (head_rows > 0) plan_head_rows(plan, to.head_rows);
   plan_final_norm(plan, options, to);
@@ -441,6 +477,7 @@ kernels::AttentionLimits attention_limits(const ModelConfig& config, const Batch
                                           const ModelOptions& options) {
   kernels::AttentionLimits most;
   most.slots = config.num_hidden_layers * most_attention_runs(config, limits, options.training);
+  if (config.attention == AttentionPattern::longformer) most.slots += windowed_slots;
   most.sequences = limits.sequences;
   most.tokens = limits.tokens;
   most.longest = limits.longest;

@@ -55,6 +55,28 @@ struct RotaryTable {
   float* table = nullptr;                   // [longest sequence, rotary_dim], encoder.h
 };
 
+// Of one layer, what its global tokens (attention_windowed.h) have; all null without any. G rows of them.
+struct GlobalActivations {
+  kernels::Values key_value;     // [T, 2C] of all tokens, for global queries
+  kernels::Values query;         // [G, C]
+  kernels::Values of_keys;       // [G, 3C] rows of qkv: what local queries see of global tokens
+  kernels::Values context;       // [G, C]
+  float* log_sum_exp = nullptr;  // [H, G]; null in inference
+};
+
+// Shared by all layers with windows.
+struct WindowedActivations {
+  std::int32_t* rows = nullptr;  // [G]; this and the next as WindowedPass has them
+  std::uint8_t* hidden = nullptr;
+  std::int32_t* query_groups = nullptr;
+  std::int32_t* key_groups = nullptr;  // [T] zeros
+  float* sums = nullptr;               // [H, T]; in training the layers' own
+  float* second_sums = nullptr;        // [H, T] of the second group of keys
+  kernels::Values second;              // [T, C] its output, then its gradient of the queries
+  kernels::Values gathered;            // [G, C] input rows of global tokens, then their gradient
+  kernels::Values dof_keys, dcontext, dquery, dkey_value;  // gradients; training only
+};
+
 // Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->
 // sum (the output).
 struct AttentionActivations {
@@ -65,6 +87,8 @@ struct AttentionActivations {
   kernels::Values norm;          // [T, C]
   NormState norm_state;          // null in inference
   RotaryTable rotations;
+  GlobalActivations global;
+  WindowedActivations windowed;
 };
 
 // The same order: input -> inner -> sum -> norm, or input -> norm -> inner -> sum.
@@ -222,6 +246,7 @@ struct Activations {
   Scalars scalars;
   EmbeddingActivations embeddings;
   RotaryTable rotations;
+  WindowedActivations windowed;
   std::vector<kernels::Values> states;  // [L + 1]: the input of every layer, then the output of the last
   std::vector<LayerActivations> layers;
   HeadRowActivations head_rows;  // with them [T, ...] behind the last layer's attention is [R, ...]

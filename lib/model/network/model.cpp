@@ -8,6 +8,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/rng.h"
+#include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/batch.h"
 #include "lib/model/network/decoder.h"
 #include "lib/model/network/encoder.h"
@@ -42,6 +43,7 @@ struct Model::Impl {
         layout(of),
         plans(of),
         decoder_plans(of.decoder.num_attention_heads),
+        window_plans(of.num_attention_heads),
         memory(on, model_bytes(on, of, up_to, how)) {
     Arena arena(memory.bytes(), backend);
     held = plan_model(arena, config, limits, options, backend);
@@ -104,6 +106,7 @@ struct Model::Impl {
             dropout_on,
             held.activations.scalars.dropout_seed,
             &decoder,
+            config.attention == AttentionPattern::longformer ? &windowed : nullptr,
             0,
             smoothing,
             dropped};
@@ -115,6 +118,7 @@ struct Model::Impl {
     embeddings_stage(pass, kept.embeddings);
     head_rows_stage(pass, kept.head_rows);
     head_stage(pass, kept);
+    if (pass.windowed != nullptr) windowed_stage(pass, kept.windowed);
     for (const auto* stack : {&runs, &decoder.runs, &decoder.cross_runs}) {
       for (const std::vector<AttentionRun>& layer : *stack) {
         for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
@@ -180,6 +184,7 @@ struct Model::Impl {
   ParameterLayout layout;
   PlanCache plans;
   DecoderPlans decoder_plans;
+  DecoderPlans window_plans;
   DeviceMemory memory;
   ModelMemory held;
   ModelTensors parameter_tensors;
@@ -191,6 +196,7 @@ struct Model::Impl {
   Batch batch;
   std::vector<std::vector<AttentionRun>> runs;
   DecoderPass decoder;
+  WindowedPass windowed;
   kernels::Index first_slot = 0;
   kernels::Index slots = 0;
   bool dropout_on = false;
@@ -325,11 +331,16 @@ ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) 
   impl_->dropout_on = options.training;
   impl_->runs = attention_runs(impl_->config, impl_->plans, impl_->batch, options.training,
                                kept.scalars.dropout_seed, impl_->first_slot);
+  kernels::Index behind = impl_->first_slot + impl_->slots;
   if (impl_->config.has_decoder()) {
-    const kernels::Index behind =
-        impl_->first_slot + impl_->slots - 2 * impl_->config.decoder.num_hidden_layers;
+    behind -= 2 * impl_->config.decoder.num_hidden_layers;
     impl_->decoder = decoder_pass(impl_->config, impl_->decoder_plans, impl_->batch, options.training,
                                   kept.scalars.dropout_seed, behind);
+  }
+  if (impl_->config.attention == AttentionPattern::longformer) {
+    windowed_pass(impl_->config, impl_->batch, wants_whole_blocks(), options.training,
+                  kept.scalars.dropout_seed, impl_->window_plans, behind - windowed_slots, kept.windowed,
+                  impl_->runs, impl_->windowed);
   }
   impl_->smoothing = options.smoothing;
   impl_->draw_layers(options.dropout_seed);

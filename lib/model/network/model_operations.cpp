@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "lib/model/plans/block_plan.h"
+#include "lib/model/plans/patterns.h"
 
 namespace bigbird {
 namespace {
@@ -55,12 +56,22 @@ constexpr std::array<DevicePeak, 7> device_peaks{{{"H200 NVL", 835.5e12},
 
 double linear_operations_of_a_token(const ModelConfig& config) {
   const double width = real(config.hidden_size), inner = real(config.intermediate_size);
-  return 2.0 * real(config.num_hidden_layers) * (4.0 * width * width + 2.0 * width * inner);
+  // A Longformer with global tokens has keys and values for them of every token.
+  const bool globals = config.attention == AttentionPattern::longformer &&
+                       config.attention_options.longformer.global_first > 0;
+  const double projections = globals ? 6.0 : 4.0;
+  return 2.0 * real(config.num_hidden_layers) * (projections * width * width + 2.0 * width * inner);
 }
 
 double ModelOperations::pairs(std::int64_t blocks, std::int64_t length) {
   const auto known = pairs_.find({blocks, length});
   if (known != pairs_.end()) return known->second;
+  if (config_.attention == AttentionPattern::longformer) {
+    double all = 0;
+    for (std::int64_t layer = 0; layer < config_.num_hidden_layers; ++layer)
+      all += real(longformer_pairs(config_, layer, length) * config_.num_attention_heads);
+    return pairs_.emplace(std::pair(blocks, length), all).first->second;
+  }
   auto listed = listed_.find(blocks);
   if (listed == listed_.end()) listed = listed_.emplace(blocks, listed_blocks(config_, blocks)).first;
   const auto tokens_of = [&](std::int64_t block) {
@@ -123,7 +134,7 @@ double ModelOperations::forward(const Batch& batch) {
   double all = 0;
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     const std::int64_t blocks = (batch.plan_length(s) + config_.block_size - 1) / config_.block_size;
-    all += pairs(blocks, batch.lengths[s]);
+    all += pairs(planned_blocks(config_, blocks, batch.lengths[s]), batch.lengths[s]);
   }
   // Scores and weighted values of a pair take 2 D each.
   double encoder = linear_operations_of_a_token(config_) * tokens + 4.0 * real(config_.head_size()) * all;

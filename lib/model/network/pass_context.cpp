@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstddef>
 
+#include "lib/model/network/attention_windowed.h"
 #include "lib/model/plans/block_plan.h"
+#include "lib/model/plans/patterns.h"
 
 namespace bigbird {
 namespace {
@@ -22,8 +24,9 @@ std::vector<AttentionRun> layer_runs(const ModelConfig& config, PlanCache& plans
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     const std::int64_t first = batch.token_offsets[s], rows = batch.token_offsets[s + 1] - first;
     const std::int64_t blocks = (batch.plan_length(s) + config.block_size - 1) / config.block_size;
-    const bool full = plans.full_attention(blocks);
-    const bool drops = full && drops_probabilities(config, training);
+    const bool full = plans.full_attention(blocks, batch.lengths[s]);
+    const bool drops =
+        (full || config.attention == AttentionPattern::longformer) && drops_probabilities(config, training);
     if (runs.empty() || drops != last_drops) {
       kernels::AttentionBatch call = attention_call(config);
       if (drops) {
@@ -36,7 +39,7 @@ std::vector<AttentionRun> layer_runs(const ModelConfig& config, PlanCache& plans
       last_drops = drops;
     }
     runs.back().append(rows, batch.lengths[s], full ? batch.given_length(s) : batch.lengths[s],
-                       plans.plan(layer, blocks));
+                       plans.plan(layer, blocks, batch.lengths[s]));
   }
   return runs;
 }
@@ -132,6 +135,12 @@ std::uint64_t pass_key(const PassContext& pass, std::uint64_t model, Phase phase
   key.add(static_cast<std::uint64_t>(!batch.embedding_offsets.empty()));
   key.add(batch.sequences());
   for (const std::int64_t offset : batch.token_offsets) key.add(offset);
+  // Block lists that are of the tokens alone.
+  for (std::size_t s = 0; system_of(pass.config.attention).by_own_length && s < batch.lengths.size(); ++s)
+    key.add(planned_blocks(pass.config, batch.plan_length(s) / pass.config.block_size, batch.lengths[s]));
+  if (pass.windowed != nullptr) {
+    for (const std::int64_t offset : pass.windowed->offsets) key.add(offset);
+  }
   key.add(pass.masked_rows);
   for (const std::int64_t offset : batch.targets.token_offsets) key.add(offset);
   const bool labels[] = {!batch.masked_labels.empty(), !batch.sequence_labels.empty(),

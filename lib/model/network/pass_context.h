@@ -36,6 +36,8 @@ class AttentionRun {
   void append_cross(kernels::Index rows, kernels::Index query_length, kernels::Index key_rows,
                     kernels::Index length, const BlockPlan& plan);
   void set_slot(kernels::Index slot) { call_.slot = slot; }
+  // The rule stays the caller's.
+  void set_rule(const kernels::PairRule* rule) { call_.rule = rule; }
   // Its arrays are the run's, at the same address every time.
   kernels::AttentionBatch call() const;
   kernels::Index first_row() const { return first_row_; }
@@ -80,6 +82,8 @@ enum class DropoutSite : std::uint64_t {
   question_output = 8,
   cross_attention_probabilities = 9,
   cross_attention_output = 10,
+  global_key_probabilities = 11,  // of local queries over global keys
+  global_query_probabilities = 12,
 };
 
 // kernels::Dropout::site: different for every (site, layer, part). Parts are runs of sequences, see
@@ -94,7 +98,8 @@ constexpr std::uint64_t dropout_site(DropoutSite site, std::int64_t layer, std::
 // what is added are other tokens, with labels that are ignored.
 std::int64_t masked_rows_of_pass(const kernels::Backend& backend, std::int64_t masked, std::int64_t tokens);
 
-struct DecoderPass;  // decoder.h
+struct DecoderPass;   // decoder.h
+struct WindowedPass;  // attention_windowed.h
 
 // Of the states between layers, by their numbers: ForwardOptions::hidden_state.
 using StateListener = std::function<void(std::int64_t, const std::vector<float>&)>;
@@ -108,6 +113,7 @@ struct PassContext {
   bool training = false;                               // dropout on
   const std::uint64_t* dropout_seed = nullptr;         // device
   const DecoderPass* decoder = nullptr;                // of models that have one
+  const WindowedPass* windowed = nullptr;              // of AttentionPattern::longformer
   // What layers are counted from where masks are drawn: a decoder's begin behind the encoder's.
   std::int64_t first_layer = 0;
   LabelSmoothing smoothing = {};  // of a decoder's loss

@@ -33,6 +33,15 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     return AttentionTensors{projections(prefix + "self.", 0, 3), attention_output(prefix + "output."),
                             norm(prefix + "output.LayerNorm")};
   };
+  const auto encoder_attention = [&](const std::string& prefix) {
+    AttentionTensors tensors = attention(prefix);
+    if (config.attention != AttentionPattern::longformer) return tensors;
+    const kernels::Index c = config.hidden_size;
+    tensors.global_query = linear(prefix + "self.query_global");
+    tensors.global_key_value = linear(prefix + "self.key_global");
+    tensors.global_key_value.out = 2 * c;
+    return tensors;
+  };
   const auto cross_attention = [&](const std::string& queries, const std::string& output) {
     return CrossAttentionTensors{projections(queries, 0, 1), projections(queries, 1, 2),
                                  attention_output(output), norm(output + "LayerNorm")};
@@ -54,7 +63,7 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
   if (config.has_final_norm()) tensors.final_norm = norm("bert.encoder.LayerNorm");
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const std::string prefix = fmt::format("bert.encoder.layer.{}.", layer);
-    tensors.layers.push_back({attention(prefix + "attention."), feed_forward(prefix)});
+    tensors.layers.push_back({encoder_attention(prefix + "attention."), feed_forward(prefix)});
   }
   // Of heads that read one row of a sequence; see kernels::Linear::exact.
   const auto exact_linear = [&](const std::string& name) {

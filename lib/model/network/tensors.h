@@ -48,6 +48,9 @@ struct AttentionTensors {
   LinearTensors qkv;     // [3C, C]: query, key and value are neighbours in the arena
   LinearTensors output;  // [C, C]
   NormTensors norm;
+  // Of global tokens (AttentionPattern::longformer): their queries, and all tokens' keys and values for them.
+  LinearTensors global_query = {};      // [C, C]
+  LinearTensors global_key_value = {};  // [2C, C]: neighbours in the arena
 };
 
 struct FeedForwardTensors {

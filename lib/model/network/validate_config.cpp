@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "lib/core/error.h"
+#include "lib/model/plans/patterns.h"
 #include "lib/model/plans/plan_table.h"
 
 namespace bigbird {
 namespace {
 
 [[noreturn]] void reject(std::string message) {
-  throw_bad_input(std::move(message),
-                  "correct the value, or take a folder as bigbird or Hugging Face wrote it");
+  throw_bad_input(std::move(message), wrong_field_hint);
 }
 
 // A written-down plan must be there and fit the model.
@@ -181,6 +181,7 @@ void validate(const ModelConfig& config, const std::string& where) {
     reject(fmt::format("{}: max_position_embeddings {} is not a multiple of block_size {}", where,
                        config.max_position_embeddings, config.block_size));
   }
+  check_attention(config, where);
 }
 
 }  // namespace bigbird

@@ -12,6 +12,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/rng.h"
+#include "lib/model/plans/patterns.h"
 #include "lib/model/plans/plan_table.h"
 
 namespace bigbird {
@@ -169,6 +170,10 @@ RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, st
       return uniform_random_blocks(blocks, heads, mode == RandomMode::none ? 0 : random_per_row, seed);
     case AttentionPattern::full:
     case AttentionPattern::window:
+    case AttentionPattern::star:
+    case AttentionPattern::blockbert:
+    case AttentionPattern::sparse_fixed:
+    case AttentionPattern::longformer:
       break;
   }
   return {};
@@ -177,6 +182,7 @@ RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, st
 Rows plan_rows(const ModelConfig& config, std::int64_t layer, std::int64_t blocks, bool full) {
   if (config.random_mode == RandomMode::file && !full) return config.plan->rows(layer, blocks);
   const AttentionPattern pattern = full ? AttentionPattern::full : config.attention;
+  if (system_of(pattern).by_own_length) return own_length_rows(config, layer, blocks);
   const RandomBlocks random = random_blocks_for(
       pattern, blocks, config.block_size, config.num_attention_heads, config.num_random_blocks,
       static_cast<std::uint32_t>(layer), config.random_mode, config.max_position_embeddings);
@@ -214,15 +220,31 @@ bool PlanCache::full_attention(std::int64_t blocks) {
   return !reason(blocks).empty();
 }
 
+bool PlanCache::full_attention(std::int64_t blocks, std::int64_t length) {
+  return full_attention(planned_blocks(config_, blocks, length));
+}
+
 const BlockPlan& PlanCache::plan(std::int64_t layer, std::int64_t blocks) {
+  return plan(layer, blocks, blocks * config_.block_size);
+}
+
+const BlockPlan& PlanCache::plan(std::int64_t layer, std::int64_t blocks, std::int64_t length) {
+  const std::int64_t own = planned_blocks(config_, blocks, length);
   const std::lock_guard<std::mutex> lock(mutex_);
-  const bool full = !reason(blocks).empty();
-  auto& slot = plans_[{full ? -1 : layer, blocks}];  // full attention is the same in every layer
+  const bool full = !reason(own).empty();
+  // Full attention is the same in every layer, and whatever of the blocks is padding.
+  auto& slot = plans_[{full ? -1 : planned_layer(config_, layer), blocks, full ? blocks : own}];
   if (slot) return *slot;
   if (full && config_.attention != AttentionPattern::full) {
-    log_info_once("full attention for " + reason(blocks));
+    log_info_once("full attention for " + reason(own));
   }
-  slot = std::make_unique<BlockPlan>(plan_rows(config_, layer, blocks, full));
+  Rows rows = plan_rows(config_, layer, full ? blocks : own, full);
+  // Nobody asks for what blocks of padding see; a list has one block at least.
+  for (auto& head : rows) {
+    while (static_cast<std::int64_t>(head.size()) < blocks)
+      head.push_back({static_cast<std::int32_t>(head.size())});
+  }
+  slot = std::make_unique<BlockPlan>(rows);
   return *slot;
 }
 
@@ -239,6 +261,11 @@ std::string full_attention_reason(const ModelConfig& config, std::int64_t blocks
       return fmt::format("sequences of fewer than {} blocks of {} tokens ({} random blocks need that many)",
                          needed, config.block_size, config.num_random_blocks);
     }
+    case AttentionPattern::star:
+    case AttentionPattern::blockbert:
+    case AttentionPattern::sparse_fixed:
+    case AttentionPattern::longformer:
+      return own_length_reason(config, blocks);
     case AttentionPattern::bigbird:
       break;
   }

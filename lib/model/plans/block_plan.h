@@ -6,6 +6,7 @@
 // and its transpose.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -57,12 +58,12 @@ RandomBlocks random_blocks_plan(std::int64_t blocks, std::int64_t heads, std::in
 RandomBlocks uniform_random_blocks(std::int64_t blocks, std::int64_t heads, std::int64_t random_per_row,
                                    std::uint32_t seed);
 // The random blocks that a pattern needs: random_blocks() for ITC, uniform_random_blocks() for the patterns
-// without global blocks, none for full and window.
+// without global blocks, none for the others.
 RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, std::int64_t block_size,
                                std::int64_t heads, std::int64_t random_per_row, std::uint32_t seed,
                                RandomMode mode, std::int64_t max_position_embeddings);
 
-// Key blocks of every row (docs/specification.md 1.1 for ITC), repeats kept.
+// Key blocks of every row (docs/specification.md 1.1 for ITC), repeats kept, of BigBird's family.
 std::vector<std::vector<std::vector<std::int32_t>>> pattern_rows(AttentionPattern pattern,
                                                                  std::int64_t blocks, std::int64_t heads,
                                                                  const RandomBlocks& random);
@@ -82,10 +83,12 @@ void make_first_blocks_global(std::vector<std::vector<std::vector<std::int32_t>>
 class PlanCache {
  public:
   explicit PlanCache(const ModelConfig& config);
-  // Never null; lives as long as the cache.
+  // Of `blocks` blocks, of which `length` tokens are real (without it: all). Lives as long as the cache.
   const BlockPlan& plan(std::int64_t layer, std::int64_t blocks);
-  // Whether this length takes full attention (then attention-probability dropout applies in training).
+  const BlockPlan& plan(std::int64_t layer, std::int64_t blocks, std::int64_t length);
+  // Whether such a sequence takes full attention (then attention-probability dropout applies in training).
   bool full_attention(std::int64_t blocks);
+  bool full_attention(std::int64_t blocks, std::int64_t length);
 
  private:
   const std::string& reason(std::int64_t blocks);  // for full attention; under the lock
@@ -93,7 +96,8 @@ class PlanCache {
   ModelConfig config_;
   std::mutex mutex_;
   std::map<std::int64_t, std::string> reasons_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::unique_ptr<BlockPlan>> plans_;
+  // By layer, blocks, and those of them that decide on the lists (planned_blocks()).
+  std::map<std::array<std::int64_t, 3>, std::unique_ptr<BlockPlan>> plans_;
 };
 
 // When a sequence takes full attention although the model's pattern is sparse (docs/specification.md 1.3):
@@ -105,7 +109,9 @@ class PlanCache {
 //   hf-train, hf-eval   at most 5 + 2r blocks, as Hugging Face, and where its code would fail;
 //   none                at most 5 blocks, Hugging Face's rule for r = 0;
 //   file                never: the plan is what is computed.
-// The patterns random and window+random take it below 2r + 6 blocks, full always, window never.
+// The patterns random and window+random take it below 2r + 6 blocks, full always, window and star never,
+// blockbert below as many blocks as it has parts, sparse-fixed up to its stride. Of these three `blocks` are
+// those of the tokens alone, without padding more.
 std::string full_attention_reason(const ModelConfig& config, std::int64_t blocks);
 
 // What a block plan is as a graph: degrees, path lengths, and the star that the paper's universality proof

@@ -104,6 +104,23 @@ TEST_F(RateSweep, AFolderThatHoldsARunIsRefusedBeforeAnythingIsTrained) {
   EXPECT_TRUE(std::filesystem::exists(run_ + "/notes.txt"));
 }
 
+TEST_F(RateSweep, HoldsItsFolderUntilTheLastRateIsTrained) {
+  const auto train = training({{1e-4, 0.7}, {3e-4, 0.25}, {1e-3, 0.5}});
+  sweep_learning_rates(options_, [&] {
+    for (const RunStart start : {RunStart::resume, RunStart::overwrite}) {
+      try {
+        const RunFolder second(run_, start);
+        ADD_FAILURE() << "after " << trained_.size();
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::runtime) << error.message();
+      }
+    }
+    return train();
+  });
+  EXPECT_EQ(trained_.size(), 3u);
+  EXPECT_FALSE(std::filesystem::exists(run_ + "/run.lease"));
+}
+
 TEST_F(RateSweep, RatesThatCannotBeAreRefusedBeforeTheFirstIsTrained) {
   for (const auto& rates : std::vector<std::vector<double>>{{1e-4, 2}, {1e-4, 0}, {1e-4, 3e-4, 1e-4}}) {
     options_.rate_choices = rates;

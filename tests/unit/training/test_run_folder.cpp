@@ -83,6 +83,25 @@ TEST(RunFolder, ASecondWriterIsRefusedBeforeItRemovesAnything) {
   EXPECT_THROW(RunFolder(path, RunStart::overwrite), Error);
 }
 
+// Of several rates one may be trained by a process of its own.
+TEST(RunFolder, OverwritingLeavesARateAloneThatIsBeingTrained) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "run").string();
+  for (const char* name : {"lr-0.1", "lr-0.2", "final"})
+    std::filesystem::create_directories(folder / "run" / name);
+  {
+    const RunFolder rate(path + "/lr-0.2", RunStart::fresh);
+    EXPECT_THROW(RunFolder(path, RunStart::overwrite), Error);
+    EXPECT_NO_THROW(rate.check_still_ours());
+    for (const char* name : {"lr-0.1", "lr-0.2/run.lease", "final"})
+      EXPECT_TRUE(std::filesystem::exists(folder / "run" / name)) << name;
+    for (const char* name : {"run.lease", "lr-0.1/run.lease"})
+      EXPECT_FALSE(std::filesystem::exists(folder / "run" / name)) << name;
+  }
+  const RunFolder anew(path, RunStart::overwrite);
+  EXPECT_FALSE(std::filesystem::exists(folder / "run/lr-0.2"));
+}
+
 TEST(RunFolder, ResumingClearsWhatAKilledProcessLeft) {
   const TemporaryFolder folder;
   for (const char* name :

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -47,6 +48,18 @@ class Vcf : public ::testing::Test {
   }
   TemporaryFolder folder_;
 };
+
+// A quarter of a megabyte of gzip, cut: what it holds is read up to the bound, not to the damage behind it.
+TEST_F(Vcf, ALineOfGzipIsBounded) {
+  const std::string path = (folder_ / "x.vcf.gz").string(), million(1'000'000, 'A');
+  gzFile file = gzopen(path.c_str(), "wb9");
+  ASSERT_EQ(gzputs(file, "##fileformat=VCFv4.2\n"), 21);
+  for (std::size_t size = 0; size <= longest_line / 10 * 11; size += million.size())
+    ASSERT_EQ(gzwrite(file, million.data(), 1'000'000), 1'000'000);
+  gzclose(file);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 100 * 98);
+  expect_bad_input(error_of([&] { read_all(path); }), "x.vcf.gz:2", "a line of more than 268435456 bytes");
+}
 
 TEST_F(Vcf, FieldsOfARecord) {
   const std::string path =

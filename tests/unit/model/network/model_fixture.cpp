@@ -208,7 +208,8 @@ reference::Sequences reference_sequences(const ModelConfig& config, const Batch&
     result.valid_lengths.push_back(static_cast<std::size_t>(batch.lengths[s]));
     std::vector<reference::AttentionPlan> layers;
     for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-      const kernels::BlockPlanView& view = plans.plan(layer, rows / config.block_size).view();
+      const kernels::BlockPlanView& view =
+          plans.plan(layer, rows / config.block_size, batch.lengths[s]).view();
       reference::AttentionPlan plan(static_cast<std::size_t>(view.heads));
       for (std::int64_t row = 0; row < view.heads * view.blocks; ++row) {
         const std::int32_t* list = view.key_blocks + view.row_offsets[row];

@@ -29,6 +29,7 @@ struct Case {
   bool final_norm = true;
   Activation activation = Activation::gelu_tanh;
   std::int64_t rotary_dim = 0;  // 0: absolute positions
+  AttentionOptions options = {};
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& of) {
@@ -39,6 +40,7 @@ ModelConfig config_of(const Case& of) {
   ModelConfig config = tiny_config();
   config.norm_type = of.norm;
   config.attention = of.attention;
+  config.attention_options = of.options;
   config.use_bias = of.use_bias;
   config.rescale_embeddings = of.rescale;
   config.num_attention_heads = of.heads;
@@ -145,6 +147,24 @@ INSTANTIATE_TEST_SUITE_P(
         Case{.name = "WithoutProjectionBias", .lengths = {36, 35}, .use_bias = false},
         Case{.name = "RescaledEmbeddings", .norm = NormType::prenorm, .lengths = {34}, .rescale = true},
         Case{.name = "WindowOnly", .attention = AttentionPattern::window, .lengths = {30, 62}},
+        Case{.name = "Star", .attention = AttentionPattern::star, .lengths = {37, 9, 64, 1}},
+        Case{.name = "BlockBert",
+             .attention = AttentionPattern::blockbert,
+             .lengths = {37, 9, 64, 1},
+             .options = {.blockbert = {3, {1, 1}}, .sparse = {}}},
+        Case{.name = "SparseFixed",
+             .attention = AttentionPattern::sparse_fixed,
+             .lengths = {37, 9, 64, 1},
+             .options = {.blockbert = {}, .sparse = {.stride = 12, .summary = 4, .summary_patterns = 2}}},
+        Case{.name = "SparseFixedSplitHeads",
+             .norm = NormType::prenorm,
+             .attention = AttentionPattern::sparse_fixed,
+             .lengths = {37, 50},
+             .options = {.blockbert = {}, .sparse = {.stride = 16, .heads_as = HeadsAs::split}}},
+        Case{.name = "SparseFixedByLayers",
+             .attention = AttentionPattern::sparse_fixed,
+             .lengths = {37, 50},
+             .options = {.blockbert = {}, .sparse = {.stride = 16, .heads_as = HeadsAs::layers}}},
         Case{.name = "OneHead", .lengths = {41}, .heads = 1},
         Case{.name = "ErfGelu", .lengths = {36, 35}, .activation = Activation::gelu_erf},
         Case{.name = "Relu", .lengths = {36, 35}, .activation = Activation::relu},

@@ -1,0 +1,361 @@
+// The table of systems of attention, and what their options mean; see attention_systems.h.
+#include "lib/model/attention_systems.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <numeric>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/core/names.h"
+#include "lib/model/config.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::array<std::pair<HeadsAs, const char*>, 3> heads_as_names{
+    {{HeadsAs::merged, "merged"}, {HeadsAs::split, "split"}, {HeadsAs::layers, "layers"}}};
+
+constexpr std::int64_t longest_chunk = std::int64_t{1} << 24;
+constexpr std::int64_t most_shares = 1024;
+
+std::int64_t count_in(std::string_view text) {
+  std::int64_t count = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  return error == std::errc() && end == text.data() + text.size() ? count : -1;
+}
+
+// "10:2"; -1 for what is no number.
+std::vector<std::int64_t> counts_in(std::string_view text) {
+  std::vector<std::int64_t> counts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(':', at), text.size());
+    counts.push_back(count_in(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  return counts;
+}
+
+constexpr std::string_view first_prefix = "first:";
+// N of "first:N"; 0 of "none", -1 of what is neither.
+std::int64_t count_of_first(std::string_view text) {
+  if (text == "none") return 0;
+  if (!text.starts_with(first_prefix)) return -1;
+  return count_in(text.substr(first_prefix.size()));
+}
+
+// The heads of the published models: 10:2 for 2 parts, 10:1:1 for 3.
+std::vector<std::int64_t> published_shares(std::int64_t parts) {
+  if (parts == 1) return {1};
+  if (parts == 2) return {10, 2};
+  std::vector<std::int64_t> shares(static_cast<std::size_t>(parts), 1);
+  shares[0] = std::max<std::int64_t>(12 - (parts - 1), 1);
+  return shares;
+}
+
+// The shares as heads, each share at least one head, rounded; what is left over has shift 0.
+std::vector<std::int64_t> heads_of_shares(const std::vector<std::int64_t>& shares, std::int64_t heads) {
+  const std::int64_t all = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
+  std::vector<std::int64_t> counts(shares.size(), 0);
+  counts[0] = heads;
+  for (std::size_t shift = 1; shift < shares.size(); ++shift) {
+    counts[shift] = std::max<std::int64_t>((2 * heads * shares[shift] + all) / (2 * all), 1);
+    counts[0] -= counts[shift];
+  }
+  return counts;
+}
+
+std::vector<AttentionSystem> make_systems() {
+  using Type = AttentionOption::Type;
+  const AttentionOption parts = {
+      .key = "parts",
+      .value = "N",
+      .help = "Parts of a sequence, each of which sees one part",
+      .otherwise = "2",
+      .least = 1,
+      .most = most_shares,
+      .names = {},
+      .shown = [](const ModelConfig& c) { return std::to_string(c.attention_options.blockbert.parts); },
+      .set = [](AttentionOptions& o, const std::string& t) { o.blockbert.parts = count_in(t); }};
+  const AttentionOption head_split = {
+      .key = "head_split",
+      .value = "SHARES",
+      .help = "Shares of the heads: those that see their own part, the next part, and so on",
+      .otherwise = "10:2 for 2 parts, 10:1:1 for 3, one each for more, rounded to the heads",
+      .type = Type::counts,
+      .least = 1,
+      .most = most_shares,
+      .names = {},
+      .shown = [](const ModelConfig& c) { return fmt::format("{}", fmt::join(blockbert_heads(c), ":")); },
+      .set = [](AttentionOptions& o, const std::string& t) { o.blockbert.head_split = counts_in(t); }};
+  const AttentionOption stride = {
+      .key = "stride",
+      .value = "N",
+      .help = "Tokens of a chunk, whole blocks",
+      .otherwise = "128",
+      .least = 1,
+      .most = longest_chunk,
+      .names = {},
+      .shown = [](const ModelConfig& c) { return std::to_string(c.attention_options.sparse.stride); },
+      .set = [](AttentionOptions& o, const std::string& t) { o.sparse.stride = count_in(t); }};
+  const AttentionOption summary = {
+      .key = "summary",
+      .value = "N",
+      .help = "Tokens at the end of every chunk that all see, whole blocks",
+      .otherwise = "one block",
+      .least = 0,
+      .most = longest_chunk,
+      .names = {},
+      .shown = [](const ModelConfig& c) { return std::to_string(sparse_summary(c)); },
+      .set = [](AttentionOptions& o, const std::string& t) { o.sparse.summary = count_in(t); }};
+  const AttentionOption patterns = {
+      .key = "summary_patterns",
+      .value = "N",
+      .help = "Groups of summary tokens, counted from a chunk's end, between which heads take turns",
+      .otherwise = "1",
+      .least = 1,
+      .most = most_shares,
+      .names = {},
+      .shown =
+          [](const ModelConfig& c) { return std::to_string(c.attention_options.sparse.summary_patterns); },
+      .set = [](AttentionOptions& o, const std::string& t) { o.sparse.summary_patterns = count_in(t); }};
+  const AttentionOption heads_as = {
+      .key = "heads_as",
+      .value = "HOW",
+      .help =
+          "Chunk and summary in each head (merged), in one half of the heads each (split), or in layers "
+          "in turn (layers)",
+      .otherwise = "merged",
+      .type = Type::name,
+      .names = {"merged", "split", "layers"},
+      .shown =
+          [](const ModelConfig& c) {
+            return std::string(find_name(heads_as_names, c.attention_options.sparse.heads_as));
+          },
+      .set =
+          [](AttentionOptions& o, const std::string& t) {
+            o.sparse.heads_as = find_value(heads_as_names, t).value_or(HeadsAs::merged);
+          }};
+  const AttentionOption token_window = {
+      .key = "window",
+      .value = "N[:N...]",
+      .help = "Tokens of the window, half of them on each side; of every layer, or one for each",
+      .otherwise = "512",
+      .type = Type::counts,
+      .least = 2,
+      .most = longest_chunk,
+      .names = {},
+      .shown =
+          [](const ModelConfig& c) {
+            return fmt::format("{}", fmt::join(c.attention_options.longformer.windows, ":"));
+          },
+      .set = [](AttentionOptions& o, const std::string& t) { o.longformer.windows = counts_in(t); }};
+  const AttentionOption global_tokens = {
+      .key = "global",
+      .value = "WHICH",
+      .help = "Tokens that see all and are seen by all: none, or first:N of every sequence",
+      .otherwise = "none",
+      .type = Type::first,
+      .least = 1,
+      .most = longest_chunk,
+      .names = {},
+      .shown =
+          [](const ModelConfig& c) {
+            const std::int64_t first = c.attention_options.longformer.global_first;
+            return first == 0 ? std::string("none") : fmt::format("{}{}", first_prefix, first);
+          },
+      .set =
+          [](AttentionOptions& o, const std::string& t) {
+            o.longformer.global_first = std::max<std::int64_t>(count_of_first(t), 0);
+          }};
+  // pattern, name, family, what it sees; random, by own length, causal, on CUDA; options
+  using enum AttentionPattern;
+  return {
+      {bigbird,
+       "bigbird",
+       "BigBird (ITC)",
+       "the first and the last block, which see all; a window of 3 blocks; r random blocks",
+       true,
+       false,
+       false,
+       true,
+       {}},
+      {full, "full", "BERT", "every token", false, false, true, true, {}},
+      {window, "window", "BigBird, a part", "a window of 3 blocks", false, false, false, true, {}},
+      {random,
+       "random",
+       "BigBird, a part",
+       "its own block and r random blocks",
+       true,
+       false,
+       false,
+       true,
+       {}},
+      {window_random,
+       "window+random",
+       "BigBird, a part",
+       "a window of 3 blocks and r random blocks",
+       true,
+       false,
+       false,
+       true,
+       {}},
+      {star,
+       "star",
+       "BigBird, Definition 1",
+       "its own block and block 0, which sees all",
+       false,
+       true,
+       false,
+       true,
+       {}},
+      {blockbert,
+       "blockbert",
+       "BlockBERT",
+       "one part of the sequence, which one by head",
+       false,
+       true,
+       false,
+       true,
+       {parts, head_split}},
+      {sparse_fixed,
+       "sparse-fixed",
+       "Sparse Transformer",
+       "its own chunk, and the last tokens of every chunk",
+       false,
+       true,
+       true,
+       true,
+       {stride, summary, patterns, heads_as}},
+      {longformer,
+       "longformer",
+       "Longformer",
+       "a window of tokens and the global tokens, which see all by projections of their own",
+       false,
+       true,
+       false,
+       true,
+       {token_window, global_tokens}},
+  };
+}
+
+}  // namespace
+
+const std::vector<AttentionSystem>& attention_systems() {
+  static const std::vector<AttentionSystem> systems = make_systems();
+  return systems;
+}
+
+const AttentionSystem& system_of(AttentionPattern pattern) {
+  for (const AttentionSystem& system : attention_systems()) {
+    if (system.pattern == pattern) return system;
+  }
+  throw_runtime("a system of attention without a row in the table");
+}
+
+std::string name_of(AttentionPattern pattern) {
+  return system_of(pattern).name;
+}
+
+AttentionPattern parse_attention_pattern(const std::string& name) {
+  for (const AttentionSystem& system : attention_systems()) {
+    if (name == system.name) return system.pattern;
+  }
+  throw_usage("'" + name + "' is no attention pattern", "one of: " + attention_system_names());
+}
+
+std::string attention_system_names() {
+  std::string names;
+  const std::vector<AttentionSystem>& systems = attention_systems();
+  for (std::size_t i = 0; i < systems.size(); ++i) {
+    names += i == 0 ? "" : (i + 1 == systems.size() ? " or " : ", ");
+    names += systems[i].name;
+  }
+  return names;
+}
+
+std::string attention_options_text(const ModelConfig& config) {
+  std::string text;
+  for (const AttentionOption& option : system_of(config.attention).options)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", option.key, option.shown(config));
+  return text;
+}
+
+std::string AttentionOption::flag() const {
+  std::string name = "--" + std::string(key);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+void AttentionOption::parse(AttentionOptions& options, const std::string& typed,
+                            const std::string& where) const {
+  if (type == Type::name) {
+    if (std::none_of(names.begin(), names.end(), [&](const char* name) { return typed == name; })) {
+      throw_usage(fmt::format("{}: '{}' is none of its values", where, text_for_message(typed)),
+                  fmt::format("one of: {}", fmt::join(names, ", ")));
+    }
+    set(options, typed);
+    return;
+  }
+  if (type == Type::first) {
+    const std::int64_t count = count_of_first(typed);
+    if (typed != "none" && (count < least || count > most)) {
+      throw_usage(fmt::format("{}: '{}' is neither none nor {}N with N within {}..{}", where,
+                              text_for_message(typed), first_prefix, least, most));
+    }
+    set(options, typed);
+    return;
+  }
+  const std::vector<std::int64_t> counts =
+      type == Type::counts ? counts_in(typed) : std::vector<std::int64_t>{count_in(typed)};
+  if (std::any_of(counts.begin(), counts.end(), [&](std::int64_t n) { return n < least || n > most; })) {
+    throw_usage(fmt::format("{}: '{}' is {} within {}..{}", where, text_for_message(typed),
+                            type == Type::counts ? "not whole numbers" : "no whole number", least, most),
+                type == Type::counts ? "numbers with colons between them, such as 10:2" : "");
+  }
+  set(options, typed);
+}
+
+std::vector<std::int64_t> blockbert_heads(const ModelConfig& config) {
+  const BlockBertOptions& options = config.attention_options.blockbert;
+  const std::int64_t heads = config.num_attention_heads;
+  if (!options.head_split.empty()) return heads_of_shares(options.head_split, heads);
+  std::vector<std::int64_t> shares = published_shares(options.parts);
+  // Fewer heads than parts: the first shifts only.
+  if (static_cast<std::int64_t>(shares.size()) > heads)
+    shares.resize(static_cast<std::size_t>(std::max<std::int64_t>(heads, 1)));
+  std::vector<std::int64_t> counts = heads_of_shares(shares, heads);
+  for (std::size_t shift = counts.size(); counts[0] < 1 && shift-- > 1;) {
+    counts[0] += counts[shift] - 1;
+    counts[shift] = 1;
+  }
+  return counts;
+}
+
+std::string blockbert_obstacle(const ModelConfig& config) {
+  const BlockBertOptions& options = config.attention_options.blockbert;
+  const auto shifts = static_cast<std::int64_t>(options.head_split.size());
+  if (shifts > options.parts) {
+    return fmt::format("head_split {} has {} shares for {} parts", fmt::join(options.head_split, ":"), shifts,
+                       options.parts);
+  }
+  if (blockbert_heads(config)[0] >= 1) return {};
+  return fmt::format("head_split {} leaves none of num_attention_heads {} to its first share",
+                     fmt::join(options.head_split, ":"), config.num_attention_heads);
+}
+
+std::int64_t sparse_summary(const ModelConfig& config) {
+  const std::int64_t summary = config.attention_options.sparse.summary;
+  return summary > 0 ? summary : config.block_size;
+}
+
+std::int64_t longformer_window(const ModelConfig& config, std::int64_t layer) {
+  const std::vector<std::int64_t>& windows = config.attention_options.longformer.windows;
+  return windows.size() == 1 ? windows[0] : windows.at(static_cast<std::size_t>(layer));
+}
+
+}  // namespace bigbird

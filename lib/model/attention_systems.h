@@ -1,0 +1,121 @@
+// The systems of attention that a model can have, in one table: what files, options, help, documents and
+// `bigbird attention --compare` say of them comes from here. What each sees: docs/specification.md 1.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bigbird {
+
+struct ModelConfig;
+
+// Which blocks a row sees. All but the last are block plans alone; that has rules for pairs of tokens as well.
+enum class AttentionPattern {
+  bigbird,        // ITC (paper section 2 and Fig. 1): global first and last block, window of 3, r random
+  full,           // every block
+  window,         // window of 3 only
+  random,         // r random only, plus the row's own block
+  window_random,  // window of 3 and r random, no global blocks
+  star,           // the graph of the paper's Definition 1: block 0 sees all and is seen by all
+  blockbert,      // Qiu et al. 2020: parts of a sequence, each of which sees one part, by head
+  sparse_fixed,   // Child et al. 2019, fixed: the own chunk, and the last columns of every chunk
+  longformer,     // Beltagy et al. 2020: a window of tokens, and global tokens with projections of their own
+};
+
+// What the options of a system are, one struct for each that has any. A model has those of its own system;
+// the others are left at their defaults, and in no file.
+struct BlockBertOptions {
+  std::int64_t parts = 2;
+  // Shares of the heads: the first sees its own part, the next the part after it, and so on. Empty: the
+  // published ones (10:2; from 3 parts on all but one each of 12), rounded to the heads there are.
+  std::vector<std::int64_t> head_split;
+  bool operator==(const BlockBertOptions&) const = default;
+};
+
+enum class HeadsAs {
+  merged,  // every head sees its chunk and the summary
+  split,   // the first half of the heads, rounded up, sees the chunk, the others the summary
+  layers,  // even layers see the chunk, odd ones the summary
+};
+
+struct SparseOptions {
+  std::int64_t stride = 128;          // tokens of a chunk
+  std::int64_t summary = 0;           // tokens of its summary; 0: one block
+  std::int64_t summary_patterns = 1;  // heads take turns between so many groups of columns
+  HeadsAs heads_as = HeadsAs::merged;
+  bool operator==(const SparseOptions&) const = default;
+};
+
+struct LongformerOptions {
+  // Tokens of the window beside the token itself, half of them on each side; of every layer, or one for each.
+  std::vector<std::int64_t> windows{512};
+  std::int64_t global_first = 0;  // so many first tokens of a sequence are global
+  bool operator==(const LongformerOptions&) const = default;
+};
+
+struct AttentionOptions {
+  BlockBertOptions blockbert;
+  SparseOptions sparse;
+  LongformerOptions longformer;
+  bool operator==(const AttentionOptions&) const = default;
+};
+
+// An option of a system: --head-split on the command line, "head_split" of bigbird.attention_options in
+// config.json.
+struct AttentionOption {
+  // In JSON a whole number, an array of them, a text, and the text "none" or "first:N".
+  enum class Type { count, counts, name, first };
+
+  const char* key;
+  const char* value;  // what --help calls its value
+  const char* help;
+  const char* otherwise;  // the default, in words
+  Type type = Type::count;
+  std::int64_t least = 1, most = 1;  // of a count and of each of several
+  std::vector<const char*> names;    // that a name may be
+  // As a model has it, with the default made out: "128", "10:2", "merged".
+  std::string (*shown)(const ModelConfig& config);
+  // Of a text that has been checked against the above.
+  void (*set)(AttentionOptions& options, const std::string& text);
+
+  std::string flag() const;  // "--head-split"
+  // Puts a text as it is typed into the options. Error{usage} naming `where` for one that is none.
+  void parse(AttentionOptions& options, const std::string& typed, const std::string& where) const;
+};
+
+struct AttentionSystem {
+  AttentionPattern pattern;
+  const char* name;    // as typed, and in config.json
+  const char* family;  // whose it is
+  const char* sees;    // what a query sees, for the documents
+  bool random;         // draws random blocks (num_random_blocks, random_mode)
+  // Its lists are those of the tokens that a sequence has, so that padding more changes nothing; the others'
+  // are those of the padded length (docs/specification.md 1.2).
+  bool by_own_length;
+  bool causal;  // has a left-to-right form
+  bool cuda;    // computed on CUDA devices too
+  std::vector<AttentionOption> options;
+};
+
+const std::vector<AttentionSystem>& attention_systems();
+const AttentionSystem& system_of(AttentionPattern pattern);
+
+// Names as typed on the command line and stored in files; parse_* throws Error{usage} listing the names.
+std::string name_of(AttentionPattern pattern);
+AttentionPattern parse_attention_pattern(const std::string& name);
+// "bigbird, full, ... or sparse-fixed".
+std::string attention_system_names();
+// The options of a model's attention as "parts 2, head_split 10:2"; empty where its system has none.
+std::string attention_options_text(const ModelConfig& config);
+
+// Of blockbert: how many heads have each shift, together num_attention_heads; and what keeps the model's
+// head_split from that, empty where nothing does.
+std::vector<std::int64_t> blockbert_heads(const ModelConfig& config);
+std::string blockbert_obstacle(const ModelConfig& config);
+// Of sparse-fixed: tokens of the summary.
+std::int64_t sparse_summary(const ModelConfig& config);
+// Of longformer: the window of a layer.
+std::int64_t longformer_window(const ModelConfig& config, std::int64_t layer);
+
+}  // namespace bigbird

@@ -1,0 +1,61 @@
+// Attention in a window of tokens, with global tokens (Beltagy et al. 2020, section 3;
+// AttentionPattern::longformer). A token sees the tokens of its window and, each once, all global ones, by one
+// softmax over both groups of keys. A global token sees all, and is its own system: queries, keys and values by
+// projections of their own.
+//
+// Global tokens are gathered: matrices [G, ...] hold, sequence by sequence, its global tokens and, where whole
+// blocks are wanted, other tokens of it behind them, which no one asks for. To the window's rule a global query
+// has no key, so that its row of the context is zeros until what it saw of all is added.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/model/network/decoder.h"
+#include "lib/model/network/memory.h"
+#include "lib/model/network/pass_context.h"
+#include "lib/model/network/tensors.h"
+
+namespace bigbird {
+
+// The host's side of one pass.
+struct WindowedPass {
+  std::vector<std::int32_t> rows;            // [G] numbers in the batch, distinct
+  std::vector<std::int64_t> offsets{0};      // [B + 1] into them
+  std::vector<std::uint8_t> hidden;          // [T] 1 for a global token
+  std::vector<std::int32_t> query_groups;    // [T] the same: no key has that number
+  std::vector<kernels::PairRule> rules;      // of every layer's window
+  kernels::PairRule of_globals;              // of local queries over global keys
+  std::vector<AttentionRun> global_keys;     // [1] all queries over global keys; none without any
+  std::vector<AttentionRun> global_queries;  // [1] global queries over all keys
+
+  kernels::Index global_rows() const { return offsets.back(); }
+};
+
+// Slots that the calls of all layers over global tokens take together.
+constexpr kernels::Index windowed_slots = 2;
+
+// Rows that global tokens of such batches take at most.
+std::int64_t most_global_rows(const ModelConfig& config, const BatchLimits& limits);
+
+// The pass of a batch; `runs` are its calls in the window, which get their rules. The result must stay where it
+// is as long as the runs are used. plans: of as many heads as the config has.
+void windowed_pass(const ModelConfig& config, const Batch& batch, bool whole_blocks, bool training,
+                   const std::uint64_t* dropout_seed, DecoderPlans& plans, kernels::Index first_slot,
+                   const WindowedActivations& kept, std::vector<std::vector<AttentionRun>>& runs,
+                   WindowedPass& pass);
+void windowed_stage(const PassContext& pass, const WindowedActivations& kept);
+
+// kept.context [T, C] of kept.qkv, which is there. input [T, C]: what the projections read.
+void windowed_attention_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
+                                kernels::ConstValues input, const AttentionActivations& kept);
+// dqkv [T, 3C] of dcontext [T, C]; adds the gradients of the projections of global tokens, and, after
+// windowed_input_backward(), theirs to the gradient of the input.
+void windowed_attention_backward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
+                                 const AttentionTensors& gradients, kernels::ConstValues input,
+                                 const AttentionActivations& kept, kernels::ConstValues dcontext,
+                                 kernels::Values dqkv);
+void windowed_input_backward(const PassContext& pass, const AttentionTensors& tensors,
+                             const AttentionActivations& kept, kernels::Values dinput);
+
+}  // namespace bigbird

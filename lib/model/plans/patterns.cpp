@@ -1,0 +1,253 @@
+// See patterns.h.
+#include "lib/model/plans/patterns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/core/error.h"
+
+namespace bigbird {
+namespace {
+
+void push_blocks(std::vector<std::int32_t>& list, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t block = begin; block < end; ++block) list.push_back(static_cast<std::int32_t>(block));
+}
+
+// Which of its two sets a head has.
+struct SetsOfHead {
+  bool chunk = true;
+  bool summary = true;
+};
+SetsOfHead sets_of(HeadsAs how, std::int64_t head, std::int64_t heads, std::int64_t layer) {
+  const bool first = how == HeadsAs::split ? head < (heads + 1) / 2 : layer % 2 == 0;
+  return how == HeadsAs::merged ? SetsOfHead{} : SetsOfHead{first, !first};
+}
+
+KeyLists sparse_lists(const SparseFixed& of, std::int64_t blocks, std::int64_t heads, std::int64_t layer,
+                      bool causal) {
+  KeyLists lists(static_cast<std::size_t>(heads));
+  for (std::int64_t head = 0; head < heads; ++head) {
+    const SetsOfHead sets = sets_of(of.heads_as, head, heads, layer);
+    const std::int64_t first = of.chunk - (head % of.patterns + 1) * of.summary;
+    for (std::int64_t row = 0; row < blocks; ++row) {
+      std::vector<std::int32_t> keys;
+      for (std::int64_t key = 0; key < (causal ? row + 1 : blocks); ++key) {
+        const bool in_chunk = sets.chunk && key / of.chunk == row / of.chunk;
+        const std::int64_t column = key % of.chunk;
+        const bool in_summary = sets.summary && column >= first && column < first + of.summary;
+        if (in_chunk || in_summary) keys.push_back(static_cast<std::int32_t>(key));
+      }
+      lists[static_cast<std::size_t>(head)].push_back(std::move(keys));
+    }
+  }
+  return lists;
+}
+
+[[noreturn]] void refuse_option(const std::string& where, const std::string& what, std::string hint) {
+  throw_bad_input(where + ": " + what, std::move(hint));
+}
+
+void check_blockbert(const ModelConfig& config, const std::string& where) {
+  const std::int64_t parts = config.attention_options.blockbert.parts;
+  if (const std::string obstacle = blockbert_obstacle(config); !obstacle.empty()) {
+    refuse_option(where, obstacle, "give one share for each part that is seen, fewer than there are heads");
+  }
+  const std::int64_t blocks = config.max_position_embeddings / config.block_size;
+  if (parts > blocks) {
+    refuse_option(where,
+                  fmt::format("parts {} of at most {} blocks (max_position_embeddings {}, block_size {})",
+                              parts, blocks, config.max_position_embeddings, config.block_size),
+                  "a part is one block at least: take fewer parts, smaller blocks, or attention full");
+  }
+}
+
+void check_sparse_fixed(const ModelConfig& config, const std::string& where) {
+  const SparseOptions& options = config.attention_options.sparse;
+  const std::int64_t summary = sparse_summary(config);
+  for (const auto& [key, tokens] : {std::pair{"stride", options.stride}, std::pair{"summary", summary}}) {
+    if (tokens % config.block_size == 0) continue;
+    refuse_option(where,
+                  fmt::format("{} {} is not a multiple of block_size {}", key, tokens, config.block_size),
+                  fmt::format("lists are of whole blocks: take {}, or a block_size that divides it",
+                              (tokens / config.block_size + 1) * config.block_size));
+  }
+  if (summary * options.summary_patterns > options.stride) {
+    refuse_option(
+        where,
+        fmt::format("summary_patterns {} of summary {} are more than the stride {}", options.summary_patterns,
+                    summary, options.stride),
+        "each pattern has its own tokens of a chunk: take fewer, a shorter summary or a longer stride");
+  }
+  if (summary == options.stride) {
+    refuse_option(where, fmt::format("summary {} is the whole stride", summary),
+                  "that is full attention: take a shorter summary or a longer stride");
+  }
+  if (options.stride >= config.max_position_embeddings) {
+    refuse_option(where,
+                  fmt::format("stride {} of max_position_embeddings {}", options.stride,
+                              config.max_position_embeddings),
+                  "inputs of one chunk take full attention: take a shorter stride, or attention full");
+  }
+  if (options.heads_as == HeadsAs::split && config.num_attention_heads < 2) {
+    refuse_option(where, "heads_as split with num_attention_heads 1",
+                  "a head for the chunk and one for the summary are needed: take merged or layers");
+  }
+  if (options.heads_as == HeadsAs::layers && config.num_hidden_layers < 2) {
+    refuse_option(where, "heads_as layers with num_hidden_layers 1",
+                  "a layer for the chunk and one for the summary are needed: take merged or split");
+  }
+}
+
+}  // namespace
+
+KeyLists star_rows(std::int64_t blocks, std::int64_t heads) {
+  std::vector<std::vector<std::int32_t>> rows(static_cast<std::size_t>(blocks));
+  for (std::int64_t row = 0; row < blocks; ++row) {
+    auto& keys = rows[static_cast<std::size_t>(row)];
+    push_blocks(keys, 0, row == 0 ? blocks : 1);
+    if (row > 0) push_blocks(keys, row, row + 1);
+  }
+  return KeyLists(static_cast<std::size_t>(heads), rows);
+}
+
+KeyLists blockbert_rows(std::int64_t blocks, std::int64_t parts, const std::vector<std::int64_t>& heads) {
+  const std::int64_t size = (blocks + parts - 1) / parts;
+  const std::int64_t present = (blocks + size - 1) / size;
+  KeyLists lists;
+  for (std::size_t shift = 0; shift < heads.size(); ++shift) {
+    std::vector<std::vector<std::int32_t>> rows(static_cast<std::size_t>(blocks));
+    for (std::int64_t row = 0; row < blocks; ++row) {
+      const std::int64_t seen = (row / size + static_cast<std::int64_t>(shift)) % present;
+      push_blocks(rows[static_cast<std::size_t>(row)], seen * size, std::min((seen + 1) * size, blocks));
+    }
+    lists.insert(lists.end(), static_cast<std::size_t>(heads[shift]), rows);
+  }
+  return lists;
+}
+
+KeyLists sparse_fixed_rows(const SparseFixed& of, std::int64_t blocks, std::int64_t heads,
+                           std::int64_t layer) {
+  return sparse_lists(of, blocks, heads, layer, false);
+}
+
+KeyLists sparse_fixed_causal_rows(const SparseFixed& of, std::int64_t blocks, std::int64_t heads,
+                                  std::int64_t layer) {
+  return sparse_lists(of, blocks, heads, layer, true);
+}
+
+SparseFixed sparse_fixed_of(const ModelConfig& config) {
+  const SparseOptions& options = config.attention_options.sparse;
+  return {options.stride / config.block_size, sparse_summary(config) / config.block_size,
+          options.summary_patterns, options.heads_as};
+}
+
+KeyLists token_window_rows(std::int64_t blocks, std::int64_t heads, std::int64_t block_size,
+                           std::int64_t before, std::int64_t after) {
+  std::vector<std::vector<std::int32_t>> rows(static_cast<std::size_t>(blocks));
+  for (std::int64_t row = 0; row < blocks; ++row) {
+    const std::int64_t first = std::max<std::int64_t>(row * block_size - before, 0) / block_size;
+    const std::int64_t last = std::min(((row + 1) * block_size - 1 + after) / block_size, blocks - 1);
+    push_blocks(rows[static_cast<std::size_t>(row)], first, last + 1);
+  }
+  return KeyLists(static_cast<std::size_t>(heads), rows);
+}
+
+std::int64_t longformer_pairs(const ModelConfig& config, std::int64_t layer, std::int64_t length) {
+  const std::int64_t side = longformer_window(config, layer) / 2;
+  const std::int64_t globals = std::min(config.attention_options.longformer.global_first, length);
+  std::int64_t pairs = globals * length;
+  for (std::int64_t i = globals; i < length; ++i)
+    pairs += globals + std::min(i + side + 1, length) - std::max(i - side, globals);
+  return pairs;
+}
+
+KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int64_t blocks) {
+  switch (config.attention) {
+    case AttentionPattern::star:
+      return star_rows(blocks, config.num_attention_heads);
+    case AttentionPattern::blockbert:
+      return blockbert_rows(blocks, config.attention_options.blockbert.parts, blockbert_heads(config));
+    case AttentionPattern::sparse_fixed:
+      return sparse_fixed_rows(sparse_fixed_of(config), blocks, config.num_attention_heads, layer);
+    case AttentionPattern::longformer: {
+      const std::int64_t side = longformer_window(config, layer) / 2;
+      return token_window_rows(blocks, config.num_attention_heads, config.block_size, side, side);
+    }
+    case AttentionPattern::bigbird:
+    case AttentionPattern::full:
+    case AttentionPattern::window:
+    case AttentionPattern::random:
+    case AttentionPattern::window_random:
+      break;
+  }
+  throw_runtime("lists by own length of a system that has none");
+}
+
+std::string own_length_reason(const ModelConfig& config, std::int64_t blocks) {
+  if (config.attention == AttentionPattern::blockbert) {
+    const std::int64_t parts = config.attention_options.blockbert.parts;
+    if (blocks < parts)
+      return fmt::format("sequences of fewer than {} blocks of {} tokens ({} parts)", parts,
+                         config.block_size, parts);
+  }
+  if (config.attention == AttentionPattern::sparse_fixed) {
+    const std::int64_t stride = config.attention_options.sparse.stride;
+    if (blocks * config.block_size <= stride)
+      return fmt::format("sequences of at most {} tokens (one stride)", stride);
+  }
+  return {};
+}
+
+std::int64_t planned_blocks(const ModelConfig& config, std::int64_t blocks, std::int64_t length) {
+  if (!system_of(config.attention).by_own_length) return blocks;
+  return std::clamp<std::int64_t>((length + config.block_size - 1) / config.block_size, 1, blocks);
+}
+
+std::int64_t planned_layer(const ModelConfig& config, std::int64_t layer) {
+  if (!system_of(config.attention).by_own_length) return layer;
+  if (config.attention == AttentionPattern::longformer)
+    return config.attention_options.longformer.windows.size() == 1 ? 0 : layer;
+  const bool in_turn = config.attention == AttentionPattern::sparse_fixed &&
+                       config.attention_options.sparse.heads_as == HeadsAs::layers;
+  return in_turn ? layer % 2 : 0;
+}
+
+namespace {
+
+void check_longformer(const ModelConfig& config, const std::string& where) {
+  const std::vector<std::int64_t>& windows = config.attention_options.longformer.windows;
+  const auto given = static_cast<std::int64_t>(windows.size());
+  if (given != 1 && given != config.num_hidden_layers) {
+    throw_bad_input(
+        fmt::format("{}: window names {} windows for {} layers", where, given, config.num_hidden_layers),
+        "give one window for all layers, or one for each");
+  }
+  for (const std::int64_t window : windows) {
+    if (window < 2 || window % 2 != 0) {
+      throw_bad_input(fmt::format("{}: a window of {} has no two halves", where, window),
+                      "windows are even, 2 or more: half of one is on each side of a token");
+    }
+  }
+  const std::int64_t globals = config.attention_options.longformer.global_first;
+  if (globals < 0 || globals > config.max_position_embeddings) {
+    throw_bad_input(fmt::format("{}: {} global tokens of at most {} positions", where, globals,
+                                config.max_position_embeddings),
+                    "fewer global tokens than a sequence has positions");
+  }
+  if (config.position_type == PositionType::rotary) {
+    throw_bad_input(where + ": attention longformer has no rotary positions",
+                    "take absolute positions, or another attention");
+  }
+}
+
+}  // namespace
+
+void check_attention(const ModelConfig& config, const std::string& where) {
+  if (config.attention == AttentionPattern::longformer) check_longformer(config, where);
+  if (config.attention == AttentionPattern::blockbert) check_blockbert(config, where);
+  if (config.attention == AttentionPattern::sparse_fixed) check_sparse_fixed(config, where);
+}
+
+}  // namespace bigbird
