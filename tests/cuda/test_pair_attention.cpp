@@ -256,7 +256,8 @@ TEST_P(PairAttentionOnDevice, CompanyMayStandAtTheEndOfACutList) {
   last.keys = {3, 800};
   last.hidden = last.self_last = true;
   PairProblem p(last);
-  // All keys of the second sequence that lie between the first, which is the own one of query 0, and the last.
+  // All keys of the second sequence that lie between the first, which is the own one of query 0, and the
+  // last.
   const auto first = static_cast<std::size_t>(p.key_offsets[1]);
   for (std::size_t key = 0; key < 800; ++key) p.hidden[first + key] = key > 0 && key < 790 ? 1 : 0;
   ASSERT_GT(AttentionSchedule(*p.batch.plans[1], 16).by_query.cuts.size(), 0u);
@@ -274,8 +275,8 @@ TEST_P(PairAttentionOnDevice, CompanyMayStandAtTheEndOfACutList) {
   EXPECT_LT(relative_error(alone[4], given.expected(p).dv), gradient_tolerance());
 }
 
-// Keys that are hidden to one call and seen by the other: merged, they are one softmax, and each call's gradients
-// are those of its keys. Some queries see keys of one group alone, some none.
+// Keys that are hidden to one call and seen by the other: merged, they are one softmax, and each call's
+// gradients are those of its keys. Some queries see keys of one group alone, some none.
 TEST_P(PairAttentionOnDevice, TwoGroupsOfKeysAreOneSoftmax) {
   for (const Index block_size : {16, 64}) {
     SCOPED_TRACE(block_size);

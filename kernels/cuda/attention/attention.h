@@ -8,8 +8,8 @@
 //
 // Semantics are those of Backend::attention_forward and attention_backward. Where keys are of other rows, T
 // counts those of queries, and limits cover both. log_sum_exp is natural, [H, T] in fp32; rows that see
-// nothing (padding, or no key that meets them) have +infinity, so that exp(score - log_sum_exp) is zero. Results of
-// a sequence do not depend on what else is in the batch.
+// nothing (padding, or no key that meets them) have +infinity, so that exp(score - log_sum_exp) is zero.
+// Results of a sequence do not depend on what else is in the batch.
 #pragma once
 
 #include <cstddef>

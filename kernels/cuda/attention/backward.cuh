@@ -445,8 +445,8 @@ struct AttentionBackward : PairMember<paired> {
     return {thread, this->pairs, at};
   }
 
-  // What the labels of this warp's queries got is brought together, and, where the list is whole, goes into the
-  // gradient of q: sums += w weight. The first stage is free for the labels' rows.
+  // What the labels of this warp's queries got is brought together, and, where the list is whole, goes into
+  // the gradient of q: sums += w weight. The first stage is free for the labels' rows.
   BIGBIRD_DEVICE void finish_labels(Thread& thread, const Work& work, float (&wide)[2][wide_labels],
                                     float (&sums)[depth / 8][4]) const {
     const PairView& term = this->pairs;

@@ -1,5 +1,5 @@
-// Launches of attention's backward pass, in order: sums of dout * out, the passes of backward.cuh, and the sums
-// of cut lists.
+// Launches of attention's backward pass, in order: sums of dout * out, the passes of backward.cuh, and the
+// sums of cut lists.
 #pragma once
 
 #include "kernels/cuda/attention/backward.cuh"

@@ -1,5 +1,5 @@
-// The small products of a relative term (pairs.h) before and behind attention's kernels: terms of the queries,
-// and gradients of the labels' rows and biases out of w.
+// The small products of a relative term (pairs.h) before and behind attention's kernels: terms of the
+// queries, and gradients of the labels' rows and biases out of w.
 #include "kernels/cuda/attention/labels.cuh"
 #include "kernels/cuda/attention/launch.h"
 #include "kernels/cuda/elements.cuh"
@@ -53,8 +53,8 @@ struct LabelTerms {
   }
 };
 
-// The sums over label_chunk_rows rows of w[row, u] q[row], and of w[row, u] in a column behind them: w^T is the
-// left operand, 16 labels for each warp. grid: (chunks, heads).
+// The sums over label_chunk_rows rows of w[row, u] q[row], and of w[row, u] in a column behind them: w^T is
+// the left operand, 16 labels for each warp. grid: (chunks, heads).
 template <class ElementType, int width>
 struct LabelGradients {
   using Element = ElementType;

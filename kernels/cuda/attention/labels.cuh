@@ -1,5 +1,5 @@
-// What labels of pairs have in attention's backward pass (pairs.h): their rows as a tile, the sums of those of
-// many keys, and their share of the gradient of q.
+// What labels of pairs have in attention's backward pass (pairs.h): their rows as a tile, the sums of those
+// of many keys, and their share of the gradient of q.
 #pragma once
 
 #include "kernels/cuda/attention/pairs.h"

@@ -60,8 +60,8 @@ void launch_attention_forward(const AttentionForwardArguments& arguments, int ti
 template <class Element, int head_size, bool paired>
 void launch_attention_backward(const AttentionBackwardArguments& arguments, int tile_rows, Stream stream);
 
-// Of a relative term (labels.cu): makes the terms of the queries; of what scores got, adds to the gradients of
-// the labels.
+// Of a relative term (labels.cu): makes the terms of the queries; of what scores got, adds to the gradients
+// of the labels.
 void launch_label_terms(const AttentionArguments& arguments, Index head_size, Stream stream);
 void launch_label_gradients(const AttentionBackwardArguments& arguments, Index head_size, Stream stream);
 

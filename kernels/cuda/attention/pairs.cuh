@@ -1,9 +1,9 @@
-// Pair rules and relative terms on fragments of scores (tiles.cuh): what a warp's 16 rows start from before the
-// product with the keys is added, and what becomes of their gradients. See pairs.h.
+// Pair rules and relative terms on fragments of scores (tiles.cuh): what a warp's 16 rows start from before
+// the product with the keys is added, and what becomes of their gradients. See pairs.h.
 //
 // A hidden score starts at minus infinity, and stays there. Distances are tested where a fragment crosses the
-// window's edge; where all its pairs lie within it, the test of the fragment is all. So it is with labels: far
-// from the diagonal all pairs of a fragment have one.
+// window's edge; where all its pairs lie within it, the test of the fragment is all. So it is with labels:
+// far from the diagonal all pairs of a fragment have one.
 #pragma once
 
 #include <cmath>
@@ -13,8 +13,8 @@
 
 namespace bigbird::kernels::cuda {
 
-// Where a fragment lies: its first query and key, each in the rows of its sequence, and the first rows of that
-// in the batch.
+// Where a fragment lies: its first query and key, each in the rows of its sequence, and the first rows of
+// that in the batch.
 struct PairPlace {
   int query, key;
   int first_query, first_key;

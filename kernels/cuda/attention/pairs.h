@@ -2,12 +2,12 @@
 // forms of attention's kernels find them (pairs.cuh). Plain C++.
 //
 // The term of a row is made before the kernels run: t[h, row, u] = q.weight[u] + bias[u], one product of the
-// queries with the labels' rows in place of keys (relative.cu); a score then starts from the number of its
-// label instead of zero. Back, w[h, row, u] is the sum of the gradients of the scores of that label, from which
-// the gradients of q, weight and bias follow.
+// queries with the labels' rows in place of keys (labels.cu); a score then starts from the number of its
+// label instead of zero. Back, w[h, row, u] is the sum of the gradients of the scores of that label, from
+// which the gradients of q, weight and bias follow.
 //
-// Most labels are of one distance, so of one key of a row: who has the pair writes w. Up to three others are of
-// many keys, the `wide` ones: far ahead, far behind and of other parts; or, by links, unlinked and linked.
+// Most labels are of one distance, so of one key of a row: who has the pair writes w. Up to three others are
+// of many keys, the `wide` ones: far ahead, far behind and of other parts; or, by links, unlinked and linked.
 #pragma once
 
 #include <cfloat>

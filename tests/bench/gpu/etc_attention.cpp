@@ -1,6 +1,6 @@
 // Attention of a layer of BigBird-ETC: long rows see a window of tokens and all global ones, global rows see
-// everything; each side one softmax, made of two groups of keys, with terms for the labels of pairs
-// (neighbours.md 2.1, etc.md 4). Beside BigBird's plan of the same length.
+// everything; each side one softmax, made of two groups of keys, with terms for the labels of pairs (Ainslie
+// et al. 2020, section 2). Beside BigBird's plan of the same length.
 #include <memory>
 #include <vector>
 
