@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 
+#include "lib/core/rng.h"
 #include "lib/model/network/pass_context.h"
 #include "lib/model/plans/patterns.h"
 #include "tests/unit/model/network/model_fixture.h"
