@@ -1,5 +1,5 @@
-// bigbird attention: prints an attention plan - block lists, degrees, path lengths - and draws it, or compares
-// several.
+// bigbird attention: prints an attention plan - block lists, degrees, path lengths - and draws it, or
+// compares several.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -287,7 +287,7 @@ int cmd_attention(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   random_mode.apply(config);
-  if (!typed.compare.empty()) {
+  if (verb.given("--compare")) {
     compare(verb, request, typed);
     return 0;
   }

@@ -83,8 +83,8 @@ std::vector<AttentionSystem> make_systems() {
       .set = [](AttentionOptions& o, const std::string& t) { o.blockbert.parts = count_in(t); }};
   const AttentionOption head_split = {
       .key = "head_split",
-      .value = "SHARES",
-      .help = "Shares of the heads: those that see their own part, the next part, and so on",
+      .value = "COUNTS",
+      .help = "How the heads are divided: those that see their own part, the next part, and so on",
       .otherwise = "10:2 for 2 parts, 10:1:1 for 3, one each for more, rounded to the heads",
       .type = Type::counts,
       .least = 1,

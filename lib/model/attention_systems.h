@@ -1,5 +1,5 @@
-// The systems of attention that a model can have, in one table: what files, options, help, documents and
-// `bigbird attention --compare` say of them comes from here. What each sees: docs/specification.md 1.
+// lib/model holds what a model is: config.h, and here its attention; below plans, network and folder. The
+// systems are one table: files, options, help, documents and `bigbird attention --compare` follow it.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +61,8 @@ struct AttentionOptions {
   bool operator==(const AttentionOptions&) const = default;
 };
 
-// An option of a system: --head-split on the command line, "head_split" of bigbird.attention_options in
-// config.json.
+// An option of a system: "head_split" of bigbird.attention_options in config.json, and, with dashes, of the
+// command line.
 struct AttentionOption {
   // In JSON a whole number, an array of them, a text, and the text "none" or "first:N".
   enum class Type { count, counts, name, first };
@@ -79,7 +79,7 @@ struct AttentionOption {
   // Of a text that has been checked against the above.
   void (*set)(AttentionOptions& options, const std::string& text);
 
-  std::string flag() const;  // "--head-split"
+  std::string flag() const;  // the key as it is typed
   // Puts a text as it is typed into the options. Error{usage} naming `where` for one that is none.
   void parse(AttentionOptions& options, const std::string& typed, const std::string& where) const;
 };

@@ -168,8 +168,13 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
   card.command = options.command;
   card.use =
       "Use: `bigbird evaluate` on other shards, `bigbird forward -m FOLDER ...`; the weights carry "
-      "the names of Hugging Face's BigBirdForPreTraining. Random blocks are seeded by the layer, in training "
-      "and in use; Hugging Face's evaluation mode uses none (random mode hf-eval reproduces it).\n";
+      "the names of Hugging Face's BigBirdForPreTraining.";
+  card.use +=
+      system_of(config.attention).by_own_length
+          ? fmt::format(" It has no class for {} attention, and refuses the folder by its model_type.\n",
+                        name_of(config.attention))
+          : " Random blocks are seeded by the layer, in training and in use; Hugging Face's "
+            "evaluation mode uses none (random mode hf-eval reproduces it).\n";
   return card;
 }
 

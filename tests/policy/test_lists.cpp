@@ -216,5 +216,32 @@ TEST(Lists, TheTableOfMutationsIsMadeOfThePatches) {
       << "bash tests/mutations/table.sh > tests/mutations/README.md";
 }
 
+// The command stands above the table, which has some of the columns that it prints. Where this fails, the row
+// that it wants is the one to put there.
+TEST(Lists, TheComparisonOfAttentionIsWhatTheProgramPrints) {
+  const std::string text = page("docs/attention.md"), begin = "\n    bigbird attention --compare ";
+  const std::size_t at = text.find(begin);
+  ASSERT_NE(at, std::string::npos);
+  std::vector<std::string> words;
+  std::istringstream command(text.substr(at + 5, text.find('\n', at + 1) - at - 5));
+  for (std::string word; command >> word;) words.push_back(word);
+  const testing::RunResult run = testing::run_bigbird({words.begin() + 1, words.end()});
+  ASSERT_EQ(run.status, 0) << run.err;
+  std::size_t rows = 0;
+  for (const std::string& line : policy::lines_of(run.out)) {
+    if (line.empty() || line[0] == '#') continue;
+    std::vector<std::string> cells;
+    std::istringstream in(line);
+    for (std::string cell; std::getline(in, cell, '\t');) cells.push_back(cell);
+    ASSERT_EQ(cells.size(), 16u);
+    std::string row = "|";
+    for (const std::size_t column : {0u, 1u, 2u, 3u, 4u, 5u, 7u, 8u, 9u, 10u, 14u, 15u})
+      row += " " + cells[column] + " |";
+    EXPECT_NE(text.find("\n" + row + "\n"), std::string::npos) << row;
+    ++rows;
+  }
+  EXPECT_GE(rows, 8u);
+}
+
 }  // namespace
 }  // namespace bigbird

@@ -13,9 +13,9 @@
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
-#include "lib/model/folder/attention_json.h"
 #include "lib/model/folder/dialect.h"
 #include "lib/model/folder/int8_folder.h"
+#include "lib/model/folder/options_json.h"
 #include "lib/model/folder/pegasus.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
@@ -236,7 +236,8 @@ ModelConfig read_config(const std::string& file, const std::string& plan_file) {
   } else if (config.random_mode == RandomMode::file) {
     config.plan = plan_of_folder(parent_folder(file), config);
   }
-  validate(config, file);
+  validate(config,
+           chosen.attention ? message("{} with `attention` {}", file, name_of(*chosen.attention)) : file);
   return config;
 }
 

@@ -1,6 +1,6 @@
 // Key lists of the systems beside BigBird's family: the star of Definition 1, BlockBERT, the fixed pattern of
-// the Sparse Transformer (docs/specification.md 1.10). A list has every block once, ascending; blocks are those
-// of the tokens that a sequence has, the last one of them may be shorter than the others.
+// the Sparse Transformer (docs/specification.md 1.10). A list has every block once, ascending; blocks are
+// those of the tokens that a sequence has, the last one of them may be shorter than the others.
 #pragma once
 
 #include <cstdint>

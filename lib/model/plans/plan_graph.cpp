@@ -108,8 +108,8 @@ void find_paths(const BitMatrix& edges, std::int64_t b, TokenGraph& graph) {
   graph.unreachable_pairs = (graph.tokens * (graph.tokens - 1) - reached) / 2;
 }
 
-// The eigenvalues are those of (b A - I) / (b d_i - 1), here made symmetric, and, b - 1 times for every block,
-// -1 / (b d_i - 1).
+// The eigenvalues are those of (b A - I) / (b d_i - 1), here made symmetric, and, b - 1 times for every
+// block, -1 / (b d_i - 1).
 void find_gaps(const BitMatrix& edges, const std::vector<std::int64_t>& degrees, std::int64_t b,
                TokenGraph& graph) {
   const std::size_t n = edges.size();

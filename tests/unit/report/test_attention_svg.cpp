@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/model/plans/block_plan.h"
+#include "lib/model/plans/patterns.h"
 #include "tests/unit/report/occurrences.h"
 
 namespace bigbird {
@@ -26,6 +27,33 @@ TEST(AttentionSvg, DrawsEveryBlockInItsColourTwice) {
 TEST(AttentionSvg, RepeatsAreDarker) {
   const std::string svg = attention_svg({AttentionPattern::random, 64, "t", {{0, 2, 2}, {1}, {2}}});
   EXPECT_EQ(occurrences(svg, "#00000055"), 2u);
+}
+
+TEST(AttentionSvg, OtherSystemsHaveThePanelsOfTheirParts) {
+  // Four blocks: itself, and block 0's row and column; each in its panel and in the combined one.
+  const std::string star = attention_svg({AttentionPattern::star, 64, "t", star_rows(4, 1)[0]});
+  EXPECT_EQ(occurrences(star, "#6aa5d8"), 2u * 3);
+  EXPECT_EQ(occurrences(star, "#7fbf7b"), 2u * 7);
+  // Two chunks of two: four chunk blocks of each, and the last column of the other.
+  const std::string sparse =
+      attention_svg({AttentionPattern::sparse_fixed, 64, "t", sparse_fixed_rows({2, 1}, 4, 1, 0)[0], 2});
+  EXPECT_EQ(occurrences(sparse, "#6aa5d8"), 2u * 8);
+  EXPECT_EQ(occurrences(sparse, "#7fbf7b"), 2u * 4);
+  // One panel: the row's own part, or another one.
+  const KeyLists parts = blockbert_rows(4, 2, {1, 1});
+  EXPECT_EQ(occurrences(attention_svg({AttentionPattern::blockbert, 64, "t", parts[0]}), "#6aa5d8"), 8u);
+  EXPECT_EQ(occurrences(attention_svg({AttentionPattern::blockbert, 64, "t", parts[1]}), "#f0a35e"), 8u);
+}
+
+TEST(AttentionSvg, ALayerIsDarkWhereAllHeadsSee) {
+  const std::string svg =
+      comparison_svg("a & b", {{"one", "1 key", {{{0, 1}, {1, 1}}}}, {"two", "", {{{0}, {1}}, {{0}, {0}}}}});
+  // A rectangle for every run of one shade: two rows of one head, then a block that both heads see, and two
+  // that one of them sees.
+  EXPECT_EQ(occurrences(svg, "height=\"1\""), 2u + 2);
+  EXPECT_EQ(occurrences(svg, "opacity"), 1u);
+  EXPECT_EQ(occurrences(svg, "a &amp; b"), 1u);
+  EXPECT_EQ(occurrences(svg, "<g "), 2u);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
+#include "lib/core/rng.h"
 #include "lib/model/network/layout.h"
 #include "lib/model/network/pass_context.h"
 #include "lib/model/plans/patterns.h"

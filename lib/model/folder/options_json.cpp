@@ -1,5 +1,5 @@
-// See attention_json.h.
-#include "lib/model/folder/attention_json.h"
+// See options_json.h.
+#include "lib/model/folder/options_json.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
+#include "lib/model/network/validate_config.h"
 
 namespace bigbird {
 namespace {
@@ -46,7 +47,7 @@ void read_attention_options(const std::string& json, const std::string& where, M
     try {
       option.parse(config.attention_options, as_typed(value, option.type), where + ": " + key);
     } catch (const Error& error) {
-      throw_bad_input(error.message(), error.hint());
+      throw_bad_input(error.message(), error.hint().empty() ? wrong_field_hint : error.hint());
     }
   }
 }
