@@ -102,6 +102,7 @@ class Loader {
     choose_positions();
     const ParameterLayout layout(model_.config);
     int8_ = int8_weights(model_.config);
+    copy_global_projections(layout);
     require_all(layout);
     make_room(layout);
     read_all(layout);
@@ -209,6 +210,25 @@ class Loader {
     return std::any_of(
         options_.allow_missing.begin(), options_.allow_missing.end(),
         [&](const std::string& pattern) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
+  }
+
+  // A folder that gets Longformer's attention has no projections of global tokens: they begin as copies of the
+  // layer's own (Beltagy et al. 2020, section 3.2).
+  void copy_global_projections(const ParameterLayout& layout) {
+    constexpr std::string_view global = "_global.";
+    const auto before = model_.adapted.size();
+    for (const TensorSpec& spec : layout.tensors()) {
+      const std::size_t at = spec.name.find(global);
+      if (at == std::string::npos || stored_.contains(spec.name)) continue;
+      std::string local = spec.name;
+      local.replace(at, global.size(), ".");
+      const auto found = stored_.find(local);
+      if (found == stored_.end()) continue;
+      stored_[spec.name] = found->second;
+      model_.adapted.push_back(spec.name);
+    }
+    if (model_.adapted.size() > before)
+      model_.notes.push_back("projections of global tokens begin as copies of the layers' own");
   }
 
   // Every tensor is there and fits, or one message names all that do not.

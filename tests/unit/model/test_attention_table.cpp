@@ -84,8 +84,9 @@ TEST(AttentionTable, ThePageHasARowOfEachOption) {
     for (const AttentionOption& option : system.options) {
       if (!seen.insert(option.key).second) continue;
       const std::string takes =
-          option.type == AttentionOption::Type::name
-              ? fmt::format("{}", fmt::join(option.names, ", "))
+          option.type == AttentionOption::Type::name ? fmt::format("{}", fmt::join(option.names, ", "))
+          : option.type == AttentionOption::Type::first
+              ? fmt::format("none, first:N with N within {} to {}", option.least, option.most)
               : fmt::format("{} within {} to {}",
                             option.type == AttentionOption::Type::counts ? "numbers, as 10:2," : "a number",
                             option.least, option.most);
