@@ -167,7 +167,7 @@ std::string describe_tensorflow(const std::string& path) {
     values += tensor.elements();
     std::string text = tensor_type_name(tensor.type);
     for (const std::int64_t size : tensor.shape) text += fmt::format(" {}", size);
-    json["types_and_shapes"][one_line_name(tensor.name)] = text;
+    json["types_and_shapes"][tensor.name] = text;
   }
   json["values"] = values;
   return json_text(json);

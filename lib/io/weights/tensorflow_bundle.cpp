@@ -64,6 +64,13 @@ constexpr std::array<TensorFlowType, 26> tensorflow_types{{{1, "float", TensorTy
                   "the checkpoint is damaged or incomplete; copy its .index and .data files again");
 }
 
+// For messages. What tells TensorFlow's long names apart stands at their ends.
+std::string end_of_name(std::string_view name) {
+  constexpr std::size_t most = 80;  // as one_line_name() has it
+  if (name.size() <= most) return one_line_name(std::string(name));
+  return "..." + one_line_name(std::string(name.substr(name.size() - most + 3)));
+}
+
 // BundleHeaderProto: num_shards (1), endianness (2), version (3).
 std::uint64_t shards_of_header(std::string_view header, const std::string& path) {
   std::uint64_t shards = 0;
@@ -195,7 +202,7 @@ TensorFlowBundle::TensorFlowBundle(const std::string& path) {
       shards = shards_of_header(value, index);
       return;
     }
-    const std::string name = one_line_name(std::string(key));
+    const std::string name = end_of_name(key);
     if (shards == 0) damaged_bundle(index, "no header before the first tensor");
     if (tensors_.size() == most_bundle_tensors) damaged_bundle(index, "more than 200,000 tensors");
     if (key == object_graph) return;
@@ -243,7 +250,7 @@ void TensorFlowBundle::check_numbers() const {
   const auto first = std::find(wrong.begin(), wrong.end(), 1);
   if (first == wrong.end()) return;
   const StoredTensor& tensor = tensors_[static_cast<std::size_t>(first - wrong.begin())];
-  damaged_bundle(tensor.file, fmt::format("tensor {} has a wrong checksum", one_line_name(tensor.name)));
+  damaged_bundle(tensor.file, fmt::format("tensor {} has a wrong checksum", end_of_name(tensor.name)));
 }
 
 }  // namespace bigbird

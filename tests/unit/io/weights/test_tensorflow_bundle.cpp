@@ -261,6 +261,9 @@ TEST_F(TensorFlowBundleTest, EntriesThatLieAreRefused) {
   expect_refused(with(bundle_entry(a, 0) + proto_bytes(7, "")), place, "stored in slices");
   expect_refused({{"", bundle_header(1)}, {std::string("\0a\0", 3), bundle_entry(a, 0)}}, place,
                  "stored in slices");
+  const std::string scope(100, 's');
+  expect_refused({{"", bundle_header(1)}, {scope + "/kernel", bundle_entry(wrong, 0)}}, place,
+                 "tensor ..." + scope.substr(30) + "/kernel holds 99");
   const std::string line("a\nb");
   expect_refused({{"", bundle_header(1)}, {line, bundle_entry(wrong, 0)}}, place, "tensor a?b holds 99");
 }
