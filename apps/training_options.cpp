@@ -163,8 +163,8 @@ void TrainingOptions::add_checkpoint_options() {
   verb_.add_stop_before();
 }
 
-// Options of AdamW and LAMB that were given another value than the verb's own. The value counts, not who wrote it:
-// RUN/config.toml, which repeats a run, has all of them.
+// Options of AdamW and LAMB that were given another value than the verb's own. The value counts, not who
+// wrote it: RUN/config.toml, which repeats a run, has all of them.
 void TrainingOptions::require_moments() const {
   const OptimizerOptions& given = options_.optimizer;
   const std::tuple<const char*, double, double> all[] = {

@@ -1,4 +1,5 @@
-// What an update does to one tensor: the two published variants of AdamW, LAMB, Adafactor, and the learning rate.
+// What an update does to one tensor: the two published variants of AdamW, LAMB, Adafactor, and the learning
+// rate.
 #pragma once
 
 #include <cstddef>

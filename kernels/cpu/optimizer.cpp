@@ -1,5 +1,5 @@
-// The gradient norm, AdamW, LAMB, the moving average; and Adafactor, tensor by tensor: what it divides by, how far
-// its update would go, and the update.
+// The gradient norm, AdamW, LAMB, the moving average; and Adafactor, tensor by tensor: what it divides by,
+// how far its update would go, and the update.
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -94,8 +94,8 @@ struct OptimizerState {
   std::int64_t count = 0;
 };
 
-// AdamW and LAMB: first moments (exp_avg), then second ones (exp_avg_sq), of every tensor. Adafactor, named as
-// transformers does: means of the rows and of the columns of a matrix (exp_avg_sq_row, exp_avg_sq_col),
+// AdamW and LAMB: first moments (exp_avg), then second ones (exp_avg_sq), of every tensor. Adafactor, named
+// as transformers does: means of the rows and of the columns of a matrix (exp_avg_sq_row, exp_avg_sq_col),
 // squares of a vector (exp_avg_sq).
 std::vector<OptimizerState> optimizer_state(const ParameterLayout& layout, OptimizerVariant variant);
 

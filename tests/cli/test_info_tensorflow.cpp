@@ -1,4 +1,5 @@
-// `bigbird info` on a checkpoint of TensorFlow: its tensors, by prefix and by index, and what is wrong with one.
+// `bigbird info` on a checkpoint of TensorFlow: its tensors, by prefix and by index, and what is wrong with
+// one.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

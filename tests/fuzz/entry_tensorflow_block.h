@@ -1,6 +1,6 @@
 // What the fuzzer of the index of a TensorFlow checkpoint does with its bytes; the suite's short run does the
-// same. Checksums keep nearly all of a fuzzer's changes away from what lies inside, so the bytes are a block of
-// entries, and the table and a data file are made around them here.
+// same. Checksums keep nearly all of a fuzzer's changes away from what lies inside, so the bytes are a block
+// of entries, and the table and a data file are made around them here.
 #pragma once
 
 #include <cstddef>

@@ -14,9 +14,10 @@ namespace bigbird {
 // Memory-mapped. `path` is a folder (the first that is there of model.safetensors,
 // model.safetensors.index.json, pytorch_model.bin, pytorch_model.bin.index.json; one log line when there are
 // several) or one of these files, or, outside of folders, PREFIX of PREFIX.index of TensorFlow, all of whose
-// checksums are compared (tensorflow_bundle.h). Error{bad_input} naming the file: what the readers refuse; no weights
-// there, or those of TensorFlow or Flax (the hint says how to convert them); Git LFS pointers; an index whose
-// shards are missing or have a folder in their names, or that disagrees with what the shards hold.
+// checksums are compared (tensorflow_bundle.h). Error{bad_input} naming the file: what the readers refuse; no
+// weights there, or in a folder those of TensorFlow or Flax (the hint says how to convert them); Git LFS
+// pointers; an index whose shards are missing or have a folder in their names, or that disagrees with what
+// the shards hold.
 class WeightFiles {
  public:
   explicit WeightFiles(const std::string& path);

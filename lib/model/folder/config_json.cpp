@@ -15,7 +15,6 @@
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/dialect.h"
 #include "lib/model/folder/int8_folder.h"
-#include "lib/model/folder/json_fields.h"
 #include "lib/model/folder/pegasus.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
@@ -51,6 +50,50 @@ constexpr std::array<std::pair<ProblemType, const char*>, 3> problem_names{
     {{ProblemType::single_label, "single_label_classification"},
      {ProblemType::multi_label, "multi_label_classification"},
      {ProblemType::regression, "regression"}}};
+
+[[noreturn]] void reject_json(std::string message) {
+  throw_bad_input(std::move(message),
+                  "correct the value, or take a folder as bigbird or Hugging Face wrote it");
+}
+
+// Fields of one JSON object, with errors that name the file and the field.
+class Fields {
+ public:
+  Fields(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}
+
+  template <typename Number>
+  void number(const char* field, Number& value, bool required = false) const {
+    const auto found = object_.find(field);
+    if (found == object_.end() || found->is_null()) {
+      if (required)
+        throw_bad_input(fmt::format("{}: field {} is missing", where_, field),
+                        "is this a BigBird model folder?");
+      return;
+    }
+    const bool whole = std::is_integral_v<Number>;
+    if (whole ? !found->is_number_integer() : !found->is_number()) {
+      reject_json(fmt::format("{}: field {} is not a{} number: {}", where_, field, whole ? " whole" : "",
+                              found->dump()));
+    }
+    value = found->get<Number>();
+  }
+  void boolean(const char* field, bool& value) const {
+    const auto found = object_.find(field);
+    if (found == object_.end() || found->is_null()) return;
+    if (!found->is_boolean()) reject_json(fmt::format("{}: field {} is not true or false", where_, field));
+    value = found->get<bool>();
+  }
+  std::string text(const char* field, const std::string& otherwise) const {
+    const auto found = object_.find(field);
+    if (found == object_.end() || found->is_null()) return otherwise;
+    if (!found->is_string()) reject_json(fmt::format("{}: field {} is not a text", where_, field));
+    return found->get<std::string>();
+  }
+
+ private:
+  const Json& object_;
+  std::string where_;
+};
 
 // Of a class that is not read, what can be had of it.
 void read_class(const Json& json, const std::string& file, ModelConfig& config) {
@@ -104,7 +147,7 @@ std::vector<TokenScore> token_scores_of(const Json& own, const std::string& file
   for (const Json& entry : *found) {
     const std::string where = fmt::format("{}: bigbird: token_scores[{}]", file, scores.size());
     if (!entry.is_object()) reject_json(where + " is not an object");
-    const JsonFields fields(entry, where);
+    const Fields fields(entry, where);
     const std::string loss = fields.text("loss", "");
     const auto softmax = find_value(score_losses, loss);
     if (!softmax) reject_json(fmt::format("{}: loss \"{}\" is neither softmax nor sigmoid", where, loss));
@@ -117,7 +160,7 @@ std::vector<TokenScore> token_scores_of(const Json& own, const std::string& file
 void read_decoder(const Json& own, const std::string& file, ModelConfig& config) {
   const auto found = own.find("decoder");
   if (found == own.end() || !found->is_object()) reject_json(file + ": bigbird: decoder is missing");
-  const JsonFields fields(*found, file + ": decoder");
+  const Fields fields(*found, file + ": decoder");
   DecoderConfig& decoder = config.decoder;
   fields.boolean("coupled", decoder.coupled);
   fields.number("encoder_layer_drop", decoder.encoder_layer_drop);
@@ -190,7 +233,7 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
     reject_json(fmt::format("{}: not valid JSON ({})", file, json_problem(error)));
   }
   if (!json.is_object()) reject_json(file + ": not a JSON object");
-  const JsonFields fields(json, file);
+  const Fields fields(json, file);
   ModelConfig config;
   fields.number("vocab_size", config.vocab_size, true);
   fields.number("hidden_size", config.hidden_size, true);
@@ -245,7 +288,7 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
     config.token_scores = token_scores_of(*own, file);
   }
   if (own != json.end() && own->is_object()) {
-    const JsonFields ours(*own, file + ": bigbird");
+    const Fields ours(*own, file + ": bigbird");
     if (attention == "block_sparse") {
       config.attention = parse_in_file(parse_attention_pattern, ours.text("attention", "bigbird"), file);
     }
@@ -274,6 +317,34 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
     }
   }
   return config;
+}
+
+std::set<std::string> read_json_fields(const std::string& text, const std::string& file,
+                                       const std::vector<JsonField>& fields, const std::string& required) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) reject_json(file + ": not a JSON object");
+  std::set<std::string> given;
+  for (const auto& [key, value] : json.items()) {
+    const auto known = std::find_if(fields.begin(), fields.end(),
+                                    [&name = key](const JsonField& field) { return name == field.key; });
+    if (known == fields.end()) {
+      throw_bad_input(fmt::format("{}: field {} is not known", file, json_text(Json(key))),
+                      "it may change what the model computes; remove it where it does not");
+    }
+    if (!value.is_null()) given.insert(key);
+  }
+  const Fields reader(json, file);
+  for (const JsonField& field : fields) {
+    if (field.key == required && !given.contains(required))
+      throw_bad_input(fmt::format("{}: field {} is missing", file, required), "is this the file of a model?");
+    if (auto* const* const whole = std::get_if<std::int64_t*>(&field.value))
+      reader.number(field.key, **whole);
+    if (auto* const* const number = std::get_if<double*>(&field.value)) reader.number(field.key, **number);
+    if (auto* const* const flag = std::get_if<bool*>(&field.value)) reader.boolean(field.key, **flag);
+    if (auto* const* const word = std::get_if<std::string*>(&field.value))
+      **word = reader.text(field.key, **word);
+  }
+  return given;
 }
 
 std::string architecture_name(HeadType head) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "lib/io/weights/stored_tensor.h"
 #include "lib/model/etc_shapes.h"
 
 namespace bigbird {
@@ -26,6 +27,9 @@ struct EtcName {
 };
 // Nothing for a name that is not known.
 std::optional<EtcName> etc_layout_name(const std::string& variable);
+// The tensor of a file under its name in our layout: a view with the axes turned where it is stored
+// transposed.
+StoredTensor etc_tensor(const StoredTensor& stored, const EtcName& name);
 // The other way, as the released files have it; nothing for a name that is not in the table.
 std::optional<std::string> etc_variable_name(const std::string& layout_name);
 

@@ -1,4 +1,5 @@
 // Names of etcmodel's checkpoints, see etc_checkpoint.h.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -146,6 +147,16 @@ std::optional<EtcName> etc_layout_name(const std::string& variable) {
   }
   if (found.name.empty()) return std::nullopt;
   return found;
+}
+
+StoredTensor etc_tensor(const StoredTensor& stored, const EtcName& name) {
+  StoredTensor tensor = stored;
+  tensor.name = name.name;
+  if (name.transposed) {
+    std::reverse(tensor.shape.begin(), tensor.shape.end());
+    std::reverse(tensor.strides.begin(), tensor.strides.end());
+  }
+  return tensor;
 }
 
 std::optional<std::string> etc_variable_name(const std::string& layout_name) {

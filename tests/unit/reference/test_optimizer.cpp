@@ -1,4 +1,5 @@
-// AdamW variants, LAMB, Adafactor and learning-rate schedules of the reference against values worked out by hand.
+// AdamW variants, LAMB, Adafactor and learning-rate schedules of the reference against values worked out by
+// hand.
 #include <gtest/gtest.h>
 
 #include <cmath>

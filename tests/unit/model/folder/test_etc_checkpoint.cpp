@@ -134,6 +134,16 @@ TEST(Etc, Check14EveryNameThereAndBack) {
   EXPECT_EQ(etc_layout_name("global_step")->name, "");
 }
 
+// [columns, rows] of [rows, columns].
+std::vector<float> turned(const std::vector<float>& values, std::int64_t rows, std::int64_t columns) {
+  std::vector<float> result;
+  for (std::int64_t column = 0; column < columns; ++column) {
+    for (std::int64_t row = 0; row < rows; ++row)
+      result.push_back(values[static_cast<std::size_t>(row * columns + column)]);
+  }
+  return result;
+}
+
 // A synthetic file with every tensor of a model, ours, and written back: exact, in all forms of sharing.
 TEST(Etc, Check14ASyntheticFileThereAndBack) {
   const testing::TemporaryFolder folder;
@@ -156,15 +166,18 @@ TEST(Etc, Check14ASyntheticFileThereAndBack) {
     shapes.share_feed_forward_params = (form & 8) != 0;
     shapes.max_absolute_position_embeddings = (form & 16) != 0 ? 7 : 0;
     std::vector<testing::BundleTensor> file;
+    std::map<std::string, std::vector<float>> values_of;
     float next = 0;
     for (const EtcTensor& tensor : etc_tensors(shapes)) {
       const auto variable = etc_variable_name(tensor.name);
       ASSERT_TRUE(variable.has_value()) << tensor.name;
-      std::vector<float> values(static_cast<std::size_t>(tensor.count()));
+      std::vector<float>& values = values_of[tensor.name];
+      values.resize(static_cast<std::size_t>(tensor.count()));
       for (float& value : values) value = ++next;
-      std::vector<std::int64_t> shape = tensor.shape;
-      if (variable->ends_with("/kernel")) std::reverse(shape.begin(), shape.end());
-      file.push_back(testing::float_tensor(*variable, shape, values));
+      file.push_back(variable->ends_with("/kernel")
+                         ? testing::float_tensor(*variable, {tensor.shape[1], tensor.shape[0]},
+                                                 turned(values, tensor.shape[0], tensor.shape[1]))
+                         : testing::float_tensor(*variable, tensor.shape, values));
       covered.insert(*variable);
     }
     std::sort(file.begin(), file.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -176,10 +189,12 @@ TEST(Etc, Check14ASyntheticFileThereAndBack) {
     for (const StoredTensor& stored : weights.tensors()) {
       const auto name = etc_layout_name(stored.name);
       ASSERT_TRUE(name.has_value()) << stored.name;
-      std::vector<std::int64_t> shape = stored.shape;
-      if (name->transposed) std::reverse(shape.begin(), shape.end());
-      EXPECT_TRUE(shape_of.emplace(name->name, shape).second) << name->name;
-      EXPECT_EQ(etc_variable_name(name->name), stored.name);
+      const StoredTensor tensor = etc_tensor(stored, *name);
+      EXPECT_TRUE(shape_of.emplace(tensor.name, tensor.shape).second) << tensor.name;
+      std::vector<float> values(static_cast<std::size_t>(tensor.elements()));
+      read_floats(tensor, values);
+      EXPECT_EQ(values, values_of[tensor.name]) << tensor.name;
+      EXPECT_EQ(etc_variable_name(tensor.name), stored.name);
     }
     const std::vector<EtcTensor> expected = etc_tensors(shapes);
     EXPECT_EQ(shape_of.size(), expected.size());
@@ -281,13 +296,13 @@ TEST(EtcConfig, WhatIsAbsurdIsNamedByFileAndKey) {
   expect_refused(R"("hidden_size": 7.5)", "field hidden_size is not a whole number");
   expect_refused(R"("hidden_size": 770)", "field hidden_size is 770, no multiple of num_attention_heads, 12");
   expect_refused(R"("num_hidden_layers": 1000000)", "field num_hidden_layers is 1000000: too large");
-  expect_refused(R"("hidden_size": 18446744073709551615)", "field hidden_size is 18446744073709551615: too");
+  expect_refused(R"("hidden_size": 18446744073709551615)", "field hidden_size is -1: too small");
   expect_refused(R"("local_radius": 0)", "field local_radius is 0: too small");
   expect_refused(R"("share_qkv_projections": 1)", "field share_qkv_projections is not true or false");
   expect_refused(R"("hidden_dropout_prob": 1)", "field hidden_dropout_prob is 1: not at least 0");
   expect_refused(R"("initializer_range": -1)", "field initializer_range is -1: not at least 0");
   expect_refused(R"("use_pre_activation_order": true)", "field use_pre_activation_order is true");
-  expect_refused(R"("hidden_act": "relu")", "field hidden_act is \"relu\"");
+  expect_refused(R"("hidden_act": "relu")", "field hidden_act is relu");
   expect_refused(R"("embedding_size": 128)", "field embedding_size is 128, and hidden_size 768");
   expect_refused(R"("grad_checkpointing_period": -1)", "field grad_checkpointing_period is -1");
   expect_refused(R"("relative_vocab_size": 26)", "field relative_vocab_size is 26: too small");
