@@ -108,12 +108,13 @@ void TrainingOptions::add_optimizer_options() {
                    "Linear decay from step 0 (google) or from the end of warm-up (huggingface)");
   verb_.add_option(
       "--optimizer", optimizer_,
-      "AdamW without (google) or with bias correction (torch), or Adafactor (adafactor), of little "
-      "memory");
+      "AdamW without (google) or with bias correction (torch), LAMB (lamb), for large batches, or "
+      "Adafactor (adafactor), of little memory");
   verb_.add_option("--beta1", optimizer.beta1, "Decay of the first moment", CLI::Range(0.0, 0.9999999));
   verb_.add_option("--beta2", optimizer.beta2, "Decay of the second moment", CLI::Range(0.0, 0.9999999));
   verb_.add_option("--epsilon", optimizer.epsilon,
-                   "Of AdamW; 0 is the optimizer's own: 1e-6 (google), 1e-8 (torch)", CLI::NonNegativeNumber);
+                   "Of AdamW and LAMB; 0 is the optimizer's own: 1e-6 (google, lamb), 1e-8 (torch)",
+                   CLI::NonNegativeNumber);
   verb_.add_option("--weight-decay", optimizer.weight_decay, "Decoupled; not for biases and LayerNorm",
                    CLI::NonNegativeNumber);
   verb_.add_option("--clip-norm", optimizer.clip_norm,
@@ -162,9 +163,9 @@ void TrainingOptions::add_checkpoint_options() {
   verb_.add_stop_before();
 }
 
-// Options of AdamW that were given another value than the verb's own. The value counts, not who wrote it:
-// RUN/config.toml, which repeats a run, has all of them.
-void TrainingOptions::require_adamw() const {
+// Options of AdamW and LAMB that were given another value than the verb's own. The value counts, not who
+// wrote it: RUN/config.toml, which repeats a run, has all of them.
+void TrainingOptions::require_moments() const {
   const OptimizerOptions& given = options_.optimizer;
   const std::tuple<const char*, double, double> all[] = {
       {"--beta1", given.beta1, usual_.beta1},
@@ -173,9 +174,9 @@ void TrainingOptions::require_adamw() const {
       {"--weight-decay", given.weight_decay, usual_.weight_decay}};
   for (const auto& [option, value, usual] : all) {
     if (value == usual) continue;
-    throw_usage(fmt::format("{} {}: an option of AdamW, and the optimizer is {}", option, value,
+    throw_usage(fmt::format("{} {}: an option of AdamW and LAMB, and the optimizer is {}", option, value,
                             name_of(given.variant)),
-                "leave it out, or choose --optimizer google or torch");
+                "leave it out, or choose --optimizer google, torch or lamb");
   }
 }
 
@@ -187,7 +188,7 @@ void TrainingOptions::finish(const std::string& fasta) {
   if (verb_.force()) options_.start = RunStart::overwrite;
   options_.schedule = parse_schedule_form(schedule_);
   options_.optimizer.variant = parse_optimizer_variant(optimizer_);
-  if (options_.optimizer.variant == OptimizerVariant::adafactor) require_adamw();
+  if (options_.optimizer.variant == OptimizerVariant::adafactor) require_moments();
   options_.final_state = parse_final_state(final_);
   if (!rates_.empty()) options_.learning_rate = rates_.front();
   if (rates_.size() > 1) options_.rate_choices = rates_;

@@ -36,7 +36,7 @@ class TrainingOptions {
 
   // After parsing, and after the verb has put in what a task decides: the fields that are not bound as they
   // are typed, provenance, with `fasta` where there is one, and the ranks of the run. Error{usage} for names
-  // that do not exist, for --resume with --force, and for options of AdamW with another optimizer.
+  // that do not exist, for --resume with --force, and for options of AdamW and LAMB with another optimizer.
   void finish(const std::string& fasta = "");
 
   // A path of the data that `train` opens each time it runs: Error{usage} where --lr has several rates and
@@ -52,7 +52,7 @@ class TrainingOptions {
   void add_optimizer_options();
   void add_machine_options();
   void add_checkpoint_options();
-  void require_adamw() const;
+  void require_moments() const;
 
   void open_ranks();
   void tell_defaults();

@@ -153,7 +153,8 @@ class Backend {
   // (weight_copy_bytes(count) bytes, not filled yet) where they need one. Until unbind_weights(parameters).
   virtual void bind_weights(const float*, Index, void*) {}
   virtual void unbind_weights(const float*) noexcept {}
-  // The parameters were written by other means than adamw() and adafactor(), which take care of the copy.
+  // The parameters were written by other means than adamw(), lamb_move() and adafactor(), which take care of
+  // the copy.
   virtual void refresh_weights(const float*) {}
 
   // --- weights packed for good
@@ -171,6 +172,8 @@ class Backend {
   virtual void bind_packed_weight(const Linear&, WeightForm, const void* /*packed*/) {}
   virtual void unbind_packed_weight(const float*) noexcept {}
 
+  // Bytes of LambArrays::scratch, whose contents last for one call.
+  virtual std::size_t lamb_scratch_bytes(std::span<const LambPiece>) const { return 0; }
   // Bytes of AdafactorArrays::scratch, whose contents last for one call.
   virtual std::size_t adafactor_scratch_bytes(std::span<const AdafactorTensor> tensors) const = 0;
 

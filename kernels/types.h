@@ -430,6 +430,35 @@ struct AdamWStep {
   float correction2 = 1.0f;
 };
 
+// A part of one tensor of an update by LAMB, or all of it.
+struct LambPiece {
+  Index offset = 0;
+  Index count = 0;
+  bool decay = false;
+};
+
+struct LambArrays {
+  float* parameters = nullptr;
+  const float* gradients = nullptr;
+  float* first = nullptr;   // moment
+  float* second = nullptr;  // moment
+  void* scratch = nullptr;  // Backend::lamb_scratch_bytes() of the pieces
+};
+
+struct LambStep {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  float epsilon = 1e-6f;
+  float weight_decay = 0.0f;    // of the pieces that decay
+  float gradient_scale = 1.0f;  // applied to the gradient first (clipping)
+};
+
+// Sums over a piece, in double.
+struct LambSquares {
+  double parameter = 0.0;
+  double update = 0.0;
+};
+
 // One tensor of an update by Adafactor. Its state is a mean of squares for every column and, of a matrix, for
 // every row; a vector is a matrix of one row that goes without the latter.
 struct AdafactorTensor {

@@ -75,6 +75,29 @@ void adamw_update(const AdamWOptions& options, double learning_rate, const Vecto
   }
 }
 
+void lamb_update(const LambOptions& options, double learning_rate, const Vector& gradient, Vector& parameters,
+                 AdamWState& state) {
+  state.first_moment.resize(parameters.size(), 0.0);
+  state.second_moment.resize(parameters.size(), 0.0);
+  state.updates += 1;
+  Vector update(parameters.size());
+  double parameter_squares = 0, update_squares = 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    double& m = state.first_moment[i];
+    double& v = state.second_moment[i];
+    m = options.beta1 * m + (1.0 - options.beta1) * gradient[i];
+    v = options.beta2 * v + (1.0 - options.beta2) * gradient[i] * gradient[i];
+    update[i] = m / (std::sqrt(v) + options.epsilon);
+    if (!options.excluded) update[i] += options.weight_decay * parameters[i];
+    parameter_squares += parameters[i] * parameters[i];
+    update_squares += update[i] * update[i];
+  }
+  double ratio = 1;
+  if (!options.excluded && parameter_squares > 0 && update_squares > 0)
+    ratio = std::sqrt(parameter_squares) / std::sqrt(update_squares);
+  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] -= learning_rate * ratio * update[i];
+}
+
 void adafactor_update(double learning_rate, const std::vector<std::size_t>& shape, const Vector& gradient,
                       Vector& parameters, AdafactorState& state) {
   if (shape.empty() || shape.size() > 2) throw std::invalid_argument("a tensor of one or two dimensions");

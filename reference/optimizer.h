@@ -1,4 +1,5 @@
-// What an update does to one tensor: the two published variants of AdamW, Adafactor, and the learning rate.
+// What an update does to one tensor: the two published variants of AdamW, LAMB, Adafactor, and the learning
+// rate.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +36,20 @@ struct AdamWState {
 // One update in place. A fresh state is empty. m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2.
 void adamw_update(const AdamWOptions& options, double learning_rate, const Vector& gradient,
                   Vector& parameters, AdamWState& state);
+
+// LAMB (You et al. 2020) as etcmodel has it, without bias correction.
+struct LambOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-6;
+  double weight_decay = 0.01;
+  bool excluded = false;  // a LayerNorm or a bias: no decay, and the ratio is 1
+};
+
+// One update of a whole tensor in place, moments as above. u = m / (sqrt(v) + epsilon) + decay * p;
+// p -= learning_rate * ratio * u with ratio = |p| / |u|, 1 where either is 0.
+void lamb_update(const LambOptions& options, double learning_rate, const Vector& gradient, Vector& parameters,
+                 AdamWState& state);
 
 // Adafactor (Shazeer and Stern 2018): as tensor2tensor has it for google-research/bigbird, and transformers
 // with relative_step=False, scale_parameter=True, beta1=None and no weight decay.

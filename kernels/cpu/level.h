@@ -98,7 +98,7 @@ struct Product {
   bool round_to_bf16 = false;  // both operands, to nearest even; only the own product can
 };
 
-// AdamW with everything that does not depend on the element worked out (backend.h, AdamWStep).
+// AdamW and LAMB with everything that does not depend on the element worked out (AdamWStep, LambStep).
 struct AdamWConstants {
   float gradient_scale = 1.0f;
   float beta1 = 0.0f;
@@ -108,7 +108,7 @@ struct AdamWConstants {
   float epsilon = 0.0f;
   float step_size = 0.0f;            // learning rate / correction1
   float inverse_correction2 = 1.0f;  // 1 / correction2
-  float decay = 0.0f;                // learning rate * weight decay
+  float decay = 0.0f;                // learning rate * weight decay; of LAMB weight decay
 };
 
 // Length of a slice of a product's k: a panel of b (a slice by the tile's columns) stays in the first-level
@@ -198,6 +198,11 @@ struct Level {
   double (*sum)(const float* x, Index count);
   double (*sum_of_squares)(const float* x, Index count);
   void (*adamw)(float* p, const float* g, float* m, float* v, Index count, const AdamWConstants& constants);
+  // LAMB: new moments, and the squares of p and of u = m / (sqrt(v) + epsilon) + decay p; and p -= rate * u.
+  LambSquares (*lamb_moments)(const float* p, const float* g, float* m, float* v, Index count,
+                              const AdamWConstants& constants);
+  void (*lamb_move)(float* p, const float* m, const float* v, Index count, const AdamWConstants& constants,
+                    float rate);
   // A row of Adafactor. sums[j] += (g[j] * scale)^2; returns the sum of what was added.
   double (*add_squares)(const float* g, float scale, double* sums, Index count);
   // The sum of the squares of u[j] = g[j] * row * columns[j]; and p[j] -= step * u[j].

@@ -1,5 +1,5 @@
-// The gradient norm, AdamW, the moving average; and Adafactor, tensor by tensor: what it divides by, how far
-// its update would go, and the update.
+// The gradient norm, AdamW, LAMB, the moving average; and Adafactor, tensor by tensor: what it divides by,
+// how far its update would go, and the update.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -19,6 +19,35 @@ Index adafactor_rows_per_task(const AdafactorTensor& tensor) {
 
 Index adafactor_tasks(const AdafactorTensor& tensor) {
   return pieces(tensor.rows, adafactor_rows_per_task(tensor));
+}
+
+// A part of a piece, of one thread.
+struct LambTask {
+  std::size_t piece;
+  Index at;  // in the arrays
+  Index count;
+};
+
+std::vector<LambTask> lamb_tasks(std::span<const LambPiece> of) {
+  std::vector<LambTask> tasks;
+  for (std::size_t piece = 0; piece < of.size(); ++piece) {
+    for (Index first = 0; first < of[piece].count; first += elements_per_task)
+      tasks.push_back(
+          {piece, of[piece].offset + first, std::min(elements_per_task, of[piece].count - first)});
+  }
+  return tasks;
+}
+
+AdamWConstants lamb_constants(const LambStep& step, const LambPiece& piece) {
+  AdamWConstants constants;
+  constants.gradient_scale = step.gradient_scale;
+  constants.beta1 = static_cast<float>(step.beta1);
+  constants.beta2 = static_cast<float>(step.beta2);
+  constants.one_minus_beta1 = static_cast<float>(1.0 - step.beta1);
+  constants.one_minus_beta2 = static_cast<float>(1.0 - step.beta2);
+  constants.epsilon = step.epsilon;
+  constants.decay = piece.decay ? step.weight_decay : 0.0f;
+  return constants;
 }
 
 // In order of the tasks.
@@ -168,6 +197,33 @@ void CpuBackend::adamw(const AdamWArrays& arrays, std::span<const ParameterRun> 
                    number, constants);
     });
   }
+}
+
+void CpuBackend::lamb_moments(const LambArrays& arrays, std::span<const LambPiece> of, const LambStep& step,
+                              LambSquares* squares) {
+  const std::vector<LambTask> tasks = lamb_tasks(of);
+  std::vector<LambSquares> parts(tasks.size());
+  parallel_for(tasks.size(), [&](std::size_t i) {
+    const LambTask& task = tasks[i];
+    parts[i] =
+        level_.lamb_moments(arrays.parameters + task.at, arrays.gradients + task.at, arrays.first + task.at,
+                            arrays.second + task.at, task.count, lamb_constants(step, of[task.piece]));
+  });
+  std::fill_n(squares, of.size(), LambSquares{});
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    squares[tasks[i].piece].parameter += parts[i].parameter;
+    squares[tasks[i].piece].update += parts[i].update;
+  }
+}
+
+void CpuBackend::lamb_move(const LambArrays& arrays, std::span<const LambPiece> of, const LambStep& step,
+                           const float* rates) {
+  const std::vector<LambTask> tasks = lamb_tasks(of);
+  parallel_for(tasks.size(), [&](std::size_t i) {
+    const LambTask& task = tasks[i];
+    level_.lamb_move(arrays.parameters + task.at, arrays.first + task.at, arrays.second + task.at, task.count,
+                     lamb_constants(step, of[task.piece]), rates[task.piece]);
+  });
 }
 
 void CpuBackend::move_towards(float* average, const float* values, Index count, float share) {

@@ -94,6 +94,7 @@ class CudaBackend final : public Backend {
   void bind_weights(const float* parameters, Index count, void* copy) override;
   void unbind_weights(const float* parameters) noexcept override;
   void refresh_weights(const float* parameters) override;
+  std::size_t lamb_scratch_bytes(std::span<const LambPiece> pieces) const override;
   std::size_t adafactor_scratch_bytes(std::span<const AdafactorTensor> tensors) const override;
 
   // cuda_linear.cpp, cuda_attention.cpp, cuda_rows.cpp (all others)

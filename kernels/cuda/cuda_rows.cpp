@@ -1,7 +1,7 @@
 // Everything of the CUDA backend that is neither a GEMM nor attention. What an operation needs of
 // the backend is added here: its CUDA stream, its workspace, the working copies of the weights. The choice of
 // the kernel by types and addresses is made beside the kernels (elementwise.cu, layernorm.cu, embedding.cu,
-// losses.cu, top_columns.cu, optimizer.cu, adafactor.cu).
+// losses.cu, top_columns.cu, optimizer.cu, lamb.cu, adafactor.cu).
 #include <algorithm>
 #include <utility>
 
@@ -155,6 +155,28 @@ void CudaBackend::adamw(const AdamWArrays& arrays, std::span<const ParameterRun>
   const auto* const device_runs = static_cast<const ParameterRun*>(device_runs_.data());
   cuda::adamw(arrays, working_copy(arrays.parameters), {device_runs, runs.size()},
               runs.back().offset + runs.back().count, step, stream_);
+}
+
+std::size_t CudaBackend::lamb_scratch_bytes(std::span<const LambPiece> pieces) const {
+  return LambPlaces(pieces).scratch_bytes();
+}
+
+void CudaBackend::lamb_moments(const LambArrays& arrays, std::span<const LambPiece> pieces,
+                               const LambStep& step, LambSquares* squares) {
+  if (pieces.empty()) return;
+  const LambPlaces places(pieces);
+  upload(arrays.scratch, places.places().data(), places.place_bytes());
+  const LambSquares* const there = cuda::lamb_moments(arrays, places, step, stream_);
+  download(squares, there, pieces.size() * sizeof(LambSquares));
+}
+
+void CudaBackend::lamb_move(const LambArrays& arrays, std::span<const LambPiece> pieces, const LambStep& step,
+                            const float* rates) {
+  if (pieces.empty()) return;
+  LambPlaces places(pieces);
+  places.set_rates(rates);
+  upload(arrays.scratch, places.places().data(), places.place_bytes());
+  cuda::lamb_move(arrays, working_copy(arrays.parameters), places, step, stream_);
 }
 
 std::size_t CudaBackend::adafactor_scratch_bytes(std::span<const AdafactorTensor> tensors) const {

@@ -55,6 +55,45 @@ class AdafactorPlaces {
 void adafactor(const AdafactorArrays& arrays, bf16* copy, const AdafactorPlaces& tensors,
                const AdafactorStep& step, Stream stream);
 
+// lamb.cu: LAMB.
+
+// A piece, and from which block on each launch works on it.
+struct LambPlace {
+  LambPiece piece;
+  Index part_block = 0;
+  Index part_blocks = 0;
+  float rate = 0.0f;  // of lamb_move()
+};
+
+// All pieces of an update, side by side in every launch.
+class LambPlaces {
+ public:
+  explicit LambPlaces(std::span<const LambPiece> pieces);
+  void set_rates(const float* rates);
+
+  const std::vector<LambPlace>& places() const { return places_; }
+  Index count() const { return static_cast<Index>(places_.size()); }
+  Index part_blocks() const { return part_blocks_; }
+  // The places, and squares of each piece and of each block.
+  std::size_t place_bytes() const { return places_.size() * sizeof(LambPlace); }
+  std::size_t scratch_bytes() const {
+    return place_bytes() + static_cast<std::size_t>(count() + part_blocks_) * sizeof(LambSquares);
+  }
+
+ private:
+  std::vector<LambPlace> places_;
+  Index part_blocks_ = 0;
+};
+
+// As the operations of these names. arrays.scratch has scratch_bytes(), and begins with the places
+// (place_bytes()), which the caller has brought there. Moments, in two launches: returns where in scratch the
+// squares of the pieces lie. The move, in one: copy (bf16, of the numbering of the parameters, may be null)
+// receives the new parameters rounded to nearest.
+const LambSquares* lamb_moments(const LambArrays& arrays, const LambPlaces& pieces, const LambStep& step,
+                                Stream stream);
+void lamb_move(const LambArrays& arrays, bf16* copy, const LambPlaces& pieces, const LambStep& step,
+               Stream stream);
+
 // optimizer.cu: the gradient norm and AdamW.
 
 // Device memory that sum_of_squares writes first, in bytes: at most 8 KiB.

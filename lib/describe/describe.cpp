@@ -18,6 +18,7 @@
 #include "lib/inference/model_task.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
+#include "lib/io/weights/tensorflow_bundle.h"
 #include "lib/parts/chunked_numbers.h"
 #include "lib/tokenization/tokenizer.h"
 
@@ -289,6 +290,7 @@ std::string describe_path(const std::string& path, const DescribeOptions& option
                           {"of", file_exists(file) ? Json(file) : nullptr},
                           {"next", "bigbird info " + file}});
   }
+  if (TensorFlowBundle::prefix_of(path)) return describe_tensorflow(path);
   const bool exists = file_exists(path);
   if (const std::string prefix = shard_prefix(path); !prefix.empty()) return describe_shards(prefix);
   if (exists) return describe_file(path);

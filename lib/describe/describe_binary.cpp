@@ -14,6 +14,7 @@
 #include "lib/io/tables/npy.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/io/weights/safetensors.h"
+#include "lib/io/weights/tensorflow_bundle.h"
 #include "lib/parts/chunked_numbers.h"
 #include "lib/training/metrics_log.h"
 
@@ -151,6 +152,24 @@ std::string describe_safetensors(const std::string& path) {
   if (const std::string rows = rows_table_of(path); !rows.empty()) json["rows_are_in"] = rows;
   json["provenance"] = parsed(file.metadata(), "provenance");
   if (!next.empty()) json["next"] = next;
+  return json_text(json);
+}
+
+// All tensors: their names are what such a file is looked at for.
+std::string describe_tensorflow(const std::string& path) {
+  const TensorFlowBundle bundle(path);
+  Json json = {{"kind", "checkpoint of TensorFlow"},
+               {"path", path},
+               {"files", bundle.files()},
+               {"tensors", bundle.tensors().size()}};
+  std::int64_t values = 0;
+  for (const StoredTensor& tensor : bundle.tensors()) {
+    values += tensor.elements();
+    std::string text = tensor_type_name(tensor.type);
+    for (const std::int64_t size : tensor.shape) text += fmt::format(" {}", size);
+    json["types_and_shapes"][tensor.name] = text;
+  }
+  json["values"] = values;
   return json_text(json);
 }
 

@@ -37,6 +37,7 @@ std::string describe_json_lines(const std::string& path);
 std::string describe_npy(const std::string& path);
 std::string describe_hdf5(const std::string& path);
 std::string describe_safetensors(const std::string& path);
+std::string describe_tensorflow(const std::string& path);  // as TensorFlowBundle takes it
 std::string describe_shard_file(const std::string& path);
 std::string describe_events(const std::string& path);
 

@@ -116,8 +116,9 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
   const OptimizerMemory optimizer = optimizer_memory(layout, variant, backend, ranks);
   std::vector<MemoryRow> model = plan_model_memory(config, limits, options, backend);
   const bool factored = variant == OptimizerVariant::adafactor;
-  const std::string moments = ranks == 1 ? "moments of AdamW (2)"
-                                         : fmt::format("moments of AdamW (2), of 1/{} of the weights", ranks);
+  const std::string moments =
+      fmt::format("moments of {} (2){}", variant == OptimizerVariant::lamb ? "LAMB" : "AdamW",
+                  ranks == 1 ? "" : fmt::format(", of 1/{} of the weights", ranks));
   model.push_back(fp32_row(factored ? "state of Adafactor" : moments, optimizer.bytes()));
   const kernels::Index levels = kernels::SlotSums::levels(share.slots);
   model.push_back(fp32_row(fmt::format("gradients of micro-batches that wait ({})", levels),

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cerrno>
 #include <charconv>
@@ -18,7 +17,9 @@
 #include <string_view>
 
 #include "lib/core/error.h"
+#include "lib/io/files/crc32c.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/proto_fields.h"
 
 namespace bigbird {
 namespace {
@@ -79,21 +80,8 @@ std::string widened(std::string_view text, const std::vector<std::string>& colum
   return wide;
 }
 
-constexpr std::array<std::uint32_t, 256> crc_table = [] {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    std::uint32_t value = byte;
-    for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ ((value & 1) != 0 ? 0x82f63b78u : 0u);
-    table[byte] = value;
-  }
-  return table;
-}();
-
-// Records of TensorFlow keep checksums rotated and moved, so that one of data that holds checksums is
-// another.
 std::uint32_t masked_crc(std::string_view bytes) {
-  const std::uint32_t crc = crc32c(bytes);
-  return (crc >> 15 | crc << 17) + 0xa282ead8u;
+  return masked_crc32c(crc32c(bytes));
 }
 
 template <typename T>
@@ -115,63 +103,21 @@ std::string with_length(char key, const std::string& value) {
   return key + varint(value.size()) + value;
 }
 
-// Fields of a message one after another; what they hold is in value (of varints and fixed numbers) or text.
-struct MessageField {
-  std::uint64_t number = 0;
-  std::uint64_t value = 0;
-  std::string_view text;
-};
-bool next_varint(std::string_view& message, std::uint64_t& value) {
-  value = 0;
-  for (int shift = 0; shift < 64 && !message.empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(message.front());
-    message.remove_prefix(1);
-    value |= static_cast<std::uint64_t>(byte & 127) << shift;
-    if (byte < 128) return true;
-  }
-  return false;
-}
-bool next_field(std::string_view& message, MessageField& field) {
-  std::uint64_t key = 0;
-  if (!next_varint(message, key)) return false;
-  field = {key >> 3, 0, {}};
-  std::uint64_t size = 0;
-  switch (key & 7) {
-    case 0:
-      return next_varint(message, field.value);
-    case 1:
-      size = 8;
-      break;
-    case 2:
-      if (!next_varint(message, size)) return false;
-      break;
-    case 5:
-      size = 4;
-      break;
-    default:
-      return false;
-  }
-  if (size > message.size()) return false;
-  field.text = message.substr(0, static_cast<std::size_t>(size));
-  message.remove_prefix(static_cast<std::size_t>(size));
-  return true;
-}
-
 // An Event of TensorBoard: step (2) and summary (5), whose values (1) have a tag (1). False for none.
 bool take_event(std::string_view event, EventSummary& summary, std::set<std::string>& tags) {
   std::uint64_t step = 0;
   bool has_values = false;
-  for (MessageField field; !event.empty();) {
+  for (ProtoField field; !event.empty();) {
     if (!next_field(event, field)) return false;
     if (field.number == 2) step = field.value;
     if (field.number != 5) continue;
-    std::string_view values = field.text;
-    for (MessageField value; !values.empty();) {
+    std::string_view values = field.bytes;
+    for (ProtoField value; !values.empty();) {
       if (!next_field(values, value)) return false;
-      std::string_view entries = value.text;
-      for (MessageField entry; value.number == 1 && !entries.empty();) {
+      std::string_view entries = value.bytes;
+      for (ProtoField entry; value.number == 1 && !entries.empty();) {
         if (!next_field(entries, entry)) return false;
-        if (entry.number == 1) tags.emplace(entry.text);
+        if (entry.number == 1) tags.emplace(entry.bytes);
         has_values = true;
       }
     }
@@ -228,12 +174,6 @@ void MetricsLog::row(std::uint64_t step, const std::vector<std::string>& fields)
     const std::string reason = written < 0 ? std::strerror(errno) : "written in part";
     throw_runtime(fmt::format("{}: {}", path_, reason), message("free some space and go on with `resume`"));
   }
-}
-
-std::uint32_t crc32c(std::string_view bytes) {
-  std::uint32_t crc = ~0u;
-  for (const char c : bytes) crc = crc >> 8 ^ crc_table[(crc ^ static_cast<unsigned char>(c)) & 255];
-  return ~crc;
 }
 
 EventSummary read_event_file(const std::string& path) {

@@ -39,9 +39,6 @@ class MetricsLog {
 // valid.tsv, which remain the record of a run; these are for looking on.
 // Source: TensorFlow, core/lib/io/record_writer.cc and core/util/event.proto.
 
-// Castagnoli's, of RFC 3720, appendix B.4.
-std::uint32_t crc32c(std::string_view bytes);
-
 // What an event file holds.
 struct EventSummary {
   std::uint64_t events = 0;  // with numbers

@@ -1,4 +1,4 @@
-// See optimizer.h. The arithmetic is Backend::adamw, Backend::adafactor and Backend::move_towards.
+// See optimizer.h. The arithmetic is Backend::adamw, lamb_moments, lamb_move, adafactor and move_towards.
 #include "lib/training/optimizer.h"
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 
 #include "lib/core/names.h"
 #include "lib/model/network/model.h"
+#include "lib/training/lamb.h"
 
 namespace bigbird {
 namespace {
@@ -18,12 +19,13 @@ namespace {
 constexpr std::array<std::pair<ScheduleForm, const char*>, 2> form_names{
     {{ScheduleForm::google, "google"}, {ScheduleForm::huggingface, "huggingface"}}};
 
-constexpr std::array<std::pair<OptimizerVariant, const char*>, 3> variant_names{
+constexpr std::array<std::pair<OptimizerVariant, const char*>, 4> variant_names{
     {{OptimizerVariant::google, "google"},
      {OptimizerVariant::torch, "torch"},
-     {OptimizerVariant::adafactor, "adafactor"}}};
+     {OptimizerVariant::adafactor, "adafactor"},
+     {OptimizerVariant::lamb, "lamb"}}};
 
-// Where each half of AdamW's state, and what lies behind a state, begins: as far apart as kernels like their
+// Where each half of the moments, and what lies behind a state, begins: as far apart as kernels like their
 // arrays.
 std::int64_t aligned(std::int64_t count) {
   return (count + 63) / 64 * 64;
@@ -41,6 +43,14 @@ std::vector<kernels::AdafactorTensor> adafactor_tensors(const ParameterLayout& l
     if (spec.shape.size() > 1) tensor.row_means = std::exchange(end, end + tensor.rows);
     tensor.column_means = std::exchange(end, end + tensor.columns);
   }
+  return tensors;
+}
+
+// All tensors of a layout, at the whole rate.
+std::vector<LambTensor> lamb_tensors(const ParameterLayout& layout) {
+  std::vector<LambTensor> tensors;
+  for (const TensorSpec& spec : layout.tensors())
+    tensors.push_back({spec.offset, spec.count, spec.decay, 1.0});
   return tensors;
 }
 
@@ -127,6 +137,8 @@ OptimizerMemory optimizer_memory(const ParameterLayout& layout, OptimizerVariant
   } else if (ranks > 1) {
     memory.state = 2 * kernels::slice_size(ranks, layout.count());
   }
+  if (variant == OptimizerVariant::lamb)
+    memory.scratch = LambUpdate::scratch_bytes(backend, lamb_tensors(layout), layout.count());
   return memory;
 }
 
@@ -138,12 +150,12 @@ Optimizer::Optimizer(kernels::Backend& backend, const ParameterLayout& layout,
       slices_(ranks != nullptr ? *ranks : kernels::this_process(), backend, layout.count()),
       state_(optimizer_state(layout, options.variant)),
       memory_(optimizer_memory(layout, options.variant, backend, slices_.ranks().count())) {
-  if (options_.epsilon <= 0.0) options_.epsilon = options_.variant == OptimizerVariant::google ? 1e-6 : 1e-8;
+  if (options_.epsilon <= 0.0) options_.epsilon = options_.variant == OptimizerVariant::torch ? 1e-8 : 1e-6;
   const std::int64_t top = layout.tensors().empty() ? 0 : layout.tensors().back().depth;
   const auto rate_of = [&](const TensorSpec& tensor) {
     return std::pow(options_.layer_decay, static_cast<double>(top - tensor.depth));
   };
-  // Adafactor takes tensor by tensor, AdamW neighbours of one group together.
+  // Adafactor and LAMB take tensor by tensor, AdamW neighbours of one group together.
   const bool factored = options_.variant == OptimizerVariant::adafactor;
   if (factored) tensors_ = adafactor_tensors(layout);
   for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].rate = rate_of(layout.tensors()[i]);
@@ -153,8 +165,15 @@ Optimizer::Optimizer(kernels::Backend& backend, const ParameterLayout& layout,
   for (std::size_t i = tensors_.size(); i-- > 0;) {
     if (frozen(layout.tensors()[i])) tensors_.erase(tensors_.begin() + static_cast<std::ptrdiff_t>(i));
   }
+  if (options_.variant == OptimizerVariant::lamb) {
+    std::vector<LambTensor> tensors;
+    for (const TensorSpec& tensor : layout.tensors()) {
+      if (!frozen(tensor)) tensors.push_back({tensor.offset, tensor.count, tensor.decay, rate_of(tensor)});
+    }
+    lamb_ = std::make_unique<LambUpdate>(backend_, slices_, std::move(tensors), count_);
+  }
   for (const TensorSpec& tensor : layout.tensors()) {
-    if (factored) break;
+    if (factored || lamb_ != nullptr) break;
     if (frozen(tensor)) continue;
     const double rate = rate_of(tensor);
     if (groups_.empty() || groups_.back().rate != rate) groups_.push_back({rate, {}});
@@ -206,6 +225,24 @@ double Optimizer::update(float* parameters, float* gradients, double learning_ra
                        {learning_rate, beta2, gradient_scale});
     return norm;
   }
+  const std::int64_t first = slices_.own().first;
+  if (lamb_ != nullptr) {
+    lamb_->run({parameters + first, gradients + first, values_, values_ + half(), values_ + memory_.state},
+               learning_rate,
+               {options_.beta1, options_.beta2, static_cast<float>(options_.epsilon),
+                static_cast<float>(options_.weight_decay), gradient_scale});
+  } else {
+    step_adamw(parameters + first, gradients + first, learning_rate, gradient_scale, t);
+  }
+  if (slices_.ranks().count() > 1) {
+    slices_.all_gather(parameters);
+    backend_.refresh_weights(parameters);
+  }
+  return norm;
+}
+
+void Optimizer::step_adamw(float* parameters, const float* gradients, double learning_rate,
+                           float gradient_scale, double t) {
   kernels::AdamWStep step;
   step.beta1 = options_.beta1;
   step.beta2 = options_.beta2;
@@ -216,16 +253,10 @@ double Optimizer::update(float* parameters, float* gradients, double learning_ra
     step.correction2 = static_cast<float>(1.0 - std::pow(options_.beta2, t));
   }
   step.weight_decay = static_cast<float>(options_.weight_decay);
-  const std::int64_t first = slices_.own().first;
   for (const Group& group : groups_) {
     step.learning_rate = static_cast<float>(learning_rate * group.rate);
-    backend_.adamw({parameters + first, gradients + first, values_, values_ + half()}, group.runs, step);
+    backend_.adamw({parameters, gradients, values_, values_ + half()}, group.runs, step);
   }
-  if (slices_.ranks().count() > 1) {
-    slices_.all_gather(parameters);
-    backend_.refresh_weights(parameters);
-  }
-  return norm;
 }
 
 HostValues Optimizer::state_to_read() {

@@ -1,10 +1,11 @@
 // What an update does to the weights: the learning rate of each, the optimizer over the parameter arena
-// (AdamW in its two published variants, with decay groups from the layout, and Adafactor), whose state is on
-// the device, and a moving average of the weights.
+// (AdamW in its two published variants, LAMB, with decay groups from the layout, and Adafactor), whose state
+// is on the device, and a moving average of the weights.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 
 namespace bigbird {
 
+class LambUpdate;
 class Model;
 
 // The learning rate of every update: linear warm-up, then linear decay to zero, in the two published forms.
@@ -53,6 +55,9 @@ enum class OptimizerVariant {
   // Shazeer and Stern (2018), as google-research/bigbird trains models that write: no first moment, means of
   // rows and columns in place of the second, updates relative to the size of their tensor.
   adafactor,
+  // You et al. (2020), as etcmodel has it for large batches: no bias correction, epsilon 1e-6, and every
+  // tensor of the decay group moves by a share of its own norm.
+  lamb,
 };
 
 std::string name_of(OptimizerVariant variant);
@@ -61,7 +66,7 @@ OptimizerVariant parse_optimizer_variant(const std::string& name);
 
 struct OptimizerOptions {
   OptimizerVariant variant = OptimizerVariant::google;
-  // Of AdamW; Adafactor has none of the four.
+  // Of AdamW and LAMB; Adafactor has none of the four.
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 0.0;  // 0: the variant's own
@@ -69,7 +74,7 @@ struct OptimizerOptions {
   // of the Google program is not repeated: its name filter misses the LayerNorm of the MLM head, which it
   // therefore decays.
   double weight_decay = 0.01;
-  double clip_norm = 0.0;  // 0: no clipping (neither published program clips)
+  double clip_norm = 0.0;  // 0: no clipping (neither published program clips; etcmodel does, at 1)
   // Rates by depth, as ELECTRA and BEiT have them in fine-tuning: what follows the encoder has the whole
   // rate, each layer below `layer_decay` times that of the layer above it, the embeddings once more. 1: all
   // alike.
@@ -89,8 +94,8 @@ struct OptimizerState {
   std::int64_t count = 0;
 };
 
-// AdamW: first moments (exp_avg), then second ones (exp_avg_sq), of every tensor. Adafactor, named as
-// transformers does: means of the rows and of the columns of a matrix (exp_avg_sq_row, exp_avg_sq_col),
+// AdamW and LAMB: first moments (exp_avg), then second ones (exp_avg_sq), of every tensor. Adafactor, named
+// as transformers does: means of the rows and of the columns of a matrix (exp_avg_sq_row, exp_avg_sq_col),
 // squares of a vector (exp_avg_sq).
 std::vector<OptimizerState> optimizer_state(const ParameterLayout& layout, OptimizerVariant variant);
 
@@ -134,7 +139,10 @@ class Optimizer {
  private:
   // Whether this rank has a slice of the state, not all.
   bool sliced() const;
-  // Numbers of each half of AdamW's state here.
+  // Of the own slice, which the arrays are. t: update_number.
+  void step_adamw(float* parameters, const float* gradients, double learning_rate, float gradient_scale,
+                  double t);
+  // Numbers of each half of the moments here.
   std::int64_t half() const;
 
   kernels::Backend& backend_;
@@ -147,6 +155,7 @@ class Optimizer {
   };
   std::vector<Group> groups_;                      // of AdamW
   std::vector<kernels::AdafactorTensor> tensors_;  // of Adafactor
+  std::unique_ptr<LambUpdate> lamb_;               // of LAMB
   std::vector<OptimizerState> state_;
   OptimizerMemory memory_;
   float* values_ = nullptr;  // the state, then the scratch

@@ -140,7 +140,11 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
                                                           options.objective.mask_probability)
                                             : "";
   if (options.objective.nsp) tasks += tasks.empty() ? "next sentence" : " and next sentence";
-  const bool factored = options.optimizer.variant == OptimizerVariant::adafactor;
+  const OptimizerVariant variant = options.optimizer.variant;
+  const bool factored = variant == OptimizerVariant::adafactor;
+  const std::string optimizer = factored                            ? "Adafactor"
+                                : variant == OptimizerVariant::lamb ? "LAMB"
+                                                                    : "AdamW (" + name_of(variant) + ")";
   ModelCard card;
   card.tags = {train.is_text() ? "text" : "dna"};
   card.title = "BigBird encoder, pretrained by bigbird";
@@ -154,9 +158,8 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
       {"data", fmt::format("{} documents, {} tokens", train.document_count(), train.token_count())},
       {"length, batch, steps", fmt::format("{}, {}, {}", options.length, options.batch, schedule.total)},
       {"optimizer",
-       fmt::format("{}, rate {:g}, {} warm-up steps, {} schedule{}",
-                   factored ? "Adafactor" : "AdamW (" + name_of(options.optimizer.variant) + ")",
-                   options.learning_rate, schedule.warmup, name_of(options.schedule),
+       fmt::format("{}, rate {:g}, {} warm-up steps, {} schedule{}", optimizer, options.learning_rate,
+                   schedule.warmup, name_of(options.schedule),
                    factored ? "" : fmt::format(", weight decay {:g}", options.optimizer.weight_decay))},
       {"computed on", fmt::format("{}, {}", backend.name(), name_of(backend.precision()))},
       {"seed", std::to_string(options.seed)}};

@@ -351,6 +351,19 @@ void bench_rows(bigbird::kernels::Backend& backend) {
                         {1e-4f, 0.9f, 0.999f, 1e-6f, 0.01f});
         }),
         0.0, 7.0 * 4.0 * static_cast<double>(parameters));
+  const bigbird::kernels::LambPiece piece{0, parameters, true};
+  const std::span<const bigbird::kernels::LambPiece> pieces(&piece, 1);
+  const Buffer lamb_scratch(backend,
+                            static_cast<Index>(backend.lamb_scratch_bytes(pieces) / sizeof(float)) + 1);
+  print("LAMB of the word table", fastest([&] {
+          const bigbird::kernels::LambArrays arrays{p.data(), g.data(), m.data(), v.data(),
+                                                    lamb_scratch.data()};
+          const float rate = 1e-4f;
+          bigbird::kernels::LambSquares squares;
+          backend.lamb_moments(arrays, pieces, {}, &squares);
+          backend.lamb_move(arrays, pieces, {}, &rate);
+        }),
+        0.0, 10.0 * 4.0 * static_cast<double>(parameters));
   const bigbird::kernels::AdafactorTensor table{
       .rows = vocabulary, .columns = width, .row_means = 0, .column_means = vocabulary};
   const std::span<const bigbird::kernels::AdafactorTensor> one(&table, 1);

@@ -316,6 +316,19 @@ TEST_P(TrainingOptionsOf, AdafactorTakesItsOwnOptionsAndGoesOn) {
   }
 }
 
+TEST_P(TrainingOptionsOf, LambTakesTheOptionsOfAdamWAndGoesOn) {
+  const std::string run = run_name("lamb");
+  must(train(run, {"--batch", "2", "--steps", "2", "--optimizer", "lamb", "--clip-norm", "1", "--lr", "0.01",
+                   "--weight-decay", "0.05", "--beta2", "0.99", "--layer-decay", "0.8"}));
+  const TrainState state = read_train_state(path(run + "/checkpoint-2"));
+  EXPECT_EQ(state.options.at("optimizer"), "lamb");
+  EXPECT_EQ(state.options.at("weight_decay"), "0.05");
+  must(verb() + Words{"--config", path(run + "/config.toml"), "-o", path(run + "-again")});
+  EXPECT_EQ(read_text(path(run + "-again/final/model.safetensors")),
+            read_text(path(run + "/final/model.safetensors")))
+      << "again, as config.toml says, which has every option";
+}
+
 TEST_P(TrainingOptionsOf, CheckpointsAreKeptAsAskedFor) {
   const Words six = {"--batch", "2", "--steps", "6", "--save-every", "2"};
   const auto kept = [&](const std::string& name, const Words& more) {

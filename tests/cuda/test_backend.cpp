@@ -368,6 +368,40 @@ TEST_P(BackendOperations, AdafactorAndTheWorkingCopy) {
   }
 }
 
+TEST_P(BackendOperations, LambAndTheWorkingCopy) {
+  constexpr Index count = 700;
+  const LambPiece pieces[] = {{0, 300, true}, {300, 37, false}, {340, 360, true}};
+  const LambStep step{.weight_decay = 0.1f, .gradient_scale = 0.5f};
+  const Operation operation = [&](Side& side) {
+    float* const p = side.parameters(exact_numbers(count, 1));
+    float* const m = side.floats(Floats(count));
+    float* const v = side.floats(Floats(count));
+    const Floats scratch(side.backend().lamb_scratch_bytes(pieces) / sizeof(float) + 1);
+    Floats sums;
+    for (const std::uint64_t update : {1u, 2u, 3u}) {
+      const LambArrays arrays{p, side.floats(exact_numbers(count, 1 + update)), m, v, side.floats(scratch)};
+      LambSquares squares[3];
+      side.backend().lamb_moments(arrays, pieces, step, squares);
+      for (const LambSquares& of : squares) {
+        sums.push_back(static_cast<float>(of.parameter));
+        sums.push_back(static_cast<float>(of.update));
+      }
+      const float rates[] = {0.05f, 0.01f, 0.02f};
+      side.backend().lamb_move(arrays, pieces, step, rates);
+    }
+    const Values y = side.unset(count);  // p through the working copy: 1 times p
+    side.backend().linear_forward(side.values({1.0f}), {p, nullptr, 1, count}, y, 1);
+    return std::vector<Floats>{side.read(p, count), side.read(m, count), side.read(v, count), sums,
+                               side.read(y, count)};
+  };
+  const std::vector<Floats> expected = on_processor(operation);
+  const std::vector<Floats> got = on_device(operation);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const std::vector<double> wide(expected[i].begin(), expected[i].end());
+    EXPECT_LT(relative_error(got[i], wide), i == 4 ? tolerance() : 1e-6) << "output " << i;
+  }
+}
+
 TEST_P(BackendOperations, AttentionOverARaggedBatch) {
   constexpr Index heads = 2;
   // Rows that name a block twice, and a block that hardly anybody names.

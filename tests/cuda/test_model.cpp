@@ -542,7 +542,7 @@ TEST_F(CudaModelTest, TrainingStepsEqualTheCpus) {
   const Batch batch = random_batch(config, pretraining.lengths, 91);
   const Floats before = random_parameters(config, 92);
   const auto backend = cuda(Precision::fp32);
-  for (const OptimizerVariant variant : {OptimizerVariant::google, OptimizerVariant::adafactor}) {
+  for (const auto variant : {OptimizerVariant::google, OptimizerVariant::adafactor, OptimizerVariant::lamb}) {
     SCOPED_TRACE(name_of(variant));
     std::vector<double> norms, cpu_norms;
     Floats got = train(*backend, config, batch, before, variant, norms);

@@ -1,9 +1,10 @@
-// The gradient norm, AdamW and Adafactor, against reference/ and the CPU backend.
+// The gradient norm, AdamW, LAMB and Adafactor, against reference/ and the CPU backend.
 #include "kernels/backend.h"
 #include "kernels/cuda/launchers.h"
 #include "reference/optimizer.h"
 #include "tests/cuda/typed_test.h"
 #include "tests/kernels/adafactor_case.h"
+#include "tests/kernels/lamb_case.h"
 
 namespace bigbird::kernels::cuda::testing {
 namespace {
@@ -195,6 +196,86 @@ TEST_F(OptimizerTest, AdafactorEqualsTheReferenceAndLeavesTheRestAlone) {
         EXPECT_EQ(new_p[i], before[i]) << i;
     }
   }
+}
+
+// Three updates of many tensors in every launch. By vectors where a tensor allows, and by single elements.
+TEST_F(OptimizerTest, LambEqualsTheReferenceAndLeavesTheRestAlone) {
+  for (const Index offset : {Index{0}, Index{1}}) {
+    for (const bool with_copy : {true, false}) {
+      // More than one block's part; several of more than all threads of the block that sums them.
+      kernels::testing::LambCase all({40, 1, 7, 1024, 8192, 8193, 20002, 3, 64});
+      auto before = floats(random_normal(all.count(), 421));
+      all.empty_first(before);
+      reference::Vector expected = widened(before);
+      const std::vector<float> zeros(before.size());
+      const Guarded<float> p(before, offset, stream()), m(zeros, offset, stream()),
+          v(zeros, offset, stream());
+      const Guarded<bf16> copy(all.count(), 0, stream());
+      LambPlaces places(all.pieces());
+      for (std::uint64_t update = 1; update <= 3; ++update) {
+        auto gradients = floats(random_normal(all.count(), 430 + update, update == 2 ? 4.0 : 0.1));
+        all.thin(gradients);
+        all.update(0.03, gradients, expected);
+        const Guarded<float> g(gradients, offset, stream());
+        const Guarded<double> scratch(static_cast<Index>(places.scratch_bytes() / sizeof(double)), 0,
+                                      stream());
+        const LambArrays arrays{p.data(), g.data(), m.data(), v.data(), scratch.data()};
+        const auto bring = [&] {
+          const DeviceBuffer<LambPlace> there(places.places(), stream());
+          copy_on_device(scratch.data(), there.data(), places.place_bytes(), stream());
+        };
+        bring();
+        const auto* const at = lamb_moments(arrays, places, kernels::testing::LambCase::step(), stream());
+        const DeviceBuffer<LambSquares> there(places.count(), stream());
+        copy_on_device(there.data(), at, all.pieces().size() * sizeof(LambSquares), stream());
+        places.set_rates(all.rates(0.03, there.download()).data());
+        bring();
+        lamb_move(arrays, with_copy ? copy.data() : nullptr, places, kernels::testing::LambCase::step(),
+                  stream());
+        EXPECT_TRUE(same_bits(g.take(), gradients));
+        scratch.take();
+      }
+      const auto new_p = p.take(), new_m = m.take(), new_v = v.take();
+      EXPECT_LE(relative_error(new_p, expected), 1e-6);
+      EXPECT_LE(largest_error(new_p, expected), 2e-6);
+      EXPECT_LE(relative_error(new_m, all.first_moments()), 1e-6);
+      EXPECT_LE(relative_error(new_v, all.second_moments()), 1e-6);
+      std::vector<bool> covered(before.size());
+      for (const LambPiece& piece : all.pieces()) {
+        for (Index i = 0; i < piece.count; ++i) covered[static_cast<std::size_t>(piece.offset + i)] = true;
+      }
+      const auto copied = copy.take();
+      for (std::size_t i = 0; i < covered.size(); ++i) {
+        if (!covered[i]) {
+          EXPECT_TRUE(new_p[i] == before[i] && new_m[i] == 0.0f && new_v[i] == 0.0f) << i;
+        }
+        EXPECT_EQ(copied[i].bits, with_copy && covered[i] ? to_bf16(new_p[i]).bits : 0xffff) << i;
+      }
+    }
+  }
+}
+
+// A piece of more blocks than threads sum them.
+TEST_F(OptimizerTest, SquaresOfALargePieceAreWhole) {
+  const Index count = 8192 * 70 + 3;
+  const auto weights = floats(random_normal(count, 441));
+  const std::vector<float> zeros(weights.size());
+  double expected = 0;
+  for (const float w : weights) expected += static_cast<double>(w) * static_cast<double>(w);
+  const Guarded<float> p(weights, 0, stream()), g(zeros, 0, stream()), m(zeros, 0, stream()),
+      v(zeros, 0, stream());
+  const LambPlaces places(std::vector<LambPiece>{{0, count, true}});
+  const Guarded<double> scratch(static_cast<Index>(places.scratch_bytes() / sizeof(double)), 0, stream());
+  const DeviceBuffer<LambPlace> there(places.places(), stream());
+  copy_on_device(scratch.data(), there.data(), places.place_bytes(), stream());
+  LambStep step;
+  step.weight_decay = 1.0f;
+  const auto* const at =
+      lamb_moments({p.data(), g.data(), m.data(), v.data(), scratch.data()}, places, step, stream());
+  const DeviceBuffer<LambSquares> squares(1, stream());
+  copy_on_device(squares.data(), at, sizeof(LambSquares), stream());
+  EXPECT_NEAR(squares.download()[0].parameter, expected, 1e-12 * expected);
+  EXPECT_NEAR(squares.download()[0].update, expected, 1e-12 * expected) << "decay alone";
 }
 
 TEST_F(OptimizerTest, NoRunsChangeNothing) {

@@ -38,7 +38,9 @@ fine_tuning() {
 }
 adafactor=(--optimizer adafactor --clip-norm 1 --average 0.9 --seed 3)
 $(pretraining 1 one) -q
+lamb=(--optimizer lamb --clip-norm 1 --layer-decay 0.8 --seed 3)
 $(pretraining 1 one-adafactor "${adafactor[@]}") -q
+$(pretraining 1 one-lamb "${lamb[@]}") -q
 $(fine_tuning 1 one-promoter) -q
 "$program" evaluate -q -m one/final --data shards --baseline-from shards --no-provenance > one.json
 
@@ -133,6 +135,8 @@ for family in open_mpi mpich; do
   done
   "$launcher" -n 4 $(pretraining 4 run-adafactor "${adafactor[@]}") -q
   same one-adafactor run-adafactor
+  "$launcher" -n 4 $(pretraining 4 run-lamb "${lamb[@]}") -q
+  same one-lamb run-lamb
   "$launcher" -n 2 $(fine_tuning 2 run-promoter) -q
   same one-promoter run-promoter
   "$launcher" -n 4 "$program" evaluate -q -m one/final --data shards --baseline-from shards --no-provenance > ranks.json

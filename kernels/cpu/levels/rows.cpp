@@ -380,6 +380,39 @@ void adamw(float* p, const float* g, float* m, float* v, Index count, const Adam
   }
 }
 
+// The update of LAMB, of moments that are new.
+BIGBIRD_INLINE float lamb_update(float p, float m, float v, const AdamWConstants& c) {
+  return m / (__builtin_sqrtf(v) + c.epsilon) + c.decay * p;
+}
+
+LambSquares lamb_moments(const float* p, const float* g, float* m, float* v, Index count,
+                         const AdamWConstants& constants) {
+  const AdamWConstants c = constants;
+  constexpr Index most = 512;  // updates that are kept until they are summed
+  float updates[most];
+  LambSquares squares;
+  for (Index i = 0; i < count; i += most) {
+    const Index here = count - i < most ? count - i : most;
+    for (Index j = 0; j < here; ++j) {
+      const float gradient = g[i + j] * c.gradient_scale;
+      const float first = c.beta1 * m[i + j] + c.one_minus_beta1 * gradient;
+      const float second = c.beta2 * v[i + j] + c.one_minus_beta2 * gradient * gradient;
+      m[i + j] = first;
+      v[i + j] = second;
+      updates[j] = lamb_update(p[i + j], first, second, c);
+    }
+    squares.parameter += sum_of_squares(p + i, here);
+    squares.update += sum_of_squares(updates, here);
+  }
+  return squares;
+}
+
+void lamb_move(float* p, const float* m, const float* v, Index count, const AdamWConstants& constants,
+               float rate) {
+  const AdamWConstants c = constants;
+  for (Index i = 0; i < count; ++i) p[i] -= rate * lamb_update(p[i], m[i], v[i], c);
+}
+
 double add_squares(const float* g, float scale, double* sums, Index count) {
   EightDoubles all[2] = {};
   Index i = 0;

@@ -44,6 +44,10 @@ void exp_scaled(const float* x, float shift, float scale, float* y, Index count)
 double sum(const float* x, Index count);
 double sum_of_squares(const float* x, Index count);
 void adamw(float* p, const float* g, float* m, float* v, Index count, const AdamWConstants& constants);
+LambSquares lamb_moments(const float* p, const float* g, float* m, float* v, Index count,
+                         const AdamWConstants& constants);
+void lamb_move(float* p, const float* m, const float* v, Index count, const AdamWConstants& constants,
+               float rate);
 double add_squares(const float* g, float scale, double* sums, Index count);
 double factored_squares(const float* g, float row, const float* columns, Index count);
 void factored_update(float* p, const float* g, float row, const float* columns, float step, Index count);
@@ -82,6 +86,8 @@ const Level level = {BIGBIRD_LEVEL_NAME,
                      sum,
                      sum_of_squares,
                      adamw,
+                     lamb_moments,
+                     lamb_move,
                      add_squares,
                      factored_squares,
                      factored_update};

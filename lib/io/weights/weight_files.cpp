@@ -15,6 +15,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/weights/safetensors.h"
+#include "lib/io/weights/tensorflow_bundle.h"
 #include "lib/io/weights/torch_file.h"
 
 namespace bigbird {
@@ -186,7 +187,9 @@ std::map<std::string, std::string> read_weight_map(const std::string& index) {
 }  // namespace
 
 WeightFiles::WeightFiles(const std::string& path) : path_(folder_exists(path) ? find_weights(path) : path) {
-  if (has_suffix(path_, ".index.json")) {
+  if (const auto prefix = TensorFlowBundle::prefix_of(path_)) {
+    open_bundle(*prefix);
+  } else if (has_suffix(path_, ".index.json")) {
     open_index(path_);
   } else {
     open_file(path_);
@@ -211,9 +214,22 @@ void WeightFiles::open_file(const std::string& file) {
     readers_.push_back(reader);
   }
   files_.push_back(file);
+  add(std::move(found));
+}
+
+void WeightFiles::open_bundle(const std::string& prefix) {
+  const auto reader = std::make_shared<const TensorFlowBundle>(prefix);
+  reader->check_numbers();
+  readers_.push_back(reader);
+  files_ = reader->files();
+  path_ = files_.front();
+  add(reader->tensors());
+}
+
+void WeightFiles::add(std::vector<StoredTensor> found) {
   for (StoredTensor& tensor : found) {
     if (!by_name_.emplace(tensor.name, tensors_.size()).second) {
-      throw_bad_input(fmt::format("{}: tensor {} lies in {} as well", file, one_line_name(tensor.name),
+      throw_bad_input(fmt::format("{}: tensor {} lies in {} as well", tensor.file, one_line_name(tensor.name),
                                   find(tensor.name)->file),
                       "every tensor belongs into one shard");
     }

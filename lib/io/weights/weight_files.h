@@ -1,5 +1,5 @@
 // The weights of a model, wherever they lie: model.safetensors or pytorch_model.bin, whole or in shards with
-// an index, behind one interface.
+// an index, or a checkpoint of TensorFlow, behind one interface.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,11 @@ namespace bigbird {
 
 // Memory-mapped. `path` is a folder (the first that is there of model.safetensors,
 // model.safetensors.index.json, pytorch_model.bin, pytorch_model.bin.index.json; one log line when there are
-// several) or one of these files. Error{bad_input} naming the file: what the readers refuse; no weights
-// there, or those of TensorFlow or Flax (the hint says how to convert them); Git LFS pointers; an index whose
-// shards are missing or have a folder in their names, or that disagrees with what the shards hold.
+// several) or one of these files, or, outside of folders, PREFIX of PREFIX.index of TensorFlow, all of whose
+// checksums are compared (tensorflow_bundle.h). Error{bad_input} naming the file: what the readers refuse; no
+// weights there, or in a folder those of TensorFlow or Flax (the hint says how to convert them); Git LFS
+// pointers; an index whose shards are missing or have a folder in their names, or that disagrees with what
+// the shards hold.
 class WeightFiles {
  public:
   explicit WeightFiles(const std::string& path);
@@ -31,6 +33,8 @@ class WeightFiles {
  private:
   void open_file(const std::string& file);
   void open_index(const std::string& index);
+  void open_bundle(const std::string& prefix);
+  void add(std::vector<StoredTensor> found);
 
   std::string path_;
   std::vector<std::string> files_;

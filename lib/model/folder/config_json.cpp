@@ -337,6 +337,34 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
   return config;
 }
 
+std::set<std::string> read_json_fields(const std::string& text, const std::string& file,
+                                       const std::vector<JsonField>& fields, const std::string& required) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) reject_json(file + ": not a JSON object");
+  std::set<std::string> given;
+  for (const auto& [key, value] : json.items()) {
+    const auto known = std::find_if(fields.begin(), fields.end(),
+                                    [&name = key](const JsonField& field) { return name == field.key; });
+    if (known == fields.end()) {
+      throw_bad_input(fmt::format("{}: field {} is not known", file, json_text(Json(key))),
+                      "it may change what the model computes; remove it where it does not");
+    }
+    if (!value.is_null()) given.insert(key);
+  }
+  const Fields reader(json, file);
+  for (const JsonField& field : fields) {
+    if (field.key == required && !given.contains(required))
+      throw_bad_input(fmt::format("{}: field {} is missing", file, required), "is this the file of a model?");
+    if (auto* const* const whole = std::get_if<std::int64_t*>(&field.value))
+      reader.number(field.key, **whole);
+    if (auto* const* const number = std::get_if<double*>(&field.value)) reader.number(field.key, **number);
+    if (auto* const* const flag = std::get_if<bool*>(&field.value)) reader.boolean(field.key, **flag);
+    if (auto* const* const word = std::get_if<std::string*>(&field.value))
+      **word = reader.text(field.key, **word);
+  }
+  return given;
+}
+
 std::string architecture_name(HeadType head) {
   return find_name(architecture_names, head);
 }

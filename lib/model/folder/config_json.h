@@ -1,10 +1,14 @@
 // config.json of a model folder: read, checked and written.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "lib/model/config.h"
 
@@ -32,6 +36,16 @@ void take_attention(AttentionPattern attention, const AttentionOptions& options,
 ModelConfig read_config(const std::string& file, const std::string& plan_file = {});
 // The text of a config.json in our own form or big_bird's, neither validated nor with its plan.
 ModelConfig parse_config(const std::string& text, const std::string& file);
+// Where the value of one key goes.
+struct JsonField {
+  const char* key;
+  std::variant<std::int64_t*, double*, bool*, std::string*> value;
+};
+// The fields of a config of another kind, from its text, which holds one object without further ones; what is
+// missing or null leaves its value. Returns the keys that were given one. Error{bad_input} naming `file` and
+// the key: a value of another type, a key that is not in the table, `required` that is not given.
+std::set<std::string> read_json_fields(const std::string& text, const std::string& file,
+                                       const std::vector<JsonField>& fields, const std::string& required);
 // The class of transformers that has this head: "BigBirdForMaskedLM"; for our own one a name that it lacks.
 std::string architecture_name(HeadType head);
 // Of the feed-forward layers, as config.json spells it: "gelu_new".

@@ -63,8 +63,8 @@ class Model {
   bool wants_whole_blocks() const;
 
   // Device pointers to the arenas of layout().count() floats. Parameters are written by set_parameters(),
-  // Backend::adamw() and Backend::adafactor() alone: the device may work with a copy of them. gradients() is
-  // null unless options.training.
+  // Backend::adamw(), lamb_move() and adafactor() alone: the device may work with a copy of them. gradients()
+  // is null unless options.training.
   float* parameters();
   float* gradients();
   void set_parameters(const std::vector<float>& host);

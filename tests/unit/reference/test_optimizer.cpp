@@ -1,4 +1,5 @@
-// AdamW variants, Adafactor and learning-rate schedules of the reference against values worked out by hand.
+// AdamW variants, LAMB, Adafactor and learning-rate schedules of the reference against values worked out by
+// hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,6 +46,41 @@ TEST(ReferenceAdamW, MomentsCarryOverToTheSecondUpdate) {
 
 // The first update knows nothing of before (1 - 1^-0.8 = 0): a vector moves by its own size, and the rate,
 // against the sign of the gradient.
+// |p| = 5. m = 0.1 g, v = 0.001 g^2: m / sqrt(v) = sqrt(10) sign(g), but for epsilon.
+TEST(ReferenceLamb, TheFirstUpdateMovesByAShareOfTheNorm) {
+  LambOptions options;
+  options.epsilon = 0.0;
+  options.weight_decay = 0.1;
+  AdamWState state;
+  Vector p = {3.0, -4.0};
+  lamb_update(options, 0.01, {2.0, 2.0}, p, state);
+  const double a = std::sqrt(10.0) + 0.3, b = std::sqrt(10.0) - 0.4;
+  const double ratio = 5.0 / std::sqrt(a * a + b * b);
+  EXPECT_NEAR(p[0], 3.0 - 0.01 * ratio * a, 1e-15);
+  EXPECT_NEAR(p[1], -4.0 - 0.01 * ratio * b, 1e-15);
+  EXPECT_NEAR(state.first_moment[0], 0.2, 1e-16);
+  EXPECT_NEAR(state.second_moment[0], 0.004, 1e-16);
+}
+
+TEST(ReferenceLamb, TheRatioIsOneWhereANormIsZeroAndOfWhatIsExcluded) {
+  LambOptions options;
+  options.epsilon = 0.0;
+  options.weight_decay = 0.1;
+  AdamWState zeros, none, excluded;
+  Vector p = {0.0, 0.0}, still = {0.0, 0.0}, bias = {3.0, -4.0};
+  lamb_update(options, 0.01, {2.0, -2.0}, p, zeros);
+  EXPECT_NEAR(p[0], -0.01 * std::sqrt(10.0), 1e-15);
+  EXPECT_NEAR(p[1], 0.01 * std::sqrt(10.0), 1e-15);
+  options.epsilon = 1e-6;
+  lamb_update(options, 0.01, {0.0, 0.0}, still, none);
+  EXPECT_EQ(still, Vector(2, 0.0));
+  options.epsilon = 0.0;
+  options.excluded = true;
+  lamb_update(options, 0.01, {2.0, 2.0}, bias, excluded);
+  EXPECT_NEAR(bias[0], 3.0 - 0.01 * std::sqrt(10.0), 1e-15) << "no decay";
+  EXPECT_NEAR(bias[1], -4.0 - 0.01 * std::sqrt(10.0), 1e-15);
+}
+
 TEST(ReferenceAdafactor, TheFirstUpdateOfAVectorIsItsSizeTimesTheRate) {
   AdafactorState state;
   Vector p{3.0, -4.0, 0.0, 5.0};  // rms sqrt(12.5)

@@ -8,18 +8,12 @@
 #include <filesystem>
 #include <map>
 
+#include "lib/io/files/crc32c.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
 
 namespace bigbird {
 namespace {
-
-TEST(Crc32c, OfRfc3720) {
-  EXPECT_EQ(crc32c("123456789"), 0xe3069283u);
-  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8a9136aau);
-  EXPECT_EQ(crc32c(std::string(32, '\xff')), 0x62a8ab43u);
-  EXPECT_EQ(crc32c(""), 0u);
-}
 
 // A message of protocol buffers as far as events need it.
 struct Message {

@@ -125,6 +125,8 @@ TEST(MemoryPlan, TheOptimizerHasItsOwnRow) {
   const std::size_t moments = bytes_of(OptimizerVariant::torch, "moments of AdamW (2)");
   EXPECT_GE(moments, 2 * arena);
   EXPECT_LE(moments, 2 * arena + 512);
+  EXPECT_EQ(bytes_of(OptimizerVariant::lamb, "moments of LAMB (2)"), moments);
+  EXPECT_EQ(bytes_of(OptimizerVariant::lamb, "moments of AdamW (2)"), 0u);
   EXPECT_EQ(bytes_of(OptimizerVariant::adafactor, "moments of AdamW (2)"), 0u);
   const std::size_t state = bytes_of(OptimizerVariant::adafactor, "state of Adafactor");
   EXPECT_EQ(state, optimizer_memory(layout, OptimizerVariant::adafactor, *backend).bytes());

@@ -1,4 +1,4 @@
-// Learning-rate schedules, AdamW and Adafactor against their plain definitions in reference/.
+// Learning-rate schedules, AdamW, LAMB and Adafactor against their plain definitions in reference/.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ ModelConfig tiny_config() {
   return config;
 }
 
-class AdamW : public ::testing::TestWithParam<OptimizerVariant> {};  // and Adafactor
+class AdamW : public ::testing::TestWithParam<OptimizerVariant> {};  // and the others
 
 TEST_P(AdamW, APoolerWithoutUseStaysAsItIs) {
   const auto backend = kernels::make_cpu_backend();
@@ -156,6 +156,92 @@ ModelConfig tiny_writer() {
   config.decoder.num_attention_heads = 2;
   config.decoder.intermediate_size = 24;
   return config;
+}
+
+// How far 50 updates are from the reference's, relative to the largest number of each tensor.
+double error_of_fifty(OptimizerVariant variant) {
+  const auto backend = kernels::make_cpu_backend();
+  const ParameterLayout layout(tiny_writer());
+  OptimizerOptions options;
+  options.variant = variant;
+  options.clip_norm = 1.0;
+  Optimizer optimizer(*backend, layout, options);
+  std::vector<float> parameters(static_cast<std::size_t>(layout.count()));
+  CounterRng rng(3, Purpose::test, 0);
+  for (float& p : parameters) p = static_cast<float>(rng.normal());
+  const auto part = [](const std::vector<float>& all, const TensorSpec& tensor) {
+    return reference::Vector(all.begin() + tensor.offset, all.begin() + tensor.offset + tensor.count);
+  };
+  std::vector<reference::Vector> expected;
+  for (const TensorSpec& tensor : layout.tensors()) expected.push_back(part(parameters, tensor));
+  std::vector<reference::AdamWState> states(expected.size());
+
+  for (std::uint64_t update = 1; update <= 50; ++update) {
+    const double size = update % 2 == 0 ? 0.001 : 1.0;  // norms on both sides of the clip
+    std::vector<float> gradients(parameters.size());
+    for (float& g : gradients) g = static_cast<float>(size * rng.normal());
+    const double norm = optimizer.update(parameters.data(), gradients.data(), 1e-2, update);
+    const double scale = norm > 1.0 ? 1.0 / norm : 1.0;
+    for (std::size_t t = 0; t < expected.size(); ++t) {
+      const TensorSpec& tensor = layout.tensors()[t];
+      reference::Vector gradient = part(gradients, tensor);
+      for (double& g : gradient) g *= scale;
+      if (variant == OptimizerVariant::lamb) {
+        reference::lamb_update({.excluded = !tensor.decay}, 1e-2, gradient, expected[t], states[t]);
+      } else {
+        reference::adamw_update({.weight_decay = tensor.decay ? 0.01 : 0.0}, 1e-2, gradient, expected[t],
+                                states[t]);
+      }
+    }
+  }
+  double worst = 0;
+  for (std::size_t t = 0; t < expected.size(); ++t) {
+    const reference::Vector got = part(parameters, layout.tensors()[t]);
+    double difference = 0, largest = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      difference = std::max(difference, std::abs(got[i] - expected[t][i]));
+      largest = std::max(largest, std::abs(expected[t][i]));
+    }
+    worst = std::max(worst, difference / largest);
+  }
+  return worst;
+}
+
+TEST(Etc, Check20AdamWWithClippingEqualsDouble) {
+  EXPECT_LT(error_of_fifty(OptimizerVariant::google), 1e-6);
+}
+
+TEST(Etc, Check20LambEqualsDouble) {
+  EXPECT_LT(error_of_fifty(OptimizerVariant::lamb), 1e-6);
+}
+
+// The norms are those of whole tensors: one that lies in several parts of the arena, and small ones.
+TEST(Lamb, EveryTensorOfTheDecayGroupMovesByAShareOfItsNorm) {
+  const auto backend = kernels::make_cpu_backend();
+  const ParameterLayout layout(tiny_writer());
+  OptimizerOptions options;
+  options.variant = OptimizerVariant::lamb;
+  Optimizer optimizer(*backend, layout, options);
+  std::vector<float> parameters(static_cast<std::size_t>(layout.count())), gradients(parameters.size());
+  CounterRng rng(4, Purpose::test, 0);
+  for (float& p : parameters) p = static_cast<float>(rng.normal());
+  for (float& g : gradients) g = static_cast<float>(rng.normal());
+  const std::vector<float> before = parameters;
+  optimizer.update(parameters.data(), gradients.data(), 0.01, 1);
+  std::int64_t cut = 0;
+  for (const TensorSpec& tensor : layout.tensors()) {
+    double moved = 0, norm = 0;
+    for (std::int64_t i = tensor.offset; i < tensor.offset + tensor.count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      moved += std::pow(static_cast<double>(parameters[at]) - static_cast<double>(before[at]), 2);
+      norm += std::pow(static_cast<double>(before[at]), 2);
+    }
+    if (tensor.decay) {
+      EXPECT_NEAR(std::sqrt(moved / norm), 0.01, 1e-7) << tensor.name;
+    }
+    cut += tensor.count > kernels::part_size(layout.count()) ? 1 : 0;
+  }
+  EXPECT_GT(cut, 0);
 }
 
 class AdafactorUpdates : public ::testing::TestWithParam<double> {};
@@ -270,7 +356,7 @@ TEST(Adafactor, ItsIdentityHasNothingOfAdamW) {
 
 INSTANTIATE_TEST_SUITE_P(EveryVariant, AdamW,
                          ::testing::Values(OptimizerVariant::google, OptimizerVariant::torch,
-                                           OptimizerVariant::adafactor),
+                                           OptimizerVariant::adafactor, OptimizerVariant::lamb),
                          [](const auto& instance) { return name_of(instance.param); });
 
 INSTANTIATE_TEST_SUITE_P(VariantsAndLayerDecay, AdamWUpdates,
@@ -280,13 +366,14 @@ INSTANTIATE_TEST_SUITE_P(VariantsAndLayerDecay, AdamWUpdates,
 
 TEST(AdamWNames, UnknownNamesListTheKnownOnes) {
   EXPECT_EQ(parse_optimizer_variant("torch"), OptimizerVariant::torch);
+  EXPECT_EQ(parse_optimizer_variant("lamb"), OptimizerVariant::lamb);
   EXPECT_EQ(parse_schedule_form("huggingface"), ScheduleForm::huggingface);
   try {
-    parse_optimizer_variant("lamb");
+    parse_optimizer_variant("sgd");
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_NE(error.hint().find("google, torch, adafactor"), std::string::npos);
+    EXPECT_NE(error.hint().find("google, torch, adafactor, lamb"), std::string::npos);
   }
 }
 

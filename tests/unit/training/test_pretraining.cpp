@@ -89,6 +89,18 @@ TEST_F(Pretraining, TenStepsOfAdafactorEqualFiveAndASaveAndALoadAndFive) {
   }
 }
 
+TEST_F(Pretraining, TenStepsOfLambEqualFiveAndASaveAndALoadAndFive) {
+  PretrainOptions whole = options("whole"), parts = options("parts");
+  for (PretrainOptions* each : {&whole, &parts}) {
+    each->optimizer.variant = OptimizerVariant::lamb;
+    each->optimizer.clip_norm = 1.0;
+    each->learning_rate = 0.01;
+  }
+  run_whole_and_in_parts(whole, parts, 5);
+  for (const char* file : {"/checkpoint-10/model.safetensors", "/checkpoint-10/optimizer.safetensors"})
+    EXPECT_EQ(tensors(path("parts") + file), tensors(path("whole") + file)) << file;
+}
+
 TEST_F(Pretraining, AFinishedRunIsLeftAsItIsByResume) {
   PretrainOptions all = options("run");
   pretrain(all, *backend_);

@@ -108,6 +108,17 @@ TEST_F(TrainingOverRanks, WithAdafactorToo) {
   });
 }
 
+TEST_F(TrainingOverRanks, WithLambToo) {
+  expect_no_difference([&](const std::string& name) {
+    PretrainOptions options = small(name);
+    options.optimizer.variant = OptimizerVariant::lamb;
+    options.optimizer.layer_decay = 0.8;
+    options.optimizer.freeze_positions = true;
+    options.optimizer.clip_norm = 0.5;
+    return options;
+  });
+}
+
 TEST_F(TrainingOverRanks, AStopOfAnyGoesOnWithAnotherNumber) {
   pretrain(small("one"), *backend_);
   PretrainOptions options = small("moved");

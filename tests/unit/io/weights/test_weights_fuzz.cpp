@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "tests/fuzz/entry_tensorflow_block.h"
 #include "tests/fuzz/entry_torch_tensors.h"
 #include "tests/fuzz/entry_weights.h"
 #include "tests/fuzz/short_run.h"
@@ -31,6 +32,10 @@ TEST_F(WeightsFuzz, DamagedPicklesAreReadOrRefused) {
 
 TEST_F(WeightsFuzz, TensorsOfDamagedPicklesAreReadOrRefused) {
   short_run("torch_tensors", fuzz::torch_tensors, 3000);
+}
+
+TEST_F(WeightsFuzz, DamagedTensorFlowBlocksAreReadOrRefused) {
+  short_run("tensorflow_block", fuzz::tensorflow_block, 3000);
 }
 
 TEST_F(WeightsFuzz, DamagedIndexesAreReadOrRefused) {

@@ -1,0 +1,36 @@
+// Folders of etcmodel (google-research): etc_config.json, and how the variables of its checkpoints are named.
+// docs/specification.md 2.8 has the table.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "lib/io/weights/stored_tensor.h"
+#include "lib/model/etc_shapes.h"
+
+namespace bigbird {
+
+// etc_config.json. Error{bad_input} naming `file` and the key: what is no number or out of range, a key that
+// is not known, a pre-activation order, an activation other than gelu (its tanh form), embeddings of another
+// width than the model, fewer rows of relative tables than labels, rows without labels.
+EtcShapes parse_etc_config(const std::string& text, const std::string& file);
+// Error{bad_input} naming `file` where the relative tables have fewer rows than a task of documents with
+// several parts (HotpotQA, WikiHop) tells apart.
+void require_multi_hop_labels(const EtcShapes& shapes, const std::string& file);
+
+// What a variable of a checkpoint is in our layout. Whatever its scope: "etc_document_bert/" is that of the
+// released ones.
+struct EtcName {
+  std::string name;         // of EtcTensor, or of a head: "heads.answer_type.weight"; empty: no parameter
+                            // (slots of an optimizer, global_step)
+  bool transposed = false;  // stored as [in, out]
+};
+// Nothing for a name that is not known.
+std::optional<EtcName> etc_layout_name(const std::string& variable);
+// The tensor of a file under its name in our layout: a view with the axes turned where it is stored
+// transposed.
+StoredTensor etc_tensor(const StoredTensor& stored, const EtcName& name);
+// The other way, as the released files have it; nothing for a name that is not in the table.
+std::optional<std::string> etc_variable_name(const std::string& layout_name);
+
+}  // namespace bigbird
