@@ -253,11 +253,11 @@ struct BlockPlanView {
 };
 
 // Which pairs of a query and a key meet, of those that the block lists bring together: sliding windows of
-// tokens, global tokens of ETC and Longformer (docs/specification.md 1.12). A list has every block with a pair
-// that meets, once. Distances are in rows of the sequence, key row minus query row. Other pointers are device
-// memory, one number for each row of the batch, null where there is no such condition; all conditions hold
-// together. A query without any key has zeros for output and gradients, and a log_sum_exp of +infinity, which
-// makes exp(score - log_sum_exp) zero.
+// tokens, global tokens of ETC and Longformer (docs/specification.md 1.12). A list has every block with a
+// pair that meets, once. Distances are in rows of the sequence, key row minus query row. Other pointers are
+// device memory, one number for each row of the batch, null where there is no such condition; all conditions
+// hold together. A query without any key has zeros for output and gradients, and a log_sum_exp of +infinity,
+// which makes exp(score - log_sum_exp) zero.
 struct PairRule {
   // Keys at most so many rows before the query, and after it; -1: any.
   Index before = -1;
@@ -280,10 +280,10 @@ struct PairRule {
 };
 constexpr Index most_link_columns = 3;
 
-// A term for the label u of a pair, beside the product with its key (Shaw et al. 2018, section 3.2, keys only;
-// Ainslie et al. 2020, section 2.3): score = scale (q.k + q.weight[u] + bias[u]).
-// Labels by distance d: min(d, most) where d >= 0, most + min(-d, most) below; where parts differ 2 most + 3.
-// Labels by links: 2 most + 1, of a pair that is linked (PairRule) 2 most + 2.
+// A term for the label u of a pair, beside the product with its key (Shaw et al. 2018, section 3.2, keys
+// only; Ainslie et al. 2020, section 2.3): score = scale (q.k + q.weight[u] + bias[u]). Labels by distance d:
+// min(d, most) where d >= 0, most + min(-d, most) below; where parts differ 2 most + 3. Labels by links: 2
+// most + 1, of a pair that is linked (PairRule) 2 most + 2.
 struct RelativeTerm {
   const float* weight = nullptr;  // [labels, H, D]
   const float* bias = nullptr;    // [labels, H]

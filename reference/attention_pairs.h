@@ -1,5 +1,5 @@
-// Attention over pairs, one head at a time and in double: which keys a query sees, and the label of each pair,
-// are asked pair by pair. It is what every rule, window, label and group of keys is held against.
+// Attention over pairs, one head at a time and in double: which keys a query sees, and the label of each
+// pair, are asked pair by pair. It is what every rule, window, label and group of keys is held against.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,8 @@ struct AttentionComparison {
   std::string svg, json;  // files; empty: none; json "-": stdout instead of the table
 };
 
-// Checks the attention of a config as `where` asks for it, of a system that is a plan of blocks. Error{usage}.
+// Checks the attention of a config as `where` asks for it, of a system that is a plan of blocks.
+// Error{usage}.
 void check_plan_of_blocks(const ModelConfig& config, const std::string& where);
 
 // The systems of "bigbird,star,...", each with what was typed of its options on top of `shared`. Error{usage}

@@ -1,5 +1,5 @@
-// What the parts of a head that attention works on have in common: their rows as floats, and, where a batch has
-// a rule or a term for labels, these as the kernels of a level want them (HeadPairs).
+// What the parts of a head that attention works on have in common: their rows as floats, and, where a batch
+// has a rule or a term for labels, these as the kernels of a level want them (HeadPairs).
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,8 @@ namespace bigbird {
 
 struct ModelConfig;
 
-// Which blocks a row sees. All but the last are block plans alone; that has rules for pairs of tokens as well.
+// Which blocks a row sees. All but the last are block plans alone; that has rules for pairs of tokens as
+// well.
 enum class AttentionPattern {
   bigbird,        // ITC (paper section 2 and Fig. 1): global first and last block, window of 3, r random
   full,           // every block

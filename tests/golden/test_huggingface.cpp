@@ -56,8 +56,8 @@ INSTANTIATE_TEST_SUITE_P(EncoderDecoder, HuggingFace,
                          ::testing::ValuesIn(golden_paths("encoder_decoder", ".safetensors")),
                          [](const auto& file) { return file.param.stem().string(); });
 
-// Check L1 of Longformer: windows of several widths, none to twenty global tokens, padding. make_longformer.py made
-// the files.
+// Check L1 of Longformer: windows of several widths, none to twenty global tokens, padding.
+// make_longformer.py made the files.
 INSTANTIATE_TEST_SUITE_P(LongformerL1, HuggingFace,
                          ::testing::ValuesIn(golden_paths("longformer", ".safetensors")),
                          [](const auto& file) { return file.param.stem().string(); });

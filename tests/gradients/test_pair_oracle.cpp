@@ -1,5 +1,5 @@
-// The oracle of pairs and labels: its labels, a worked example, its gradients against central differences, and
-// what must hold of any.
+// The oracle of pairs and labels: its labels, a worked example, its gradients against central differences,
+// and what must hold of any.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// Problems of attention with a rule for pairs and a term for their labels, and what reference/attention_pairs.h
-// says of them: ragged batches, windows of tokens, hidden keys, groups, links, keys of other rows, queries
-// without any key. The backends' tests share them.
+// Problems of attention with a rule for pairs and a term for their labels, and what
+// reference/attention_pairs.h says of them: ragged batches, windows of tokens, hidden keys, groups, links,
+// keys of other rows, queries without any key. The backends' tests share them.
 #pragma once
 
 #include <algorithm>

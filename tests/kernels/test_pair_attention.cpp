@@ -158,8 +158,8 @@ TEST_P(RoundedPairAttentionKernel, IsNearTheOracle) {
   }
 }
 
-// Two groups of keys: those of the own rows in a window, labelled by distance, and a few of other rows, labelled
-// by links; queries that see neither, one of them, or both.
+// Two groups of keys: those of the own rows in a window, labelled by distance, and a few of other rows,
+// labelled by links; queries that see neither, one of them, or both.
 const PairCase own_group{.name = "own",
                          .heads = 2,
                          .head_size = 16,
@@ -277,7 +277,8 @@ TEST_P(PairAttentionKernel, TwoGroupsOfKeysAreOneSoftmax) {
     EXPECT_LT(relative_error(got[i + 2], *expected[i]), gradient_tolerance) << i;
 }
 
-// One head of two columns, tokens in blocks of 8, whatever the backend wants; what the plans list is all there is.
+// One head of two columns, tokens in blocks of 8, whatever the backend wants; what the plans list is all
+// there is.
 struct Worked {
   std::vector<std::int32_t> offsets{0, 1}, zero{0};
   BlockPlanView plan;
@@ -313,8 +314,8 @@ Floats rows_of(std::vector<float> values) {
   return values;
 }
 
-// The worked example of ETC's attention (spec 4.7): one head, radius 1, one distance told apart, three tokens of
-// which the first two are linked to the one global token.
+// The worked example of ETC's attention (spec 4.7): one head, radius 1, one distance told apart, three tokens
+// of which the first two are linked to the one global token.
 class Etc : public KernelTest {};
 
 TEST_P(Etc, Check2TheWorkedExample) {

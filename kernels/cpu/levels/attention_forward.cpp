@@ -69,8 +69,8 @@ float merge_row(const float* first, float first_sum, const float* second, float 
   return sum;
 }
 
-// One query over rows of keys and values that lie anywhere, or one behind the other: a decoder's step over its
-// cache.
+// One query over rows of keys and values that lie anywhere, or one behind the other: a decoder's step over
+// its cache.
 void attend_rows(const RowsOfHead& head, const float* q, const std::int32_t* rows, Index count, float* out,
                  float* scratch) {
   const auto row_of = [&](Index i) { return rows != nullptr ? Index{rows[i]} : i; };

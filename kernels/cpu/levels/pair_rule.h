@@ -1,18 +1,18 @@
-// Which pairs of a query and a key meet, and the term for a pair's label (PairRule, RelativeTerm in types.h), on
-// scores that lie transposed, (keys, queries).
+// Which pairs of a query and a key meet, and the term for a pair's label (PairRule, RelativeTerm in types.h),
+// on scores that lie transposed, (keys, queries).
 //
-// The terms of a query block are one product beforehand, of its queries with the labels' rows in place of keys;
-// a score then adds the number of its label. Back, what scores get is collected by label and query first, and
-// is multiplied with the rows and the queries once a block.
+// The terms of a query block are one product beforehand, of its queries with the labels' rows in place of
+// keys; a score then adds the number of its label. Back, what scores get is collected by label and query
+// first, and is multiplied with the rows and the queries once a block.
 #pragma once
 
 #include "kernels/cpu/levels/tile.h"
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 
-// What hidden scores are set to. It is finite, so that differences of two are no NaN: where all keys so far are
-// hidden they count, until the first that is seen multiplies the sums by zero. A maximum below `least_seen`
-// has seen nothing.
+// What hidden scores are set to. It is finite, so that differences of two are no NaN: where all keys so far
+// are hidden they count, until the first that is seen multiplies the sums by zero. A maximum below
+// `least_seen` has seen nothing.
 constexpr float hidden_score = -1e30f;
 constexpr float least_seen = -1e29f;
 
@@ -127,8 +127,8 @@ static inline void hide_pairs(const AttentionHead& head, const ScorePiece& piece
   }
 }
 
-// Whether a query sees its own key in company of no other (PairRule::self_last): the key is real, its block is
-// listed for the query's, and no other condition hides it.
+// Whether a query sees its own key in company of no other (PairRule::self_last): the key is real, its block
+// is listed for the query's, and no other condition hides it.
 static inline bool own_key_is_last(const AttentionHead& head, Index query_block, Index query) {
   if (head.pairs == nullptr || !head.pairs->rule.self_last || query >= head.length) return false;
   const PairRule& rule = head.pairs->rule;
@@ -159,8 +159,8 @@ BIGBIRD_INLINE Index label_of_distance(Index distance, Index most) {
   return distance >= 0 ? smaller(distance, most) : most + smaller(-distance, most);
 }
 
-// What a head has of each label and query of a block: the terms, then, in the backward pass, what they got; and
-// the queries that they are made of.
+// What a head has of each label and query of a block: the terms, then, in the backward pass, what they got;
+// and the queries that they are made of.
 struct LabelRoom {
   float* terms;     // [labels][width], scaled as scores are
   float* received;  // [labels][width], gradients of scores
@@ -201,8 +201,8 @@ static inline void make_label_terms(const AttentionHead& head, Index first_query
   }
 }
 
-// body(key of the piece, queries [begin, end), label) for every pair, runs of queries with one label together;
-// linked pairs go to body(key, linked, unlinked label).
+// body(key of the piece, queries [begin, end), label) for every pair, runs of queries with one label
+// together; linked pairs go to body(key, linked, unlinked label).
 template <typename Runs, typename Links>
 BIGBIRD_INLINE void for_each_label(const AttentionHead& head, const ScorePiece& piece, const Runs& runs,
                                    const Links& links) {

@@ -184,8 +184,8 @@ void translate_warm_start(OrderedJson& json, bool is_roberta, const std::string&
   }
 }
 
-// LongformerConfig with its defaults. Global tokens are not of the model there but of each call: none here, until
-// --global says otherwise.
+// LongformerConfig with its defaults. Global tokens are not of the model there but of each call: none here,
+// until --global says otherwise.
 void translate_longformer(OrderedJson& json) {
   const OrderedJson otherwise = {{"vocab_size", 30522},       {"hidden_size", 768},
                                  {"num_hidden_layers", 12},   {"num_attention_heads", 12},

@@ -212,8 +212,8 @@ class Loader {
         [&](const std::string& pattern) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
   }
 
-  // A folder that gets Longformer's attention has no projections of global tokens: they begin as copies of the
-  // layer's own (Beltagy et al. 2020, section 3.2).
+  // A folder that gets Longformer's attention has no projections of global tokens: they begin as copies of
+  // the layer's own (Beltagy et al. 2020, section 3.2).
   void copy_global_projections(const ParameterLayout& layout) {
     constexpr std::string_view global = "_global.";
     const auto before = model_.adapted.size();

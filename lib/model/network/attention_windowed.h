@@ -1,11 +1,11 @@
 // Attention in a window of tokens, with global tokens (Beltagy et al. 2020, section 3;
-// AttentionPattern::longformer). A token sees the tokens of its window and, each once, all global ones, by one
-// softmax over both groups of keys. A global token sees all, and is its own system: queries, keys and values by
-// projections of their own.
+// AttentionPattern::longformer). A token sees the tokens of its window and, each once, all global ones, by
+// one softmax over both groups of keys. A global token sees all, and is its own system: queries, keys and
+// values by projections of their own.
 //
-// Global tokens are gathered: matrices [G, ...] hold, sequence by sequence, its global tokens and, where whole
-// blocks are wanted, other tokens of it behind them, which no one asks for. To the window's rule a global query
-// has no key, so that its row of the context is zeros until what it saw of all is added.
+// Global tokens are gathered: matrices [G, ...] hold, sequence by sequence, its global tokens and, where
+// whole blocks are wanted, other tokens of it behind them, which no one asks for. To the window's rule a
+// global query has no key, so that its row of the context is zeros until what it saw of all is added.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ constexpr kernels::Index windowed_slots = 2;
 // Rows that global tokens of such batches take at most.
 std::int64_t most_global_rows(const ModelConfig& config, const BatchLimits& limits);
 
-// The pass of a batch; `runs` are its calls in the window, which get their rules. The result must stay where it
-// is as long as the runs are used. plans: of as many heads as the config has.
+// The pass of a batch; `runs` are its calls in the window, which get their rules. The result must stay where
+// it is as long as the runs are used. plans: of as many heads as the config has.
 void windowed_pass(const ModelConfig& config, const Batch& batch, bool whole_blocks, bool training,
                    const std::uint64_t* dropout_seed, DecoderPlans& plans, kernels::Index first_slot,
                    const WindowedActivations& kept, std::vector<std::vector<AttentionRun>>& runs,

@@ -43,7 +43,8 @@ SparseFixed sparse_fixed_of(const ModelConfig& config);
 KeyLists token_window_rows(std::int64_t blocks, std::int64_t heads, std::int64_t block_size,
                            std::int64_t before, std::int64_t after);
 
-// Of longformer: the pairs of a query and a key that meet in a head of a layer, in a sequence of so many tokens.
+// Of longformer: the pairs of a query and a key that meet in a head of a layer, in a sequence of so many
+// tokens.
 std::int64_t longformer_pairs(const ModelConfig& config, std::int64_t layer, std::int64_t length);
 
 // The lists that a model of such a system has for a sequence of `blocks` blocks.
