@@ -1,6 +1,6 @@
-// Star, BlockBERT and the fixed Sparse Transformer as a user meets them: pretraining on DNA and text,
-// fine-tuning, prediction, resuming, convert, check, info, and what is refused; `bigbird attention` counts
-// and compares them.
+// Star, BlockBERT, the fixed Sparse Transformer and Longformer as a user meets them: pretraining on DNA and
+// text, fine-tuning, prediction, resuming, convert, check, info, and what is refused; `bigbird attention`
+// counts and compares them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,8 @@ const std::vector<Words>& systems() {
       {"--attention", "star"},
       {"--attention", "blockbert", "--parts", "3", "--head-split", "1:1"},
       {"--attention", "sparse-fixed", "--stride", "32", "--summary-patterns", "2"},
-      {"--attention", "sparse-fixed", "--stride", "48", "--summary", "16", "--heads-as", "split"}};
+      {"--attention", "sparse-fixed", "--stride", "48", "--summary", "16", "--heads-as", "split"},
+      {"--attention", "longformer", "--window", "24", "--global", "first:3"}};
   return all;
 }
 
@@ -213,6 +214,14 @@ TEST_F(AttentionSystems, OptionsOfAnotherSystemAndImpossibleSizesAreUsageErrors)
           "stride 40 is not a multiple of --block-size 16");
   refused(pretrain("no", {"--attention", "sparse-fixed"}), 2, "stride 128 of --max-positions 128");
   refused(pretrain("no", {"--attention", "sparse-fixed", "--stride", "ten"}), 2, "--stride: 'ten'");
+  refused(pretrain("no", {"--attention", "longformer", "--window", "7"}), 2,
+          "a window of 7 has no two halves");
+  refused(pretrain("no", {"--attention", "longformer", "--window", "8:8"}), 2,
+          "window names 2 windows for 1 layers");
+  refused(pretrain("no", {"--attention", "longformer", "--global", "last:3"}), 2,
+          "--global: 'last:3' is neither none nor first:N");
+  refused(pretrain("no", {"--attention", "longformer", "--global", "first:400"}), 2,
+          "400 global tokens of at most 128 positions");
   refused({"convert", path("run/final"), path("no"), "--attention", "sparse-fixed", "--stride", "40"}, 1,
           "config.json with --attention sparse-fixed: stride 40 is not a multiple of block_size 16");
   refused({"convert", path("run/final"), path("no"), "--stride", "32"}, 2,
@@ -288,7 +297,7 @@ TEST(AttentionVerb, SystemsAreComparedSideBySide) {
   EXPECT_EQ(all[3].at("causal"), true);
   EXPECT_EQ(all[3].at("cuda"), true);
   EXPECT_EQ(read_text(svg).find("<svg"), 0u);
-  for (const char* bad : {"star,star", "star,moon", ""}) {
+  for (const char* bad : {"star,star", "star,moon", "star,longformer", ""}) {
     const RunResult refused = run_bigbird({"attention", "--compare", bad, "--length", "1024"});
     EXPECT_EQ(refused.status, 2) << bad;
     EXPECT_TRUE(holds(refused.err, "hint: ")) << refused.err;

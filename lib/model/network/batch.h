@@ -1,6 +1,3 @@
-// lib/model/network holds the network: layout (each tensor declared once), memory plan, batch, encoder,
-// decoder, heads, losses, forward and backward in a fixed order. No file is opened here, and no loop trains.
-//
 // A batch on the host: ragged sequences laid end to end, each padded to its own multiple of the block size,
 // or not at all where the model takes that. Used by the samplers (which fill it), the model (which runs it)
 // and the tasks.
