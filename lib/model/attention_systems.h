@@ -56,9 +56,9 @@ struct LongformerOptions {
 };
 
 struct AttentionOptions {
-  BlockBertOptions blockbert;
-  SparseOptions sparse;
-  LongformerOptions longformer;
+  BlockBertOptions blockbert = {};
+  SparseOptions sparse = {};
+  LongformerOptions longformer = {};
   bool operator==(const AttentionOptions&) const = default;
 };
 
