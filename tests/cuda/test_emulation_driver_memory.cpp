@@ -68,7 +68,7 @@ TEST_F(DriverMemoryTest, HasARowInThePlanAndIsNotReservedAgain) {
               std::string::npos)
         << error.what();
   }
-  MemoryPlan scored = plan_inference_memory({{"model", 100}}, backend, {{}, 0, 1 << 30}).places.front();
+  MemoryPlan scored = plan_inference_memory({{"model", 100}}, backend, {{}, 0, "", 1 << 30}).places.front();
   EXPECT_EQ(scored.rows.back().bytes, 12 * mebibyte);
   EXPECT_EQ(scored.total, 12 * mebibyte + 100);
 }
