@@ -142,7 +142,7 @@ std::vector<AttentionSystem> make_systems() {
           }};
   const AttentionOption token_window = {
       .key = "window",
-      .value = "N[:N...]",
+      .value = "COUNTS",
       .help = "Tokens of the window, half of them on each side; of every layer, or one for each",
       .otherwise = "512",
       .type = Type::counts,
