@@ -440,7 +440,7 @@ TEST_F(Pretrain, ImpossibleOptionsAreUsageErrors) {
   expect_error(run_bigbird(arguments("run", {"--accumulate", "3"})), 2, "--accumulate");
   expect_error(run_bigbird(arguments("run", {"--lr", "0"})), 2, "--lr");
   expect_error(run_bigbird(arguments("run", {"--intermediate", "99999999"})), 2, "--intermediate");
-  expect_error(run_bigbird(arguments("run", {"--optimizer", "lamb"})), 2, "lamb");
+  expect_error(run_bigbird(arguments("run", {"--optimizer", "lion"})), 2, "lion");
   expect_error(run_bigbird(arguments("run", {"--no-mlm", "--no-nsp"})), 2, "--no-mlm");
   expect_error(run_bigbird(arguments("run", {"--memory-limit", "1M", "--steps", "1"})), 3, "memory");
   EXPECT_FALSE(fs::exists(folder_ / "run"));

@@ -479,7 +479,7 @@ TEST_P(TrainingOptionsOf, ImpossibleNumbersAreNamedByTheirOption) {
            {{"--lr", "1"}, "--lr 1: must lie between 0 and 1"},
            {{"--steps", "3", "--warmup", "4"}, "--warmup 4: longer than the 3 steps of the run"},
            {{"--schedule", "cosine"}, "'cosine' is no choice of --schedule"},
-           {{"--optimizer", "lamb"}, "'lamb' is no choice of --optimizer"},
+           {{"--optimizer", "lion"}, "'lion' is no choice of --optimizer"},
            {{"--final", "first"}, "'first' is no choice of --final"},
            {{"--patience", "2", "--final", "last"}, "--patience 2: what is waited for is a better state"},
            {{"--clip-norm", "-1"}, "--clip-norm"},

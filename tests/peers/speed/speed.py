@@ -113,9 +113,9 @@ def peak_gigabytes():
             return int(line.split()[1]) * 1024 / 1e9
 
 
-def serve(kind, folder, source, work, precision, threads):
-    peer = Peer(kind, folder, source, work, precision, int(threads))
-    print(json.dumps({"ready": kind}), flush=True)
+def answer(peer, name):
+    """Requests on stdin, one line of JSON each."""
+    print(json.dumps({"ready": name}), flush=True)
     for line in sys.stdin:
         if line.startswith("write "):
             peer.write(line[6:].strip())
@@ -125,6 +125,10 @@ def serve(kind, folder, source, work, precision, threads):
         peer.run()
         wall, cpu = time.perf_counter() - start, time.process_time() - cpu
         print(json.dumps({"wall": wall, "cpu": cpu, "peak_gb": peak_gigabytes()}), flush=True)
+
+
+def serve(kind, folder, source, work, precision, threads):
+    answer(Peer(kind, folder, source, work, precision, int(threads)), kind)
 
 
 class Process:
