@@ -308,6 +308,10 @@ TEST(AttentionVerb, SystemsAreComparedSideBySide) {
       run_bigbird({"attention", "--compare", "sparse-fixed", "--length", "1024", "--stride", "100"}).status,
       2);
   EXPECT_EQ(run_bigbird({"attention", "--compare", "star", "--length", "1M"}).status, 2);
+  const RunResult of_tokens = run_bigbird({"attention", "--attention", "longformer", "--window", "64",
+                                           "--global", "first:1", "--length", "1024"});
+  EXPECT_EQ(of_tokens.status, 2);
+  EXPECT_TRUE(holds(of_tokens.err, "longformer is of tokens")) << of_tokens.err;
 }
 
 }  // namespace
