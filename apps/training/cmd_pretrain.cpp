@@ -48,7 +48,8 @@ void add_model_options(Verb& verb, Typed& typed) {
       "of Hugging Face's BigBird)",
       CLI::IsMember({"absolute", "rotary"}));
   verb.add_option("--attention-dropout", typed.attention_dropout,
-                  "Dropout of attention probabilities (full attention and longformer)", CLI::Range(0.0, 0.999));
+                  "Dropout of attention probabilities (full attention and longformer)",
+                  CLI::Range(0.0, 0.999));
   verb.add_count("--max-positions", config.max_position_embeddings,
                  "Rows of the position table; 0 is --length in whole blocks");
 }
