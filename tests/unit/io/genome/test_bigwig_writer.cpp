@@ -31,6 +31,7 @@ struct PlacedValue {
 struct ZoomItem {
   std::uint32_t contig, begin, end, bases;
   float least, most, sum, sum_of_squares;
+  bool operator==(const ZoomItem&) const = default;
 };
 struct IndexItem {
   std::array<std::uint32_t, 4> range;
@@ -215,7 +216,7 @@ void expect_as_by_library(const std::vector<Contig>& contigs, const std::vector<
           expected.sum = record.sum;
           expected.sum_of_squares = record.sum_of_squares;
         }
-        ASSERT_EQ(std::memcmp(&expected, &record, sizeof record), 0) << level << " " << block << " " << i;
+        ASSERT_TRUE(expected == record) << level << " " << block << " " << i;
       }
     }
     EXPECT_EQ(next, values.size());

@@ -2,8 +2,8 @@
 // pairs that its formula names, padding that changes nothing, and what a recorded pass is known by.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 
 #include "kernels/parallel.h"
@@ -303,7 +303,7 @@ TEST(SparseTransformer, S5FixedSeesNothingLaterWhenCausal) {
   const std::vector<float> before = planned_attention(of, qkv, plan);
   for (std::size_t i = 20 * 3 * width; i < 21 * 3 * width; ++i) qkv[i] += 1.0f;
   const std::vector<float> after = planned_attention(of, qkv, plan);
-  EXPECT_EQ(std::memcmp(before.data(), after.data(), 20 * width * sizeof(float)), 0);
+  EXPECT_TRUE(std::equal(before.begin(), before.begin() + 20 * width, after.begin()));
   EXPECT_NE(before, after);
 }
 
