@@ -126,7 +126,6 @@ int cmd_pretrain(int argc, char** argv) {
        "--steps 1M --resume",
        "bigbird pretrain --train train -m tokenizer -o run --device cuda:0 --precision bf16 --length 4096 "
        "--batch 256 --accumulate auto",
-       "bigbird pretrain --train train -m tokenizer -o run --attention longformer --window 256 --steps 10k",
        "bigbird pretrain --train more -m tokenizer --init run/final -o run2 --steps 5k"});
   Typed typed;
   typed.config.max_position_embeddings = 0;
