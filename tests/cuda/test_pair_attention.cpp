@@ -536,7 +536,7 @@ TEST_P(PairAttentionOnDevice, RefusesByNameWhatItCannotDo) {
   EXPECT_NO_THROW(device_->scratch_bytes(limits));
   const std::size_t with = attention_workspace_bytes(limits, true);
   limits.labels = 0;
-  // Terms of every row, head and label, in fp32. (Of a device's scratch the products' may be the larger part.)
+  // Terms of every row, head and label, in fp32. Of a device's scratch the products' may be the larger part.
   EXPECT_GE(with, attention_workspace_bytes(limits, true) + std::size_t{1024} * 2 * 32 * 4);
   PairCase few = odd;
   few.block_size = 16;
