@@ -30,6 +30,7 @@ struct ShapeCase {
   double dropout = 0.0;
   bool head_rows = false;
   bool decoder = false;
+  std::int64_t longformer_globals = -1;  // of a window of 20; negative: BigBird's attention
 };
 
 const ShapeCase shape_cases[] = {
@@ -52,6 +53,18 @@ const ShapeCase shape_cases[] = {
     // Widths of no whole 16 bytes in bf16: masks are drawn for elements of two rows in one thread.
     {"HeadRowsOfWidth36", 3, 12, 16, {60, 33}, HeadType::pretraining, NormType::postnorm, 0.1, true},
     {"DecoderHeadsOf24", 2, 24, 20, {70}, HeadType::generation, NormType::prenorm, 0.0, false, true},
+    {"Longformer", 2, 32, 16, {120, 20, 3}, HeadType::masked_lm, NormType::postnorm, 0.1, true, false, 5},
+    {"LongformerWithoutGlobals",
+     2,
+     24,
+     16,
+     {60, 33},
+     HeadType::masked_lm,
+     NormType::prenorm,
+     0.0,
+     false,
+     false,
+     0},
 };
 
 ModelConfig config_of(const ShapeCase& of) {
@@ -68,6 +81,11 @@ ModelConfig config_of(const ShapeCase& of) {
   config.num_labels = 3;
   config.hidden_dropout_prob = of.dropout;
   config.attention_probs_dropout_prob = 0.0;
+  if (of.longformer_globals >= 0) {
+    config.attention = AttentionPattern::longformer;
+    config.attention_options.longformer = {{20}, of.longformer_globals};
+    config.attention_probs_dropout_prob = of.dropout;
+  }
   if (of.decoder) {
     add_decoder(config);
     config.decoder.num_hidden_layers = 2;

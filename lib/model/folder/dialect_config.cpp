@@ -186,7 +186,7 @@ void translate_warm_start(OrderedJson& json, bool is_roberta, const std::string&
 
 // LongformerConfig with its defaults. Global tokens are not of the model there but of each call: none here,
 // until --global says otherwise.
-void translate_longformer(OrderedJson& json) {
+void translate_longformer(OrderedJson& json, const std::string& file) {
   const OrderedJson otherwise = {{"vocab_size", 30522},       {"hidden_size", 768},
                                  {"num_hidden_layers", 12},   {"num_attention_heads", 12},
                                  {"intermediate_size", 3072}, {"max_position_embeddings", 512},
@@ -194,6 +194,10 @@ void translate_longformer(OrderedJson& json) {
                                  {"eos_token_id", 2},         {"attention_window", 512}};
   for (const auto& [field, value] : otherwise.items()) {
     if (!json.contains(field) || json[field].is_null()) json[field] = value;
+  }
+  if (json["pad_token_id"] != 1) {  // positions are counted from pad_token_id + 1 on
+    throw_bad_input(fmt::format("{}: field pad_token_id is {}", file, json_text(json["pad_token_id"])),
+                    "models whose pad token is 1, as in the published ones, are read");
   }
   OrderedJson& rows = json["max_position_embeddings"];
   if (rows.is_number_integer() && rows.get<std::int64_t>() > roberta_offset)
@@ -206,6 +210,11 @@ void translate_longformer(OrderedJson& json) {
   json["block_size"] = block;
   json["num_random_blocks"] = 3;
   OrderedJson window = json["attention_window"];
+  if (window.is_array() && window.size() != json["num_hidden_layers"]) {
+    throw_bad_input(fmt::format("{}: field attention_window has {} windows for {} layers", file,
+                                window.size(), json_text(json["num_hidden_layers"])),
+                    "one number for all layers, or one for each");
+  }
   if (!window.is_array()) window = OrderedJson::array({window});
   json["bigbird"] = {{"attention", "longformer"},
                      {"attention_options", {{"window", window}}},
@@ -230,7 +239,7 @@ std::string translated_config(const std::string& config_text, const std::string&
   if (dialect == Dialect::gena) {
     translate_gena(json, file);
   } else if (dialect == Dialect::longformer) {
-    translate_longformer(json);
+    translate_longformer(json, file);
   } else {
     translate_warm_start(json, dialect == Dialect::roberta, file);
   }

@@ -468,6 +468,45 @@ TEST_F(DialectTest, RobertaLosesItsFirstTwoPositionsAndGainsATokenType) {
             parameters[static_cast<std::size_t>(layout.offset("cls.predictions.transform.dense.weight"))]);
 }
 
+TEST_F(DialectTest, ALongformerHasAWindowForAllLayersOrForEach) {
+  nlohmann::json json = {{"model_type", "longformer"},
+                         {"num_hidden_layers", 3},
+                         {"attention_window", {4, 8, 8}},
+                         {"max_position_embeddings", 66},
+                         {"architectures", {"LongformerModel"}},
+                         {"hidden_size", 8},
+                         {"num_attention_heads", 2},
+                         {"pad_token_id", 1}};
+  const auto config = [&] {
+    return parse_config(translated_config(json.dump(), "config.json"), "config.json");
+  };
+  const ModelConfig read = config();
+  EXPECT_EQ(read.attention, AttentionPattern::longformer);
+  EXPECT_EQ(read.attention_options.longformer.windows, (std::vector<std::int64_t>{4, 8, 8}));
+  EXPECT_EQ(read.max_position_embeddings, 64);  // two are never used
+  EXPECT_EQ(read.embedding_norm, EmbeddingNorm::before_dropout);
+  json["attention_window"] = 16;
+  EXPECT_EQ(config().attention_options.longformer.windows, (std::vector<std::int64_t>{16}));
+  const auto refusal = [&](const char* field, const nlohmann::json& value) {
+    nlohmann::json changed = json;
+    changed[field] = value;
+    try {
+      parse_config(translated_config(changed.dump(), "config.json"), "config.json");
+    } catch (const Error& error) {
+      EXPECT_FALSE(error.hint().empty()) << field;
+      return error.message();
+    }
+    return std::string("read");
+  };
+  // One too few, of which one alone would have been all layers'.
+  EXPECT_EQ(refusal("attention_window", {4, 8}),
+            "config.json: field attention_window has 2 windows for 3 layers");
+  EXPECT_EQ(refusal("attention_window", nlohmann::json::array({4})),
+            "config.json: field attention_window has 1 windows for 3 layers");
+  EXPECT_NE(refusal("attention_window", "wide").find("window"), std::string::npos);
+  EXPECT_EQ(refusal("pad_token_id", 0), "config.json: field pad_token_id is 0");
+}
+
 TEST_F(DialectTest, OtherModelsAreRefusedByName) {
   write_own(tiny(HeadType::encoder));
   text("config.json", R"({"model_type": "gpt2"})");
