@@ -10,6 +10,7 @@
 #include <numeric>
 #include <utility>
 
+#include "kernels/types.h"
 #include "lib/core/error.h"
 #include "lib/core/names.h"
 #include "lib/model/config.h"
@@ -19,6 +20,13 @@ namespace {
 
 constexpr std::array<std::pair<HeadsAs, const char*>, 3> heads_as_names{
     {{HeadsAs::merged, "merged"}, {HeadsAs::split, "split"}, {HeadsAs::layers, "layers"}}};
+
+constexpr std::array<std::pair<EtcProjections, const char*>, 3> etc_projection_names{
+    {{EtcProjections::separate, "separate"},
+     {EtcProjections::by_keys, "by-keys"},
+     {EtcProjections::shared, "shared"}}};
+constexpr std::array<std::pair<bool, const char*>, 2> switch_names{{{false, "off"}, {true, "on"}}};
+constexpr std::array<std::pair<bool, const char*>, 2> sharing_names{{{false, "separate"}, {true, "shared"}}};
 
 constexpr std::int64_t longest_chunk = std::int64_t{1} << 24;
 constexpr std::int64_t most_shares = 1024;
@@ -67,6 +75,88 @@ std::vector<std::int64_t> heads_of_shares(const std::vector<std::int64_t>& share
     counts[0] -= counts[shift];
   }
   return counts;
+}
+
+AttentionOption etc_count(const char* key, const char* help, const char* otherwise, std::int64_t least,
+                          std::int64_t most, std::string (*shown)(const ModelConfig&),
+                          void (*set)(AttentionOptions&, const std::string&)) {
+  return {.key = key,
+          .value = "N",
+          .help = help,
+          .otherwise = otherwise,
+          .least = least,
+          .most = most,
+          .names = {},
+          .shown = shown,
+          .set = set};
+}
+
+AttentionOption etc_choice(const char* key, const char* help, const char* otherwise,
+                           std::vector<const char*> names, std::string (*shown)(const ModelConfig&),
+                           void (*set)(AttentionOptions&, const std::string&)) {
+  return {.key = key,
+          .value = "HOW",
+          .help = help,
+          .otherwise = otherwise,
+          .type = AttentionOption::Type::name,
+          .names = std::move(names),
+          .shown = shown,
+          .set = set};
+}
+
+// A count or a choice of EtcOptions by its member.
+template <auto Member>
+std::string etc_shown(const ModelConfig& config) {
+  return std::to_string(config.attention_options.etc.*Member);
+}
+template <auto Member>
+void etc_set(AttentionOptions& options, const std::string& text) {
+  options.etc.*Member = count_in(text);
+}
+template <const auto& Names, auto Member>
+std::string etc_name(const ModelConfig& config) {
+  return find_name(Names, config.attention_options.etc.*Member);
+}
+template <const auto& Names, auto Member>
+void etc_choose(AttentionOptions& options, const std::string& text) {
+  options.etc.*Member = find_value(Names, text).value_or(EtcOptions{}.*Member);
+}
+
+std::vector<AttentionOption> etc_options() {
+  using O = EtcOptions;
+  return {
+      etc_count("radius", "Tokens that a long token sees on each side", "84", 1, longest_chunk,
+                etc_shown<&O::radius>, etc_set<&O::radius>),
+      etc_count("relative_distance", "Largest distance of two tokens with a label of its own; 0: no labels",
+                "12", 0, kernels::most_labels, etc_shown<&O::distance>, etc_set<&O::distance>),
+      etc_count(
+          "relative_labels", "Rows of each table of labels", "twice the distance and 8", 0,
+          kernels::most_labels,
+          [](const ModelConfig& c) { return std::to_string(etc_labels(c.attention_options.etc)); },
+          etc_set<&O::labels>),
+      etc_count("max_globals", "Global tokens of a sequence at most", "256", 1, longest_chunk,
+                etc_shown<&O::globals>, etc_set<&O::globals>),
+      etc_count("global_every", "Tokens that share a global one where no sentences are known", "32", 1,
+                longest_chunk, etc_shown<&O::stretch>, etc_set<&O::stretch>),
+      etc_choice("projections",
+                 "Keys and values for each pair of inputs (separate), by the input that they are of "
+                 "(by-keys), or one set of queries, keys and values (shared)",
+                 "separate", {"separate", "by-keys", "shared"},
+                 etc_name<etc_projection_names, &O::projections>,
+                 etc_choose<etc_projection_names, &O::projections>),
+      etc_choice("output_projection", "Output projections of the two inputs", "separate",
+                 {"separate", "shared"}, etc_name<sharing_names, &O::shared_output>,
+                 etc_choose<sharing_names, &O::shared_output>),
+      etc_choice("feed_forward", "Feed-forward parts of the two inputs", "shared", {"separate", "shared"},
+                 etc_name<sharing_names, &O::shared_feed_forward>,
+                 etc_choose<sharing_names, &O::shared_feed_forward>),
+      etc_choice("hard_g2l", "A global token sees the tokens of its own sentence only", "off", {"off", "on"},
+                 etc_name<switch_names, &O::hard_g2l>, etc_choose<switch_names, &O::hard_g2l>),
+      etc_choice("hard_l2g", "A long token sees the global token of its own sentence only", "off",
+                 {"off", "on"}, etc_name<switch_names, &O::hard_l2g>, etc_choose<switch_names, &O::hard_l2g>),
+      etc_choice("cpc", "Projections for predicting masked sentences (contrastive predictive coding)", "off",
+                 {"off", "on"}, etc_name<switch_names, &O::cpc>, etc_choose<switch_names, &O::cpc>),
+  };
 }
 
 std::vector<AttentionSystem> make_systems() {
@@ -240,6 +330,9 @@ std::vector<AttentionSystem> make_systems() {
        false,
        true,
        {token_window, global_tokens}},
+      {etc, "etc", "BigBird-ETC",
+       "a window of tokens and all global tokens; these see each other and all tokens", false, true, false,
+       true, etc_options()},
   };
 }
 
@@ -346,6 +439,11 @@ std::string blockbert_obstacle(const ModelConfig& config) {
   if (blockbert_heads(config)[0] >= 1) return {};
   return fmt::format("head_split {} leaves none of num_attention_heads {} to its first share",
                      fmt::join(options.head_split, ":"), config.num_attention_heads);
+}
+
+std::int64_t etc_labels(const EtcOptions& options) {
+  if (options.labels > 0 || options.distance == 0) return options.labels;
+  return 2 * options.distance + 8;
 }
 
 std::int64_t sparse_summary(const ModelConfig& config) {

@@ -22,6 +22,7 @@ enum class AttentionPattern {
   blockbert,      // Qiu et al. 2020: parts of a sequence, each of which sees one part, by head
   sparse_fixed,   // Child et al. 2019, fixed: the own chunk, and the last columns of every chunk
   longformer,     // Beltagy et al. 2020: a window of tokens, and global tokens with projections of their own
+  etc,            // BigBird-ETC, Ainslie et al. 2020: two inputs, long and global, and labels of pairs
 };
 
 // What the options of a system are, one struct for each that has any. A model has those of its own system;
@@ -55,10 +56,33 @@ struct LongformerOptions {
   bool operator==(const LongformerOptions&) const = default;
 };
 
+enum class EtcProjections {
+  separate,  // queries of both inputs; keys and values for each of the four pairs of inputs
+  by_keys,   // keys and values by the input that they are of (etcmodel's share_kv_projections)
+  shared,    // one query, key and value for all (share_qkv_projections)
+};
+
+struct EtcOptions {
+  std::int64_t radius = 84;    // a long token sees so many tokens on each side
+  std::int64_t distance = 12;  // the largest one with a label of its own; 0: no labels
+  std::int64_t labels = 0;     // rows of each table of labels; 0: 2 distance + 8
+  std::int64_t globals = 256;  // global tokens of a sequence at most
+  // Where no sentences are known, so many tokens share a global one.
+  std::int64_t stretch = 32;
+  EtcProjections projections = EtcProjections::separate;
+  bool shared_output = false;       // one output projection of attention for both inputs
+  bool shared_feed_forward = true;  // one feed-forward part with its LayerNorm
+  bool hard_g2l = false;            // a global token sees the long tokens alone that it is linked to,
+  bool hard_l2g = false;            // and a long token those global ones
+  bool cpc = false;                 // projections for predicting masked sentences
+  bool operator==(const EtcOptions&) const = default;
+};
+
 struct AttentionOptions {
   BlockBertOptions blockbert = {};
   SparseOptions sparse = {};
   LongformerOptions longformer = {};
+  EtcOptions etc = {};
   bool operator==(const AttentionOptions&) const = default;
 };
 
@@ -107,6 +131,9 @@ std::string name_of(AttentionPattern pattern);
 AttentionPattern parse_attention_pattern(const std::string& name);
 // "bigbird, full, ... or sparse-fixed".
 std::string attention_system_names();
+// Rows of each table of labels of a model of BigBird-ETC; 0 without labels.
+std::int64_t etc_labels(const EtcOptions& options);
+
 // The options of a model's attention as "parts 2, head_split 10:2"; empty where its system has none.
 std::string attention_options_text(const ModelConfig& config);
 

@@ -20,8 +20,10 @@ constexpr std::array<std::pair<EmbeddingNorm, const char*>, 3> embedding_norm_na
     {{EmbeddingNorm::none, "none"},
      {EmbeddingNorm::after_dropout, "after-dropout"},
      {EmbeddingNorm::before_dropout, "before-dropout"}}};
-constexpr std::array<std::pair<PositionType, const char*>, 2> position_names{
-    {{PositionType::absolute, "absolute"}, {PositionType::rotary, "rotary"}}};
+constexpr std::array<std::pair<PositionType, const char*>, 3> position_names{
+    {{PositionType::absolute, "absolute"},
+     {PositionType::rotary, "rotary"},
+     {PositionType::none, "none"}}};
 constexpr std::array<std::pair<HeadType, const char*>, 7> head_names{
     {{HeadType::encoder, "encoder"},
      {HeadType::pretraining, "pretraining"},

@@ -41,6 +41,7 @@ enum class PositionType {
   absolute,  // a learned table, added to the embeddings
   rotary,    // queries and keys turned (Su et al. 2021): the first rotary_dim of each head, in halves as
              // GPT-NeoX does
+  none,      // labels of pairs tell distances (AttentionPattern::etc)
 };
 
 // What a model of this norm type has unless its config says otherwise: post-LN after_dropout, pre-LN none.
@@ -158,10 +159,12 @@ struct ModelConfig {
   bool has_final_norm() const { return norm_type == NormType::prenorm && final_norm; }
   // transformers gives every head of its own but question answering a pooler; only the first two use it.
   bool has_pooler() const {
-    return head != HeadType::question_answering && head != HeadType::structured_answers &&
+    return attention != AttentionPattern::etc && head != HeadType::question_answering && head != HeadType::structured_answers &&
            head != HeadType::generation;
   }
-  bool uses_pooler() const { return head == HeadType::encoder || head == HeadType::pretraining; }
+  bool uses_pooler() const {
+    return has_pooler() && (head == HeadType::encoder || head == HeadType::pretraining);
+  }
   bool has_decoder() const { return head == HeadType::generation; }
   bool is_coupled() const { return has_decoder() && decoder.coupled; }
   bool has_own_output_table() const { return !tie_word_embeddings && (has_mlm() || has_decoder()); }

@@ -72,6 +72,7 @@ std::vector<Panel> panels_of(AttentionPattern pattern) {
     case AttentionPattern::random:
     case AttentionPattern::window_random:
     case AttentionPattern::longformer:
+    case AttentionPattern::etc:
       break;
   }
   return {{"(a) random", {Kind::random}},

@@ -175,6 +175,13 @@ void Batch::append(const std::vector<std::int32_t>& sequence_ids,
   lengths.push_back(length);
 }
 
+void Batch::append(const TwoInputs& inputs, std::int64_t multiple, std::int32_t pad_id) {
+  const std::int64_t before = tokens();
+  append(inputs.ids, inputs.types.empty() ? std::vector<std::int32_t>(inputs.ids.size(), 1) : inputs.types,
+         multiple, pad_id);
+  globals.append(inputs, tokens() - before, multiple, pad_id);
+}
+
 void TargetTokens::append(const std::vector<std::int32_t>& sequence_ids,
                           const std::vector<std::int32_t>& sequence_labels, std::int64_t multiple,
                           std::int32_t pad_id) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/model/config.h"
+#include "lib/model/network/global_tokens.h"
 #include "lib/model/network/model_limits.h"
 
 namespace bigbird {
@@ -78,6 +79,12 @@ struct Batch {
   // type of the answer is a class number in sequence_labels, or ignored_label.
   std::vector<TokenTargets> token_targets;
   TargetTokens targets;  // generation; none: the encoder runs alone
+  // BigBird-ETC; none: the model makes them (with_fixed_globals). token_targets may list global_row() then.
+  GlobalTokens globals;
+  SentencePairs sentence_pairs;  // BigBird-ETC with EtcOptions::cpc; none: no such loss
+  // [B] the row that the head reads of a sequence (classes, types of answers), or global_row(). Empty: its
+  // first token.
+  std::vector<std::int32_t> sequence_rows;
   // [B] tokens of every sequence together with the padding that it was given with. Hugging Face computes what
   // its (B, T) matrix holds, padding too: in full attention that padding sees the real tokens, and all T
   // tokens compete for start and end. Empty: the real tokens alone, so that padding changes nothing.
@@ -91,6 +98,8 @@ struct Batch {
   std::vector<float> embedding_offsets;
 
   std::int64_t tokens() const { return token_offsets.back(); }
+  // Long and global ones.
+  std::int64_t rows() const { return tokens() + globals.tokens(); }
   std::int64_t sequences() const { return static_cast<std::int64_t>(lengths.size()); }
   std::int64_t given_length(std::size_t sequence) const {
     return given_lengths.empty() ? lengths[sequence] : given_lengths[sequence];
@@ -105,6 +114,8 @@ struct Batch {
   // 1 where the model takes that (or to pad_to tokens when larger). types may be empty (all 0).
   void append(const std::vector<std::int32_t>& sequence_ids, const std::vector<std::int32_t>& sequence_types,
               std::int64_t multiple, std::int32_t pad_id, std::int64_t pad_to = 0);
+  // The same of BigBird-ETC. All sequences of a batch have two inputs, or none has.
+  void append(const TwoInputs& inputs, std::int64_t multiple, std::int32_t pad_id);
 };
 
 // One pass over the host side of a batch before it runs, so that no kernel ever reads outside a table.

@@ -174,6 +174,7 @@ RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, st
     case AttentionPattern::blockbert:
     case AttentionPattern::sparse_fixed:
     case AttentionPattern::longformer:
+    case AttentionPattern::etc:
       break;
   }
   return {};
@@ -265,6 +266,7 @@ std::string full_attention_reason(const ModelConfig& config, std::int64_t blocks
     case AttentionPattern::blockbert:
     case AttentionPattern::sparse_fixed:
     case AttentionPattern::longformer:
+    case AttentionPattern::etc:
       return own_length_reason(config, blocks);
     case AttentionPattern::bigbird:
       break;

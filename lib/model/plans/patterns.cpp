@@ -175,6 +175,10 @@ KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int
       const std::int64_t side = longformer_window(config, layer) / 2;
       return token_window_rows(blocks, config.num_attention_heads, config.block_size, side, side);
     }
+    case AttentionPattern::etc: {
+      const std::int64_t radius = config.attention_options.etc.radius;
+      return token_window_rows(blocks, config.num_attention_heads, config.block_size, radius, radius);
+    }
     case AttentionPattern::bigbird:
     case AttentionPattern::full:
     case AttentionPattern::window:
@@ -242,10 +246,52 @@ void check_longformer(const ModelConfig& config, const std::string& where) {
   }
 }
 
+void check_etc(const ModelConfig& config, const std::string& where) {
+  const EtcOptions& options = config.attention_options.etc;
+  if (options.distance == 0 && options.labels > 0) {
+    throw_bad_input(
+        fmt::format("{}: relative_labels is {}, but relative_distance is 0", where, options.labels),
+        "without labels there are no tables of them: leave relative_labels out");
+  }
+  if (const std::int64_t least = 2 * options.distance + 3;
+      options.distance > 0 && etc_labels(options) < least) {
+    throw_bad_input(fmt::format("{}: relative_labels is {}: too small for relative_distance {}", where,
+                                etc_labels(options), options.distance),
+                    fmt::format("{} labels at least, {} for documents of several parts", least, least + 1));
+  }
+  if (etc_labels(options) > kernels::most_labels) {
+    throw_bad_input(
+        fmt::format("{}: {} labels, of at most {}", where, etc_labels(options), kernels::most_labels),
+        "take a smaller relative_distance");
+  }
+  if (config.norm_type != NormType::postnorm || config.embedding_norm != EmbeddingNorm::before_dropout) {
+    throw_bad_input(where + ": attention etc with other LayerNorms than BERT's",
+                    "BigBird-ETC is post-LN, with a LayerNorm of the embeddings before dropout");
+  }
+  if (config.position_type == PositionType::rotary) {
+    throw_bad_input(where + ": attention etc has no rotary positions",
+                    "take positions none, which leaves them to the labels, or absolute ones");
+  }
+  if (config.head == HeadType::pretraining || config.has_decoder()) {
+    throw_bad_input(fmt::format("{}: attention etc has no head {}", where, name_of(config.head)),
+                    "its models learn masked tokens (masked_lm), or a task of text or DNA");
+  }
+  if (!config.use_bias || !config.output_bias || config.type_vocab_size < 2) {
+    throw_bad_input(
+        where + ": attention etc without biases of its projections, or with fewer than 2 token types",
+        "BigBird-ETC has both; its files have 16 token types");
+  }
+}
+
 }  // namespace
 
 void check_attention(const ModelConfig& config, const std::string& where) {
   if (config.attention == AttentionPattern::longformer) check_longformer(config, where);
+  if (config.attention == AttentionPattern::etc) check_etc(config, where);
+  if (config.attention != AttentionPattern::etc && config.position_type == PositionType::none) {
+    throw_bad_input(fmt::format("{}: attention {} without positions", where, name_of(config.attention)),
+                    "take absolute or rotary positions: without them the order of tokens is lost");
+  }
   if (config.attention == AttentionPattern::blockbert) check_blockbert(config, where);
   if (config.attention == AttentionPattern::sparse_fixed) check_sparse_fixed(config, where);
 }
