@@ -190,7 +190,7 @@ void expect_states(const std::vector<float>& actual, const reference::Matrix& ex
     const auto at = static_cast<std::size_t>(first_row) * expected.columns + i;
     largest = std::max(largest, std::abs(static_cast<double>(actual[at]) - expected.values[i]));
   }
-  EXPECT_LT(largest, most) << what;
+  EXPECT_LT(largest, most * std::max(1.0, largest_magnitude(expected.values))) << what;
 }
 
 struct Masks {
