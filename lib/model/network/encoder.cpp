@@ -116,7 +116,9 @@ void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept)
     pass.backend.upload(to, from.data(), from.size() * sizeof(std::int32_t));
   };
   upload(kept.ids, pass.batch.ids);
-  upload(kept.types, pass.batch.types);
+  // A model with one token type gives it to all tokens: RoBERTa's and Longformer's inputs have none.
+  upload(kept.types, pass.config.type_vocab_size > 1 ? pass.batch.types
+                                                     : std::vector<std::int32_t>(pass.batch.types.size(), 0));
   upload(kept.positions, positions_of(pass));
   if (kept.updated_rows != nullptr) upload(kept.updated_rows, rows_to_update(pass));
   const std::vector<float>& offsets = pass.batch.embedding_offsets;
