@@ -281,7 +281,7 @@ void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimit
   check_ids(batch.ids, config.vocab_size, "token id");
   check_ids(batch.globals.ids, config.vocab_size, "id of a global token");
   check_ids(batch.globals.types, std::max<std::int64_t>(config.type_vocab_size, 1), "type of a global token");
-  check_ids(batch.types, std::max<std::int64_t>(config.type_vocab_size, 1), "token type");
+  if (config.type_vocab_size > 1) check_ids(batch.types, config.type_vocab_size, "token type");
   check_ids(batch.targets.ids, config.vocab_size, "token id of a decoder");
   for (const std::int32_t label : batch.targets.labels) check_label(label, config.vocab_size, "label");
   const std::int64_t classes = config.head == HeadType::pretraining ? 2 : config.num_labels;

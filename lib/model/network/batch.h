@@ -53,8 +53,8 @@ struct TargetTokens {
 };
 
 struct Batch {
-  // [T], T = token_offsets.back(): token ids (pad id in the padding), token types 0/1. Positions are 0..
-  // within a sequence.
+  // [T], T = token_offsets.back(): token ids (pad id in the padding), token types 0/1, which a model with one
+  // of them or none does not read. Positions are 0.. within a sequence.
   std::vector<std::int32_t> ids;
   std::vector<std::int32_t> types;
   // [B + 1] first row of every sequence (a multiple of the block size apart, unless the model takes other

@@ -359,12 +359,14 @@ void plan_answers(Planner& plan, Activations& to, std::int64_t sequences, bool t
 void plan_question(Planner& plan, QuestionActivations& head, std::int64_t sequences, bool training) {
   Arena& arena = plan.arena;
   const std::string what = "heads";
-  head.input = arena.values(what, plan.tokens * plan.width);
-  if (training) head.block.pre = arena.values(what, plan.tokens * plan.inner);
-  head.block.inner = arena.values(what, plan.tokens * plan.inner);
-  head.block.sum = arena.values(what, plan.tokens * plan.width);
-  head.block.norm = arena.values(what, plan.tokens * plan.width);
-  if (training) head.block.norm_state = plan.norm_state(what, plan.tokens);
+  if (!plan.config.has_plain_question_head()) {
+    head.input = arena.values(what, plan.tokens * plan.width);
+    if (training) head.block.pre = arena.values(what, plan.tokens * plan.inner);
+    head.block.inner = arena.values(what, plan.tokens * plan.inner);
+    head.block.sum = arena.values(what, plan.tokens * plan.width);
+    head.block.norm = arena.values(what, plan.tokens * plan.width);
+    if (training) head.block.norm_state = plan.norm_state(what, plan.tokens);
+  }
   head.penalty = arena.floats(what, plan.tokens);
   head.start = arena.floats(what, plan.tokens);
   head.end = arena.floats(what, plan.tokens);

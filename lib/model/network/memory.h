@@ -192,14 +192,14 @@ struct TokenTargetActivations {
 
 // Rows are tokens, so that the block works as a layer of the encoder does.
 struct QuestionActivations {
-  kernels::Values input;                          // [T, C] after dropout
-  FeedForwardActivations block;                   // sum and norm [T, C]
-  float* penalty = nullptr;                       // [T]: what is added to the logits of the question
-  float* start = nullptr;                         // [T] logits
-  float* end = nullptr;                           // [T]
-  kernels::Values dstart, dend;                   // [T] their gradients; null in inference
-  std::int32_t* labels = nullptr;                 // [2B]: starts, then ends
-  float* losses = nullptr;                        // [2B]
+  kernels::Values input;           // [T, C] after dropout; this and the block null in a plain head
+  FeedForwardActivations block;    // sum and norm [T, C]
+  float* penalty = nullptr;        // [T]: what is added to the logits of the question
+  float* start = nullptr;          // [T] logits
+  float* end = nullptr;            // [T]
+  kernels::Values dstart, dend;    // [T] their gradients; null in inference
+  std::int32_t* labels = nullptr;  // [2B]: starts, then ends
+  float* losses = nullptr;         // [2B]
   std::array<TokenTargetActivations, 2> targets;  // several right starts and ends
 };
 
