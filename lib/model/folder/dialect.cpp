@@ -13,6 +13,7 @@
 #include "lib/core/error.h"
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
+#include "lib/model/folder/longformer.h"
 #include "lib/model/folder/pegasus.h"
 #include "lib/model/plans/plan_table.h"
 
@@ -97,6 +98,10 @@ std::string name_of(Dialect dialect) {
   return find_name(dialect_names, dialect);
 }
 
+bool is_warm_start(Dialect dialect) {
+  return dialect == Dialect::bert || dialect == Dialect::roberta;
+}
+
 Dialect parse_written_dialect(const std::string& name) {
   return parse_name(std::span(dialect_names).first<2>(), name, "dialect that can be written");
 }
@@ -175,13 +180,14 @@ std::string gena_name(const std::string& layout_name, const ModelConfig& config)
 
 std::string stored_name(const std::string& layout_name, const ModelConfig& config, Dialect dialect) {
   if (dialect == Dialect::gena) return gena_name(layout_name, config);
+  if (dialect == Dialect::longformer) return longformer_stored_name(layout_name);
   const bool pegasus = config.has_decoder() && is_huggingface_architecture(config);
   return pegasus ? pegasus_stored_name(layout_name) : layout_name;
 }
 
 std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& spec, Dialect dialect,
                                   std::vector<std::string>& notes) {
-  const bool warm = dialect == Dialect::bert || dialect == Dialect::roberta;
+  const bool warm = is_warm_start(dialect);
   const bool sinusoid = dialect == Dialect::original_pegasus;
   if (dialect == Dialect::longformer && spec.name == position_table && tensor.shape.size() == 2 &&
       tensor.shape[0] == spec.shape[0] + 2 && tensor.shape[1] == spec.shape[1])
@@ -195,7 +201,7 @@ std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& 
     return of_positions && rows < wanted ? continued_sinusoid(tensor, wanted, notes) : std::vector<float>();
   }
   const std::int64_t first = dialect == Dialect::roberta ? 2 : 0;
-  if (spec.name == position_table && first < rows && rows < wanted) {
+  if (spec.name == position_table && first < rows && rows - first <= wanted) {
     notes.push_back(
         fmt::format("position rows {} to {} of the file repeated to {} positions", first, rows - 1, wanted));
     return repeated_rows(tensor, first, wanted);

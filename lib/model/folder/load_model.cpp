@@ -114,8 +114,6 @@ class Loader {
   }
 
  private:
-  bool is_warm_start() const { return model_.dialect == Dialect::bert || model_.dialect == Dialect::roberta; }
-
   // A head that is not read is nothing that could be used or written. Of BERT and its kin the encoder is all
   // that is ever taken.
   void refuse_foreign_head() const {
@@ -127,7 +125,9 @@ class Loader {
           fmt::format("{}: a {}, which is not read, without an encoder", folder_, one_line_name(name)),
           "take the folder of an encoder, or of a whole bigbird_pegasus");
     }
-    if (options_.head || options_.encoder_only || is_warm_start() || model_.dialect == Dialect::gena) return;
+    if (options_.head || options_.encoder_only || is_warm_start(model_.dialect) ||
+        model_.dialect == Dialect::gena)
+      return;
     throw_bad_input(
         fmt::format("{}: a {}, which is not read", folder_, one_line_name(name)),
         model_.config.has_decoder()
@@ -153,7 +153,11 @@ class Loader {
       model_.notes.push_back(fmt::format("a {}: its {} taken, its head left out",
                                          one_line_name(model_.config.foreign_class),
                                          model_.config.has_decoder() ? "encoder and decoder" : "encoder"));
-    if (is_warm_start() || model_.dialect == Dialect::original_pegasus) {
+    if (is_warm_start(model_.dialect) && model_.config.attention == AttentionPattern::longformer) {
+      model_.notes.push_back(fmt::format("{} as a warm start for Longformer: {}",
+                                         model_.dialect == Dialect::bert ? "BERT" : "RoBERTa",
+                                         attention_options_text(model_.config)));
+    } else if (is_warm_start(model_.dialect) || model_.dialect == Dialect::original_pegasus) {
       model_.notes.push_back(
           fmt::format("{} as a warm start for BigBird: block-sparse attention, random_mode google, blocks of "
                       "64, 3 random",
@@ -188,14 +192,18 @@ class Loader {
 
   void choose_positions() {
     if (options_.positions == 0) return;
-    const std::int64_t stored = model_.config.max_position_embeddings;
-    if (model_.dialect != Dialect::original_pegasus) {
-      throw_usage(message("`positions` {}: {} is no original Pegasus, whose positions are sinusoids",
-                          options_.positions, folder_));
+    const bool repeats = is_warm_start(model_.dialect);
+    const std::int64_t stored = model_.config.max_position_embeddings / (repeats ? warm_position_repeats : 1);
+    if (!repeats && model_.dialect != Dialect::original_pegasus) {
+      throw_usage(
+          message("`positions` {}: {} is neither an original Pegasus, whose positions are sinusoids, "
+                  "nor a BERT or RoBERTa, whose positions are repeated",
+                  options_.positions, folder_));
     }
     if (options_.positions < stored)
       throw_usage(message("`positions` {}: {} has {} already", options_.positions, folder_, stored));
-    model_.config.max_position_embeddings = options_.positions;
+    const std::int64_t block = repeats ? model_.config.block_size : 1;
+    model_.config.max_position_embeddings = (options_.positions + block - 1) / block * block;
     validate(model_.config, folder_);
   }
 

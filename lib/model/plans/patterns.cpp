@@ -155,8 +155,13 @@ KeyLists token_window_rows(std::int64_t blocks, std::int64_t heads, std::int64_t
 }
 
 std::int64_t longformer_pairs(const ModelConfig& config, std::int64_t layer, std::int64_t length) {
+  return longformer_pairs(config, layer, length, longformer_globals(config).first);
+}
+
+std::int64_t longformer_pairs(const ModelConfig& config, std::int64_t layer, std::int64_t length,
+                              std::int64_t first_globals) {
   const std::int64_t side = longformer_window(config, layer) / 2;
-  const std::int64_t globals = std::min(config.attention_options.longformer.global_first, length);
+  const std::int64_t globals = std::min(first_globals, length);
   std::int64_t pairs = globals * length;
   for (std::int64_t i = globals; i < length; ++i)
     pairs += globals + std::min(i + side + 1, length) - std::max(i - side, globals);

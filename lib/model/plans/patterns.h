@@ -44,8 +44,10 @@ KeyLists token_window_rows(std::int64_t blocks, std::int64_t heads, std::int64_t
                            std::int64_t before, std::int64_t after);
 
 // Of longformer: the pairs of a query and a key that meet in a head of a layer, in a sequence of so many
-// tokens.
+// tokens. With the first tokens that its rule makes global, or with so many, as those of a question are.
 std::int64_t longformer_pairs(const ModelConfig& config, std::int64_t layer, std::int64_t length);
+std::int64_t longformer_pairs(const ModelConfig& config, std::int64_t layer, std::int64_t length,
+                              std::int64_t first_globals);
 
 // The lists that a model of such a system has for a sequence of `blocks` blocks.
 KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int64_t blocks);

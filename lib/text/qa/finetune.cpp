@@ -79,16 +79,10 @@ void check_answer_options(const QuestionFinetuneOptions& options) {
 }
 
 void require_types(const QuestionFinetuneOptions& options, const ModelConfig& config) {
-  const bool has_globals = most_globals(config) > 0;
-  const std::int64_t wanted = has_globals ? part_types : 2;
-  if (config.type_vocab_size >= wanted) return;
-  throw_bad_input(fmt::format("{}: the model has {} token type{}, {}", options.init, config.type_vocab_size,
-                              config.type_vocab_size == 1 ? "" : "s",
-                              has_globals ? fmt::format("the parts of a question take {}", wanted)
-                                          : "question and context take two"),
-                  has_globals
-                      ? "begin from a folder of BigBird-ETC; bigbird pretrain --attention etc gives it 16"
-                      : "begin from a BigBird folder; bigbird pretrain makes one of a RoBERTa folder");
+  if (most_globals(config) == 0 || config.type_vocab_size >= part_types) return;
+  throw_bad_input(fmt::format("{}: the model has {} token types, the parts of a question take {}", options.init,
+                              config.type_vocab_size, part_types),
+                  "begin from a folder of BigBird-ETC with more: the usual number is 16");
 }
 
 // What of the options decides the samples; of squad the keys of runs of earlier versions.
