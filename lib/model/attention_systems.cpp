@@ -23,7 +23,7 @@ constexpr std::array<std::pair<HeadsAs, const char*>, 3> heads_as_names{
 
 constexpr std::array<std::pair<EtcProjections, const char*>, 3> etc_projection_names{
     {{EtcProjections::separate, "separate"},
-     {EtcProjections::by_keys, "by-keys"},
+     {EtcProjections::by_query, "by-query"},
      {EtcProjections::shared, "shared"}}};
 constexpr std::array<std::pair<bool, const char*>, 2> switch_names{{{false, "off"}, {true, "on"}}};
 constexpr std::array<std::pair<bool, const char*>, 2> sharing_names{{{false, "separate"}, {true, "shared"}}};
@@ -139,9 +139,9 @@ std::vector<AttentionOption> etc_options() {
       etc_count("global_every", "Tokens that share a global one where no sentences are known", "32", 1,
                 longest_chunk, etc_shown<&O::stretch>, etc_set<&O::stretch>),
       etc_choice("projections",
-                 "Keys and values for each pair of inputs (separate), by the input that they are of "
-                 "(by-keys), or one set of queries, keys and values (shared)",
-                 "separate", {"separate", "by-keys", "shared"},
+                 "Keys and values for each pair of inputs (separate), by the input whose queries read them "
+                 "(by-query), or one set of queries, keys and values (shared)",
+                 "separate", {"separate", "by-query", "shared"},
                  etc_name<etc_projection_names, &O::projections>,
                  etc_choose<etc_projection_names, &O::projections>),
       etc_choice("output_projection", "Output projections of the two inputs", "separate",

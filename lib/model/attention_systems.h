@@ -58,7 +58,7 @@ struct LongformerOptions {
 
 enum class EtcProjections {
   separate,  // queries of both inputs; keys and values for each of the four pairs of inputs
-  by_keys,   // keys and values by the input that they are of (etcmodel's share_kv_projections)
+  by_query,  // keys and values by the input whose queries read them (share_kv_projections of etcmodel)
   shared,    // one query, key and value for all (share_qkv_projections)
 };
 

@@ -168,6 +168,10 @@ struct ModelConfig {
   bool has_decoder() const { return head == HeadType::generation; }
   bool is_coupled() const { return has_decoder() && decoder.coupled; }
   bool has_own_output_table() const { return !tie_word_embeddings && (has_mlm() || has_decoder()); }
+  // Projections of sentences that are predicted (BigBird-ETC, contrastive predictive coding).
+  bool has_contrast() const {
+    return attention == AttentionPattern::etc && attention_options.etc.cpc && has_mlm();
+  }
   bool has_mlm() const { return head == HeadType::pretraining || head == HeadType::masked_lm; }
 };
 

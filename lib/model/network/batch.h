@@ -116,6 +116,8 @@ struct Batch {
               std::int64_t multiple, std::int32_t pad_id, std::int64_t pad_to = 0);
   // The same of BigBird-ETC. All sequences of a batch have two inputs, or none has.
   void append(const TwoInputs& inputs, std::int64_t multiple, std::int32_t pad_id);
+  // Once the batch is whole: every global_row() becomes the row that it is.
+  void find_global_rows();
 };
 
 // One pass over the host side of a batch before it runs, so that no kernel ever reads outside a table.

@@ -1,6 +1,7 @@
 // Which head a pass goes through, and those that read masked tokens or the first one; see heads.h.
 #include "lib/model/network/heads.h"
 
+#include "lib/model/network/contrast.h"
 #include "lib/model/network/decoder.h"
 #include "lib/model/network/head_losses.h"
 #include "lib/model/network/head_rows.h"
@@ -168,6 +169,7 @@ void head_stage(const PassContext& pass, const Activations& kept) {
       break;
     case HeadType::masked_lm:
       masked_head_stage(pass, kept);
+      contrast_stage(pass, kept.contrast);
       break;
     case HeadType::question_answering:
       question_head_stage(pass, kept.question);
@@ -186,7 +188,7 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Mo
                   const StateListener& on_decoder_state) {
   switch (pass.config.head) {
     case HeadType::encoder:
-      pooler_forward(pass, tensors.pooled, kept, hidden);
+      if (pass.config.uses_pooler()) pooler_forward(pass, tensors.pooled, kept, hidden);
       break;
     case HeadType::pretraining:
       masked_head_forward(pass, tensors.masked, kept.masked, hidden);
@@ -194,6 +196,7 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Mo
       break;
     case HeadType::masked_lm:
       masked_head_forward(pass, tensors.masked, kept.masked, hidden);
+      contrast_forward(pass, tensors.contrast, kept.contrast, hidden);
       break;
     case HeadType::classification:
       classification_head_forward(pass, tensors.classification, kept, hidden);
@@ -222,6 +225,7 @@ LabelCounts label_counts(const Batch& batch, const ModelConfig& config) {
       break;
     case HeadType::masked_lm:
       count_masked_labels(batch, labels);
+      count_contrast_labels(batch, config, labels);
       break;
     case HeadType::classification:
       count_sequence_labels(batch, config, labels);
@@ -276,6 +280,7 @@ void head_backward(const PassContext& pass, const ModelTensors& tensors, const M
       break;
     case HeadType::masked_lm:
       masked_head_backward(pass, tensors.masked, gradients.masked, kept);
+      contrast_backward(pass, tensors.contrast, gradients.contrast, kept.contrast, kept.workspace);
       break;
     case HeadType::classification:
       classification_head_backward(pass, tensors.classification, gradients.classification, kept);

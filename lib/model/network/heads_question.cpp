@@ -100,7 +100,7 @@ void question_head_stage(const PassContext& pass, const QuestionActivations& kep
 void question_head_forward(const PassContext& pass, const QuestionHeadTensors& tensors,
                            const Activations& kept, kernels::ConstValues hidden) {
   kernels::Backend& backend = pass.backend;
-  const kernels::Index rows = pass.tokens();
+  const kernels::Index rows = pass.batch.tokens();
   const QuestionActivations& head = kept.question;
   const FeedForwardActivations& block = head.block;
   backend.dropout(hidden, head.input, rows * pass.width(), pass.dropout(DropoutSite::question_input, 0));
@@ -144,7 +144,7 @@ void question_head_backward(const PassContext& pass, const QuestionHeadTensors& 
                             const QuestionHeadTensors& gradients, const Activations& kept) {
   if (!has_answers(pass.batch)) return;
   kernels::Backend& backend = pass.backend;
-  const kernels::Index rows = pass.tokens(), width = pass.width();
+  const kernels::Index rows = pass.batch.tokens(), width = pass.width();
   const QuestionActivations& head = kept.question;
   const FeedForwardActivations& block = head.block;
   const kernels::Values gradient = kept.workspace.gradient, branch = kept.workspace.branch,

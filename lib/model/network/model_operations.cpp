@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "lib/model/network/attention_etc.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
 
@@ -59,7 +60,7 @@ double linear_operations_of_a_token(const ModelConfig& config) {
   // A Longformer with global tokens has keys and values for them of every token.
   const bool globals = config.attention == AttentionPattern::longformer &&
                        config.attention_options.longformer.global_first > 0;
-  const double projections = globals ? 6.0 : 4.0;
+  const double projections = globals ? 6.0 : 1.0 + real(projections_of_a_token(config));  // and the output's
   return 2.0 * real(config.num_hidden_layers) * (projections * width * width + 2.0 * width * inner);
 }
 
@@ -129,8 +130,26 @@ double ModelOperations::decoder(const Batch& batch) const {
   return operations;
 }
 
+double ModelOperations::two_inputs(const Batch& batch) const {
+  const std::int64_t radius = config_.attention_options.etc.radius;
+  double rows = 0, pairs = 0;
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    const std::int64_t longs = batch.lengths[s];
+    const std::int64_t globals = batch.globals.empty() ? fixed_globals(config_.attention_options.etc, longs)
+                                                       : batch.globals.lengths[s];
+    // Long tokens see their window, which is cut at both ends, and all else sees all.
+    const std::int64_t side = std::min(radius, longs - 1);
+    const double window = real(longs) * (2.0 * real(side) + 1.0) - real(side) * (real(side) + 1.0);
+    pairs += window + real(globals) * (2.0 * real(longs) + real(globals));
+    rows += real(longs + globals);
+  }
+  pairs *= real(config_.num_hidden_layers * config_.num_attention_heads);
+  return linear_operations_of_a_token(config_) * rows + 4.0 * real(config_.head_size()) * pairs;
+}
+
 double ModelOperations::forward(const Batch& batch) {
   const double tokens = sum_of(batch.lengths);
+  if (config_.attention == AttentionPattern::etc) return two_inputs(batch) + heads(batch, tokens);
   double all = 0;
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     const std::int64_t blocks = (batch.plan_length(s) + config_.block_size - 1) / config_.block_size;

@@ -40,6 +40,8 @@ class ModelOperations {
   double pairs(std::int64_t blocks, std::int64_t length);
   double heads(const Batch& batch, double tokens) const;
   double decoder(const Batch& batch) const;
+  // The encoder of BigBird-ETC.
+  double two_inputs(const Batch& batch) const;
 
   ModelConfig config_;
   std::map<std::int64_t, std::vector<std::int64_t>> listed_;  // of so many blocks: [blocks, blocks]
