@@ -40,6 +40,17 @@ ModelOptions model_options(const SequenceRunnerOptions& options) {
   return model;
 }
 
+// Rows of results that are of the global tokens of a sequence.
+struct GlobalRows {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+std::optional<GlobalRows> global_rows_of(const Batch& batch, std::size_t sequence) {
+  if (batch.globals.empty()) return std::nullopt;
+  const auto begin = static_cast<std::size_t>(batch.tokens() + batch.globals.token_offsets[sequence]);
+  return GlobalRows{begin, begin + static_cast<std::size_t>(batch.globals.lengths[sequence])};
+}
+
 // Batches on their way to the device: results of tokens are large.
 std::size_t most_on_the_way(const SequenceRunnerOptions& options) {
   const bool of_tokens = options.hidden || options.masked_tokens > 0 || !options.derive.empty();
@@ -154,8 +165,15 @@ void SequenceRunner::add(const SequenceInput& input, std::function<void(const Se
   Batch& batch = next_->batch;
   const bool whole_blocks = model_->wants_whole_blocks();
   const auto first = static_cast<std::int32_t>(batch.tokens());
-  batch.append(input.ids, input.types, whole_blocks ? config().block_size : 1,
-               static_cast<std::int32_t>(config().pad_token_id), whole_blocks ? config().input_length : 0);
+  const std::int64_t multiple = whole_blocks ? config().block_size : 1;
+  const auto pad = static_cast<std::int32_t>(config().pad_token_id);
+  if (input.two_inputs) {
+    const std::int64_t first_global = batch.globals.tokens();
+    batch.append(*input.two_inputs, multiple, pad);
+    if (input.reads_global) batch.sequence_rows.push_back(global_row(first_global));
+  } else {
+    batch.append(input.ids, input.types, multiple, pad, whole_blocks ? config().input_length : 0);
+  }
   if (!whole_blocks) batch.plan_lengths.push_back(padded(length, config()));
   for (const std::int32_t row : input.masked) {
     batch.masked_rows.push_back(first + row);
@@ -208,8 +226,11 @@ void SequenceRunner::deliver(const Pass& pass) const {
       result.masked_logits = std::span(pass.masked_logits).subspan(masked * vocabulary, rows * vocabulary);
     masked += rows;
     result.sequence_logits = std::span(pass.class_logits).subspan(i * labels, labels);
-    for (const std::vector<float>& all : pass.answer_logits)
+    for (const std::vector<float>& all : pass.answer_logits) {
       result.token_logits.push_back(std::span(all).subspan(first_token, tokens));
+      if (const auto globals = global_rows_of(pass.batch, i); globals && globals->end <= all.size())
+        result.global_logits.push_back(std::span(all).subspan(globals->begin, globals->end - globals->begin));
+    }
     if (config().head == HeadType::question_answering && !pass.answer_logits.empty()) {
       result.start_logits = result.token_logits[0];
       result.end_logits = result.token_logits[1];

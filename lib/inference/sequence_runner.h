@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ struct SequenceResult {
   // [tokens] for each of config().token_scores, of a structured_answers head (asked for by answer_logits; its
   // types are sequence_logits); empty for other heads.
   std::vector<std::span<const float>> token_logits;
+  // [global tokens] for each of them, of an input with two_inputs; else empty.
+  std::vector<std::span<const float>> global_logits;
   // For each of options.derive the gradient with respect to the vector of each token
   // (Model::input_gradients), [tokens, C] without padding.
   std::vector<std::span<const float>> input_gradients;
@@ -85,6 +88,11 @@ struct SequenceInput {
   // [ids, C], with options.offsets: what is added to the vector of each token (Batch::embedding_offsets);
   // empty: nothing.
   std::vector<float> offsets = {};
+  // Of BigBird-ETC: the same ids and their types, with global tokens; of all inputs or of none, for which the
+  // model makes them itself. And whether sequence_logits are those of the first global token, not of the first
+  // long one.
+  std::optional<TwoInputs> two_inputs = {};
+  bool reads_global = false;
 };
 
 class SequenceRunner {

@@ -48,24 +48,27 @@ struct SampleChoice : QuestionReading {
 struct SampleOptions : SampleChoice {
   WindowOptions windows;
   std::uint64_t seed = 1;
+  std::size_t globals = 0;  // most_globals(); 0: inputs have none
 };
 
 // One input: question, special pieces included (token type 0), then a stretch of a text and [SEP] (type 1).
-// Texts are shared by the inputs that are of them.
+// Texts are shared by the inputs that are of them. Of BigBird-ETC with its global tokens, which have the types
+// too; without a text where it was laid out whole.
 struct AnswerInput {
   std::vector<std::uint32_t> question;
-  std::shared_ptr<const std::vector<std::uint32_t>> text;
-  ContextWindow window;
-  std::uint32_t sep = 0;
+  std::shared_ptr<const std::vector<std::uint32_t>> text = nullptr;
+  ContextWindow window = {};
+  std::optional<std::uint32_t> sep = {};
+  std::shared_ptr<const GlobalLayout> globals = nullptr;
 
-  std::size_t size() const { return question.size() + window.count + 1; }
+  std::size_t size() const { return question.size() + window.count + (sep ? 1 : 0); }
 };
 
 // An input that was laid out whole: types tell where its text begins.
 AnswerInput split_input(const QuestionInput& input);
 // [CLS] question [SEP], to share by the windows of a text.
-std::vector<std::uint32_t> question_part(const std::vector<std::uint32_t>& question,
-                                         const SpecialIds& special);
+std::vector<std::uint32_t> question_part(const std::vector<std::uint32_t>& question, std::uint32_t cls,
+                                         std::uint32_t sep);
 
 // Positions [first, first + count) of one of a sample's inputs.
 struct InputRows {
@@ -79,6 +82,7 @@ struct AnswerTarget {
   std::vector<InputRows> rows;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> right;
   std::int32_t parts = 1;
+  bool of_globals = false;  // positions are numbers of global tokens
 };
 
 struct AnswerSample {

@@ -14,6 +14,7 @@
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/text/qa/question_task.h"
+#include "lib/text/qa/two_inputs.h"
 #include "lib/text/text_settings.h"
 #include "lib/training/training_run.h"
 
@@ -77,6 +78,13 @@ void check_answer_options(const QuestionFinetuneOptions& options) {
   }
 }
 
+void require_types(const QuestionFinetuneOptions& options, const ModelConfig& config) {
+  if (most_globals(config) == 0 || config.type_vocab_size >= part_types) return;
+  throw_bad_input(fmt::format("{}: the model has {} token types, the parts of a question take {}", options.init,
+                              config.type_vocab_size, part_types),
+                  "begin from a folder of BigBird-ETC with more: the usual number is 16");
+}
+
 // What of the options decides the samples; of squad the keys of runs of earlier versions.
 void name_data(TaskDescription& task, const QuestionFinetuneOptions& options, const AnswerSamples& train,
                std::int64_t length, const WindowOptions& windows) {
@@ -137,13 +145,15 @@ TrainingSummary question_finetune(const QuestionFinetuneOptions& asked, kernels:
   // What is wrong with the model is said before long files are read.
   LoadedModel loaded = load_with_head(init, *options.task, options.seed);
   loaded.config.input_length = 0;
+  require_types(options, loaded.config);
   if (options.random_mode) {
     loaded.config.random_mode = *options.random_mode;
     loaded.config.plan = options.plan;
   }
   validate(loaded.config, "the options of the model");
 
-  SampleOptions reading{options, chosen_windows(length, options.windows), options.seed};
+  SampleOptions reading{options, chosen_windows(length, options.windows), options.seed,
+                        most_globals(loaded.config)};
   const AnswerSamples train = read_samples(*options.task, options.train, reading, tokenizer);
   train.say(options.train);
   std::optional<AnswerSamples> valid;
