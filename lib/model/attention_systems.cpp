@@ -249,9 +249,8 @@ std::vector<AttentionSystem> make_systems() {
       .key = "global",
       .value = "WHICH",
       .help =
-          "Tokens that see all and are seen by all: none, first:N of every sequence, those of its question "
-          "(before the first separator), or what the task has: first:1 for classes, question for answers, "
-          "else none",
+          "Tokens that see all and are seen by all: none, first:N of every sequence, its question (all before "
+          "the first separator), or the task's: first:1 for classes, question for answers, else none",
       .otherwise = "task",
       .type = Type::first,
       .least = 1,
@@ -266,7 +265,7 @@ std::vector<AttentionSystem> make_systems() {
       .set =
           [](AttentionOptions& o, const std::string& t) {
             o.longformer.global_first = std::max<std::int64_t>(count_of_first(t), 0);
-            o.longformer.global_rule = find_value(global_rule_names, t).value_or(GlobalRule::none);
+            o.longformer.global_rule = find_value(global_rule_names, t).value_or(GlobalRule::task);
           }};
   // pattern, name, family, what it sees; random, by own length, causal, on CUDA; options
   using enum AttentionPattern;

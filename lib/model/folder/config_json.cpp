@@ -14,6 +14,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/dialect.h"
+#include "lib/model/folder/etc_lift.h"
 #include "lib/model/folder/int8_folder.h"
 #include "lib/model/folder/longformer.h"
 #include "lib/model/folder/options_json.h"
@@ -228,6 +229,7 @@ void apply_attention(const AttentionChoice& chosen, ModelConfig& config) {
 }
 
 void take_attention(AttentionPattern attention, const AttentionOptions& options, ModelConfig& config) {
+  if (attention == AttentionPattern::etc && config.attention != attention) become_etc(config);
   config.attention = attention;
   config.attention_options = options;
   if (attention == AttentionPattern::bigbird || config.random_mode != RandomMode::file) return;

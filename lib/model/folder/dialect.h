@@ -7,6 +7,7 @@
 //   roberta      RoBERTa, the same; its first two positions are never used and dropped
 //   longformer   longformer of transformers (allenai/longformer-*), and what this program writes of models that
 //                it can hold; its first two positions, never used, are dropped
+//   etcmodel     google-research's ETC: etc_config.json and a checkpoint of TensorFlow (etc_checkpoint.h)
 //   pegasus      bigbird_pegasus of transformers, and what this program writes of models with such a decoder
 //   original_pegasus  pegasus of transformers, as a warm start for BigBird-Pegasus: attention becomes sparse
 #pragma once
@@ -24,10 +25,13 @@
 
 namespace bigbird {
 
-enum class Dialect { huggingface, gena, bert, roberta, longformer, pegasus, original_pegasus };
+enum class Dialect { huggingface, gena, bert, roberta, longformer, etcmodel, pegasus, original_pegasus };
 std::string name_of(Dialect dialect);
 // Those that can be written: huggingface ("hf") and gena. Error{usage} otherwise.
 Dialect parse_written_dialect(const std::string& name);
+
+// The file that says what a folder's model is: config.json, or etc_config.json where there is only that.
+std::string config_file(const std::string& folder);
 
 // Which one the text of a config.json is. Error{bad_input} naming `file`: model_type of another kind of
 // model.

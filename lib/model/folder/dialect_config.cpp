@@ -10,6 +10,7 @@
 #include "lib/core/ordered_map.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/dialect.h"
+#include "lib/model/folder/etc_checkpoint.h"
 #include "lib/model/folder/pegasus.h"
 #include "lib/model/plans/plan_table.h"
 
@@ -233,14 +234,20 @@ void translate_longformer(OrderedJson& json, const std::string& file) {
   json["bigbird"] = own;
 }
 
+bool is_etc_config(const std::string& file) {
+  return file == etc_config_name || file.ends_with(std::string("/") + etc_config_name);
+}
+
 }  // namespace
 
 Dialect dialect_of(const std::string& config_text, const std::string& file) {
+  if (is_etc_config(file)) return Dialect::etcmodel;
   return dialect_of_config(parse_object(config_text, file), file);
 }
 
 std::string translated_config(const std::string& config_text, const std::string& file,
                               std::optional<AttentionPattern> attention) {
+  if (is_etc_config(file)) return config_json(parse_etc_config(config_text, file));
   OrderedJson json = parse_object(config_text, file);
   const Dialect dialect = dialect_of_config(json, file);
   if (dialect == Dialect::huggingface) return config_text;
