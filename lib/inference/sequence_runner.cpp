@@ -19,9 +19,12 @@
 namespace bigbird {
 namespace {
 
-std::int64_t padded(std::int64_t tokens, const ModelConfig& config) {
+std::int64_t in_blocks(std::int64_t tokens, const ModelConfig& config) {
   const std::int64_t block = config.block_size;
-  return std::max((tokens + block - 1) / block * block, config.input_length);
+  return (tokens + block - 1) / block * block;
+}
+std::int64_t padded(std::int64_t tokens, const ModelConfig& config) {
+  return std::max(in_blocks(tokens, config), config.input_length);
 }
 
 // The largest batch: one sequence always fits.
@@ -29,7 +32,10 @@ BatchLimits limits_of(const ModelConfig& config, const SequenceRunnerOptions& op
   const std::int64_t longest = padded(options.longest > 0 ? options.longest : most_tokens(config), config);
   const std::int64_t tokens = options.batch.sequences > 0 ? options.batch.sequences * longest
                                                           : std::max(options.batch.tokens, longest);
-  return {tokens, tokens / config.block_size, options.masked_tokens, longest};
+  BatchLimits limits{tokens, tokens / config.block_size, options.masked_tokens, longest};
+  // Short inputs have as many global tokens as long ones: a batch has those of as many of the longest.
+  limits.globals = tokens / longest * in_blocks(options.globals, config);
+  return limits;
 }
 
 ModelOptions model_options(const SequenceRunnerOptions& options) {
@@ -127,6 +133,7 @@ BatchLimits SequenceRunner::plan_batches(const ModelConfig& config) {
   const BatchLimits limits = limits_of(config, options_);
   limit_ = limits.tokens;
   most_sequences_ = limits.sequences;
+  most_globals_ = limits.globals;
   if (options_.says_memory) {
     const auto plan = [&config, this, options = options_](const BatchSize& batch) mutable {
       options.batch = batch;
@@ -157,8 +164,11 @@ void SequenceRunner::add(const SequenceInput& input, std::function<void(const Se
   const auto length = static_cast<std::int64_t>(input.ids.size());
   const std::int64_t tokens = model_->wants_whole_blocks() ? padded(length, config()) : length;
   const auto rows = static_cast<std::int64_t>(input.masked.size());
+  const auto globals =
+      input.two_inputs ? static_cast<std::int64_t>(input.two_inputs->global_ids.size()) : std::int64_t{0};
   const bool is_full =
       next_->batch.tokens() + tokens > limit_ ||
+      next_->batch.globals.tokens() + in_blocks(globals, config()) > most_globals_ ||
       static_cast<std::int64_t>(next_->batch.masked_rows.size()) + rows > options_.masked_tokens ||
       next_->batch.sequences() == most_sequences_;
   if (is_full) run();

@@ -62,6 +62,7 @@ struct SequenceRunnerOptions {
   bool sequence_logits = false;    // whether they carry the logits of a classification head
   bool answer_logits = false;      // whether they carry those of a head that answers questions
   std::int64_t longest = 0;        // most tokens that a sequence will have; 0: what the model takes
+  std::int64_t globals = 0;        // of inputs with two_inputs: most global tokens of one
   // Weighted sums of the logits, [num_labels] weights each, whose gradients results carry. Every sum takes a
   // pass of its own.
   std::vector<std::vector<float>> derive = {};
@@ -151,6 +152,7 @@ class SequenceRunner {
   kernels::Backend& backend_;
   std::unique_ptr<Model> model_;  // null until open()
   std::int64_t limit_ = 0;        // tokens of a batch
+  std::int64_t most_globals_ = 0;
   std::int64_t most_sequences_ = 0;
   std::shared_ptr<Pass> next_;  // is filled: sequences come one by one, and a model takes many at once
   std::unique_ptr<BatchPipeline> pipeline_;  // behind the model, which its batches use

@@ -149,7 +149,9 @@ struct Model::Impl {
     backend.zero(gradient.data(), static_cast<std::size_t>(values) * kernels::size_of(gradient.type()));
   }
 
-  void upload_scale(const LossScale& scale) const {
+  void upload_scale(LossScale scale) const {
+    const LossScale weights = answer_weights(config);
+    for (std::size_t loss = 0; loss < scale.all.size(); ++loss) scale.all[loss] *= weights.all[loss];
     backend.upload(held.activations.scalars.loss_scales, scale.all.data(), sizeof scale.all);
   }
 

@@ -97,8 +97,11 @@ void AnswerSamples::append(std::size_t index, const ModelConfig& config, Batch& 
 void AnswerSamples::add(AnswerSample sample) {
   inputs_ += sample.inputs.size();
   most_inputs_ = std::max(most_inputs_, static_cast<std::int64_t>(sample.inputs.size()));
-  for (const AnswerInput& input : sample.inputs)
+  for (const AnswerInput& input : sample.inputs) {
     longest_ = std::max(longest_, static_cast<std::int64_t>(input.size()));
+    if (input.globals)
+      most_globals_ = std::max(most_globals_, static_cast<std::int64_t>(input.globals->globals.size()));
+  }
   samples_.push_back(std::move(sample));
 }
 

@@ -100,8 +100,9 @@ class AnswerSamples {
   // Inputs of all samples, and of the sample that has most of them.
   std::size_t inputs() const { return inputs_; }
   std::int64_t most_inputs() const { return most_inputs_; }
-  // Tokens of the longest input.
+  // Tokens of the longest input, and global ones of that which has most of them.
   std::int64_t longest() const { return longest_; }
+  std::int64_t most_globals() const { return most_globals_; }
 
   // Appends sample number `index` with what is right; `config` says how inputs are padded.
   void append(std::size_t index, const ModelConfig& config, Batch& batch) const;
@@ -131,6 +132,7 @@ class AnswerSamples {
   std::size_t inputs_ = 0;
   std::int64_t most_inputs_ = 1;
   std::int64_t longest_ = 0;
+  std::int64_t most_globals_ = 0;
 };
 
 // Reads a file of a data set to its end. Error{bad_input}: what its reader refuses, and nothing to learn

@@ -80,8 +80,8 @@ void check_answer_options(const QuestionFinetuneOptions& options) {
 
 void require_types(const QuestionFinetuneOptions& options, const ModelConfig& config) {
   if (most_globals(config) == 0 || config.type_vocab_size >= part_types) return;
-  throw_bad_input(fmt::format("{}: the model has {} token types, the parts of a question take {}", options.init,
-                              config.type_vocab_size, part_types),
+  throw_bad_input(fmt::format("{}: the model has {} token types, the parts of a question take {}",
+                              options.init, config.type_vocab_size, part_types),
                   "begin from a folder of BigBird-ETC with more: the usual number is 16");
 }
 
@@ -101,12 +101,25 @@ void name_data(TaskDescription& task, const QuestionFinetuneOptions& options, co
   if (options.task->takes("max_windows")) task.identity["max_windows"] = std::to_string(options.max_windows);
 }
 
-// Inputs of at most `longest` tokens, `most_inputs` of them in a sample.
-void describe_answer_inputs(TaskDescription& task, const ModelConfig& config, std::int64_t longest,
-                            std::int64_t most_inputs) {
-  describe_ragged_inputs(task, config, longest);
-  task.limits = [limits = task.limits, most_inputs](std::int64_t samples, std::int64_t length) {
-    return limits(samples * most_inputs, length);
+// What is largest of the samples of both sides.
+struct AnswerSizes {
+  std::int64_t longest = 0, inputs = 0, globals = 0;
+
+  void take(const AnswerSamples& samples) {
+    longest = std::max(longest, samples.longest());
+    inputs = std::max(inputs, samples.most_inputs());
+    globals = std::max(globals, samples.most_globals());
+  }
+};
+void describe_answer_inputs(TaskDescription& task, const ModelConfig& config, const AnswerSizes& sizes) {
+  describe_ragged_inputs(task, config, sizes.longest);
+  const std::int64_t block = config.block_size;
+  const std::int64_t globals = (sizes.globals + block - 1) / block * block;
+  task.limits = [limits = task.limits, inputs = sizes.inputs, globals](std::int64_t samples,
+                                                                       std::int64_t length) {
+    BatchLimits of_batch = limits(samples * inputs, length);
+    of_batch.globals = samples * inputs * globals;
+    return of_batch;
   };
 }
 
@@ -164,8 +177,10 @@ TrainingSummary question_finetune(const QuestionFinetuneOptions& asked, kernels:
   }
 
   TaskDescription task = describe_finetuning(options, loaded);
-  describe_answer_inputs(task, loaded.config, std::max(train.longest(), valid ? valid->longest() : 0),
-                         std::max(train.most_inputs(), valid ? valid->most_inputs() : 0));
+  AnswerSizes sizes;
+  sizes.take(train);
+  if (valid) sizes.take(*valid);
+  describe_answer_inputs(task, loaded.config, sizes);
   task.name = "text qa finetune";
   task.columns.sequence = options.task->loss;
   task.columns.sequence_accuracy = false;

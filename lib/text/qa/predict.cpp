@@ -66,6 +66,7 @@ QuestionModel::QuestionModel(const QuestionTask& task, const QuestionModelOption
   runner.batch = options.batch;
   runner.answer_logits = true;
   runner.longest = length;
+  runner.globals = static_cast<std::int64_t>(globals_.most);
   runner.waits = true;
   runner_ = std::make_unique<SequenceRunner>(folder_, runner, backend);
 }

@@ -106,8 +106,6 @@ SpanLabel label_of_tokens(const EncodedNq& page, const ContextWindow& window, st
   return {at + start - window.first, at + stop - 1 - window.first};
 }
 
-constexpr std::size_t page_types = 5;
-
 // A span, and where it was found.
 struct ScoredPieces : PieceSpan {
   double score = 0;
@@ -293,7 +291,7 @@ NqSpan span_of_pieces(const NqQuestion& example, const EncodedNq& page, const Pi
 void require_page_logits(const NqQuestion& example, const EncodedNq& page, const NqLogits& window) {
   require_finite_logits({window.short_start, window.short_end, window.long_start, window.long_end},
                         input_length(page.question.size(), window.window), example.where);
-  require_finite_logits({window.types}, page_types, example.where);
+  require_finite_logits({window.types}, nq_types, example.where);
 }
 
 NqPrediction decode_nq(const NqQuestion& example, const EncodedNq& page, std::span<const NqLogits> windows,

@@ -105,6 +105,7 @@ class NqEncoder {
 // What is answered at [CLS]; the head stores them by name, since the published programs number them
 // differently.
 enum class NqAnswerType { null, yes, no, long_answer, short_answer };
+inline constexpr std::size_t nq_types = 5;
 
 // The annotation that is trained on: of those with a long answer the one of the lowest candidate, those with
 // short answers first (bert_joint's run_nq.py). Null where there is none.

@@ -12,8 +12,7 @@
 namespace bigbird {
 namespace {
 
-constexpr std::size_t page_types = 5;
-using TypeScores = std::array<double, page_types>;  // by NqAnswerType
+using TypeScores = std::array<double, nq_types>;  // by NqAnswerType
 
 // A piece of the page that an answer may begin or end at.
 struct ScoredPiece {
