@@ -7,8 +7,10 @@
 #include <numeric>
 #include <string_view>
 
+#include "lib/model/network/attention_windowed.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
+#include "lib/model/plans/token_pairs.h"
 
 namespace bigbird {
 namespace {
@@ -66,10 +68,10 @@ double linear_operations_of_a_token(const ModelConfig& config) {
 double ModelOperations::pairs(std::int64_t blocks, std::int64_t length) {
   const auto known = pairs_.find({blocks, length});
   if (known != pairs_.end()) return known->second;
-  if (config_.attention == AttentionPattern::longformer) {
+  if (has_windows(config_)) {
     double all = 0;
     for (std::int64_t layer = 0; layer < config_.num_hidden_layers; ++layer)
-      all += real(longformer_pairs(config_, layer, length) * config_.num_attention_heads);
+      all += real(visible_pairs(config_, layer, length));
     return pairs_.emplace(std::pair(blocks, length), all).first->second;
   }
   auto listed = listed_.find(blocks);

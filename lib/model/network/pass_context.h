@@ -36,6 +36,8 @@ class AttentionRun {
   void append_cross(kernels::Index rows, kernels::Index query_length, kernels::Index key_rows,
                     kernels::Index length, const BlockPlan& plan);
   void set_slot(kernels::Index slot) { call_.slot = slot; }
+  // Of the call's heads the first so many, of plans that have as many.
+  void set_heads(kernels::Index heads) { call_.heads = heads; }
   // The rule stays the caller's.
   void set_rule(const kernels::PairRule* rule) { call_.rule = rule; }
   // Its arrays are the run's, at the same address every time.
@@ -84,6 +86,7 @@ enum class DropoutSite : std::uint64_t {
   cross_attention_output = 10,
   global_key_probabilities = 11,  // of local queries over global keys
   global_query_probabilities = 12,
+  class_probabilities = 13,  // of residue classes (residue_classes.h)
 };
 
 // kernels::Dropout::site: different for every (site, layer, part). Parts are runs of sequences, see
@@ -113,7 +116,7 @@ struct PassContext {
   bool training = false;                               // dropout on
   const std::uint64_t* dropout_seed = nullptr;         // device
   const DecoderPass* decoder = nullptr;                // of models that have one
-  const WindowedPass* windowed = nullptr;              // of AttentionPattern::longformer
+  const WindowedPass* windowed = nullptr;              // of has_windows() (attention_windowed.h)
   // What layers are counted from where masks are drawn: a decoder's begin behind the encoder's.
   std::int64_t first_layer = 0;
   LabelSmoothing smoothing = {};  // of a decoder's loss
