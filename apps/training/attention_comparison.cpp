@@ -46,8 +46,8 @@ nlohmann::ordered_json facts_json(const ModelConfig& config, const AttentionFact
           {"bytes_read", facts.bytes_read},
           {"bytes_of_scores", facts.bytes_of_scores},
           {"layers_to_connect", layers},
-          {"first_head", graph_json(facts.head)},
-          {"all_heads", graph_json(facts.all_heads)},
+          {"first_head", nlohmann::ordered_json::parse(graph_json(facts.head))},
+          {"all_heads", nlohmann::ordered_json::parse(graph_json(facts.all_heads))},
           {"causal", system.causal},
           {"cuda", system.cuda}};
 }
@@ -103,11 +103,14 @@ std::string comparison_picture(const AttentionComparison& comparison,
 
 }  // namespace
 
-nlohmann::ordered_json graph_json(const TokenGraph& graph) {
-  return {{"mean_degree", graph.mean_degree},    {"mean_path", graph.mean_path},
-          {"longest_path", graph.longest_path},  {"unreachable_pairs", graph.unreachable_pairs},
-          {"clustering", graph.clustering},      {"gap", graph.gap},
-          {"two_sided_gap", graph.two_sided_gap}};
+std::string graph_json(const TokenGraph& graph) {
+  return json_text(nlohmann::ordered_json{{"mean_degree", graph.mean_degree},
+                                          {"mean_path", graph.mean_path},
+                                          {"longest_path", graph.longest_path},
+                                          {"unreachable_pairs", graph.unreachable_pairs},
+                                          {"clustering", graph.clustering},
+                                          {"gap", graph.gap},
+                                          {"two_sided_gap", graph.two_sided_gap}});
 }
 
 void check_drawn_attention(ModelConfig& config, std::int64_t blocks, const std::string& where) {

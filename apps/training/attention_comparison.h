@@ -1,7 +1,6 @@
 // `bigbird attention --compare`: systems of attention side by side.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -27,8 +26,8 @@ void check_drawn_attention(ModelConfig& config, std::int64_t blocks, const std::
 std::vector<ModelConfig> compared_systems(const std::string& names, const ModelConfig& shared,
                                           std::int64_t blocks, const AttentionOptionGroup& typed);
 
-// The graph of a head or of a layer, as both files have it.
-nlohmann::ordered_json graph_json(const TokenGraph& graph);
+// The graph of a head or of a layer as a JSON object, as all files have it.
+std::string graph_json(const TokenGraph& graph);
 
 void compare_attention(const AttentionComparison& comparison, const Verb& verb);
 

@@ -148,7 +148,7 @@ std::string layer_json(const TokenAttention& request, const LayerFacts& layer, c
                                     {"heads", facts.heads.heads},
                                     {"pairs", facts.pairs},
                                     {"keys_per_query", {{"min", facts.least_keys}, {"max", facts.most_keys}}},
-                                    {"graph", graph_json(facts.graph)}};
+                                    {"graph", nlohmann::ordered_json::parse(graph_json(facts.graph))}};
     if (request.lists) entry["rows"] = facts.heads.rows;
     json["heads"].push_back(std::move(entry));
   }

@@ -276,7 +276,8 @@ void show_tokens(const Verb& verb, const AttentionRequest& request, const Attent
     throw_usage("--global-tokens with --attention " + request.pattern, "it has global tokens of its own");
   }
   if (request.layer >= request.config.num_hidden_layers) {
-    throw_usage(fmt::format("--layer {} of {} layers", request.layer, request.config.num_hidden_layers));
+    throw_usage(fmt::format("--layer {} of {} layers", request.layer, request.config.num_hidden_layers),
+                "layers are counted from 0");
   }
   show_token_attention({request.config, request.blocks(), request.layer, request.head_drawn, typed.lists,
                         typed.svg, typed.json},

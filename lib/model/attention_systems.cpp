@@ -363,7 +363,7 @@ std::vector<AttentionSystem> make_systems() {
        "a window of tokens and the global tokens, which see all by projections of their own",
        false,
        true,
-       false,
+       true,
        true,
        {token_window, global_tokens, dilation, dilated_heads}},
       {etc, "etc", "BigBird-ETC",

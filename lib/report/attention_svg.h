@@ -36,7 +36,8 @@ struct AttentionPicture {
 // A complete SVG document.
 std::string attention_svg(const AttentionPicture& picture);
 
-// A layer of a system, all heads in one panel: the darker a block, the more of its pairs meet, over all heads.
+// A layer of a system, all heads in one panel: the darker a block, the more of its pairs meet, over all
+// heads.
 struct LayerPicture {
   std::string caption;
   std::string second_line;

@@ -4,10 +4,10 @@
 // Attention in a window of tokens, with global tokens (Beltagy et al. 2020, section 3;
 // AttentionPattern::longformer). A token sees the tokens of its window and, each once, all global ones, by
 // one softmax over both groups of keys. A global token sees all, and is its own system: queries, keys and
-// values by projections of their own. In some heads the window has every m-th token, and of the strided Sparse
-// Transformer (Child et al. 2019, section 4.3; AttentionPattern::sparse_strided) heads see every l-th token
-// beside or in place of their band: both are residue classes (residue_classes.h). Which heads see what is
-// local_groups() of lib/model/plans/token_pairs.h.
+// values by projections of their own. In some heads the window has every m-th token, and of the strided
+// Sparse Transformer (Child et al. 2019, section 4.3; AttentionPattern::sparse_strided) heads see every l-th
+// token beside or in place of their band: both are residue classes (residue_classes.h). Which heads see what
+// is local_groups() of lib/model/plans/token_pairs.h.
 //
 // Global tokens are gathered: matrices [G, ...] hold, sequence by sequence, its global tokens and, where
 // whole blocks are wanted, other tokens of it behind them, which no one asks for. To the window's rule a

@@ -1,5 +1,5 @@
-// Tokens of every sequence in the order of their residue classes modulo a step: those of numbers 0, step,
-// 2 step, then 1, step + 1 and so on. In that order a window that takes every step-th token is a plain window,
+// Tokens of every sequence in the order of their residue classes modulo a step: those of numbers 0, step, 2
+// step, then 1, step + 1 and so on. In that order a window that takes every step-th token is a plain window,
 // and a stride is a class that sees itself whole: attention of plans and rules that are there, between a
 // gather of rows and another one back (Child et al. 2019, strided; Beltagy et al. 2020, dilated windows).
 #pragma once
@@ -26,7 +26,8 @@ struct ResidueClasses {
   std::vector<std::int32_t> key_groups;
 };
 // Of groups that leave a query's own key out, a query without another key in reach asks nothing: by the
-// kernels' rule it would see its own. hidden: rows, 1 each, that ask nothing and are nobody's key; empty: none.
+// kernels' rule it would see its own. hidden: rows, 1 each, that ask nothing and are nobody's key; empty:
+// none.
 ResidueClasses residue_classes(const std::vector<std::int64_t>& offsets,
                                const std::vector<std::int64_t>& lengths, const KeyGroup& group,
                                const std::vector<std::uint8_t>& hidden);

@@ -1,6 +1,7 @@
 // Key lists of the systems beside BigBird's family: the star of Definition 1, BlockBERT, the fixed pattern of
-// the Sparse Transformer, windows and residue classes of tokens (docs/specification.md 1.10, 1.12). A list has every block once, ascending; blocks are
-// those of the tokens that a sequence has, the last one of them may be shorter than the others.
+// the Sparse Transformer, windows and residue classes of tokens (docs/specification.md 1.10, 1.12). A list
+// has every block once, ascending; blocks are those of the tokens that a sequence has, the last one of them
+// may be shorter than the others.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +46,7 @@ KeyLists token_window_rows(std::int64_t blocks, std::int64_t heads, std::int64_t
 
 // Tokens of a sequence in residue classes modulo `step`, class after class (ResidueClasses of
 // lib/model/network/residue_classes.h): the blocks with a key of a query's class at most `before` of its
-// tokens before the query, or `after` after it (-1: any), whichever of the tokens of the last block there are.
+// tokens before the query, or `after` after it (-1: any), however many tokens the last block has.
 KeyLists residue_class_rows(std::int64_t blocks, std::int64_t heads, std::int64_t block_size,
                             std::int64_t step, std::int64_t before, std::int64_t after);
 // The first place of a class among so many tokens.

@@ -239,17 +239,20 @@ std::int64_t steps_to_connect(const std::vector<const BlockRows*>& steps, std::i
   return 0;
 }
 
-// Tokens whose keys and values the blocks of queries read, each once for a block.
-double tokens_read(const BlockRows& rows, std::int64_t block_size) {
-  std::vector<std::size_t> last_reader(rows.size(), rows.size());
+// Tokens whose keys and values the blocks of a group's queries read in a head, each once for a block. Queries
+// of residue classes stand class after class.
+double tokens_read(const KeyGroup& group, const TokenNumbers& tokens, std::int64_t block_size) {
+  std::vector<std::int64_t> last_reader(static_cast<std::size_t>(tokens.all), -1);
   double read = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::size_t block = i / static_cast<std::size_t>(block_size);
-    for (const std::int32_t key : rows[i]) {
-      std::size_t& reader = last_reader[static_cast<std::size_t>(key)];
-      if (reader == block) continue;
-      reader = block;
-      ++read;
+  std::int64_t place = 0;
+  for (std::int64_t residue = 0; residue < group.step; ++residue) {
+    for (std::int64_t query = residue; query < tokens.all; query += group.step, ++place) {
+      for (const std::int32_t key : keys_of(group, tokens, query)) {
+        std::int64_t& reader = last_reader[static_cast<std::size_t>(key)];
+        if (reader == place / block_size) continue;
+        reader = place / block_size;
+        ++read;
+      }
     }
   }
   return read;
@@ -274,6 +277,10 @@ AttentionFacts token_facts(const ModelConfig& config, std::int64_t length) {
       for (const TokenHeads& alike : at->second) rows.push_back(alike.rows);
       unions[kind] = union_of(rows);
     }
+    for (const KeyGroup& group : key_groups(config, layer)) {
+      read += number(group.heads) / number(layers) *
+              tokens_read(group, token_numbers(config, length), config.block_size);
+    }
     for (const TokenHeads& alike : at->second) {
       const double share = number(alike.heads) / number(layers);
       for (const auto& row : alike.rows) {
@@ -281,7 +288,6 @@ AttentionFacts token_facts(const ModelConfig& config, std::int64_t length) {
         pairs += share * number(keys);
         facts.most_keys = std::max(facts.most_keys, keys);
       }
-      read += share * tokens_read(alike.rows, config.block_size);
       queries += share * number(static_cast<std::int64_t>(alike.rows.size()));
     }
   }

@@ -50,7 +50,7 @@ struct AttentionFacts {
   double visible_pairs = 0;
   // For scores and weighted values, 2 hidden_size a pair and over the heads; repeats count.
   double multiply_adds = 0;
-  // Keys and values in fp32 that the blocks of queries read, each once where tokens decide, and what the scores would take if they were kept
+  // Keys and values in fp32 that the blocks of queries read, and what the scores would take if they were kept
   // (the kernels keep one number a query instead).
   double bytes_read = 0;
   double bytes_of_scores = 0;
