@@ -119,6 +119,10 @@ void check_drawn_attention(ModelConfig& config, std::int64_t blocks, const std::
                             blocks * config.block_size, most_compared_tokens),
                 "its graph is measured exactly, token by token: give a shorter --length");
   }
+  if (longformer_globals(config).question) {
+    throw_usage(where + ": --global question is another number of tokens in every input",
+                "give as many as a question has, such as --global first:20");
+  }
   if (config.attention == AttentionPattern::etc) {
     config.embedding_norm = EmbeddingNorm::before_dropout;
     config.head = HeadType::masked_lm;

@@ -196,8 +196,8 @@ class Reader {
     const auto ids = read("input_ids", matrix, config_.vocab_size, Ignored::refused, 0);
     const auto types = read("token_type_ids", matrix, config_.type_vocab_size, Ignored::refused, 0);
     const auto mask = read("attention_mask", matrix, 2, Ignored::refused, 1);
-    const bool types_of_question =
-        config_.head == HeadType::question_answering && !file_.has("token_type_ids");
+    const bool types_of_question = config_.head == HeadType::question_answering &&
+                                   !config_.has_plain_question_head() && !file_.has("token_type_ids");
     for (std::int64_t s = 0; s < in_.sequences; ++s) {
       const std::int64_t length = real_length(mask, s);
       const std::vector<std::int32_t> of_sequence = row_of_batch(ids, s);

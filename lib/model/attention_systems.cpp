@@ -23,10 +23,12 @@ constexpr std::array<std::pair<HeadsAs, const char*>, 3> heads_as_names{
 
 constexpr std::array<std::pair<EtcProjections, const char*>, 3> etc_projection_names{
     {{EtcProjections::separate, "separate"},
-     {EtcProjections::by_keys, "by-keys"},
+     {EtcProjections::by_query, "by-query"},
      {EtcProjections::shared, "shared"}}};
 constexpr std::array<std::pair<bool, const char*>, 2> switch_names{{{false, "off"}, {true, "on"}}};
 constexpr std::array<std::pair<bool, const char*>, 2> sharing_names{{{false, "separate"}, {true, "shared"}}};
+constexpr std::array<std::pair<GlobalRule, const char*>, 3> global_rule_names{
+    {{GlobalRule::task, "task"}, {GlobalRule::none, "none"}, {GlobalRule::question, "question"}}};
 
 constexpr std::int64_t longest_chunk = std::int64_t{1} << 24;
 constexpr std::int64_t most_shares = 1024;
@@ -49,9 +51,8 @@ std::vector<std::int64_t> counts_in(std::string_view text) {
 }
 
 constexpr std::string_view first_prefix = "first:";
-// N of "first:N"; 0 of "none", -1 of what is neither.
+// N of "first:N"; -1 of what is none.
 std::int64_t count_of_first(std::string_view text) {
-  if (text == "none") return 0;
   if (!text.starts_with(first_prefix)) return -1;
   return count_in(text.substr(first_prefix.size()));
 }
@@ -139,9 +140,9 @@ std::vector<AttentionOption> etc_options() {
       etc_count("global_every", "Tokens that share a global one where no sentences are known", "32", 1,
                 longest_chunk, etc_shown<&O::stretch>, etc_set<&O::stretch>),
       etc_choice("projections",
-                 "Keys and values for each pair of inputs (separate), by the input that they are of "
-                 "(by-keys), or one set of queries, keys and values (shared)",
-                 "separate", {"separate", "by-keys", "shared"},
+                 "Keys and values for each pair of inputs (separate), by the input whose queries read them "
+                 "(by-query), or one set of queries, keys and values (shared)",
+                 "separate", {"separate", "by-query", "shared"},
                  etc_name<etc_projection_names, &O::projections>,
                  etc_choose<etc_projection_names, &O::projections>),
       etc_choice("output_projection", "Output projections of the two inputs", "separate",
@@ -249,20 +250,24 @@ std::vector<AttentionSystem> make_systems() {
   const AttentionOption global_tokens = {
       .key = "global",
       .value = "WHICH",
-      .help = "Tokens that see all and are seen by all: none, or first:N of every sequence",
-      .otherwise = "none",
+      .help =
+          "Tokens that see all and are seen by all: none, first:N of every sequence, its question (all before "
+          "the first separator), or the task's: first:1 for classes, question for answers, else none",
+      .otherwise = "task",
       .type = Type::first,
       .least = 1,
       .most = longest_chunk,
-      .names = {},
+      .names = {"task", "none", "question"},
       .shown =
           [](const ModelConfig& c) {
-            const std::int64_t first = c.attention_options.longformer.global_first;
-            return first == 0 ? std::string("none") : fmt::format("{}{}", first_prefix, first);
+            const LongformerOptions& options = c.attention_options.longformer;
+            return options.global_first == 0 ? std::string(find_name(global_rule_names, options.global_rule))
+                                             : fmt::format("{}{}", first_prefix, options.global_first);
           },
       .set =
           [](AttentionOptions& o, const std::string& t) {
             o.longformer.global_first = std::max<std::int64_t>(count_of_first(t), 0);
+            o.longformer.global_rule = find_value(global_rule_names, t).value_or(GlobalRule::task);
           }};
   const AttentionOption dilation = {
       .key = "dilation",
@@ -432,9 +437,10 @@ void AttentionOption::parse(AttentionOptions& options, const std::string& typed,
   }
   if (type == Type::first) {
     const std::int64_t count = count_of_first(typed);
-    if (typed != "none" && (count < least || count > most)) {
-      throw_usage(fmt::format("{}: '{}' is neither none nor {}N with N within {}..{}", where,
-                              text_for_message(typed), first_prefix, least, most));
+    const bool named = std::find(names.begin(), names.end(), typed) != names.end();
+    if (!named && (count < least || count > most)) {
+      throw_usage(fmt::format("{}: '{}' is neither {} nor {}N with N within {}..{}", where,
+                              text_for_message(typed), fmt::join(names, ", "), first_prefix, least, most));
     }
     set(options, typed);
     return;
@@ -495,6 +501,16 @@ std::int64_t longformer_window(const ModelConfig& config, std::int64_t layer) {
 std::int64_t longformer_dilation(const ModelConfig& config, std::int64_t layer) {
   const std::vector<std::int64_t>& dilations = config.attention_options.longformer.dilations;
   return dilations.size() == 1 ? dilations[0] : dilations.at(static_cast<std::size_t>(layer));
+}
+
+LongformerGlobals longformer_globals(const ModelConfig& config) {
+  if (config.attention != AttentionPattern::longformer) return {};
+  const LongformerOptions& options = config.attention_options.longformer;
+  if (options.global_first > 0) return {options.global_first, false};
+  if (options.global_rule != GlobalRule::task) return {0, options.global_rule == GlobalRule::question};
+  const bool answers =
+      config.head == HeadType::question_answering || config.head == HeadType::structured_answers;
+  return {config.head == HeadType::classification ? 1 : 0, answers};
 }
 
 }  // namespace bigbird

@@ -50,10 +50,19 @@ struct SparseOptions {
   bool operator==(const SparseOptions&) const = default;
 };
 
+// Which tokens of a sequence are global where no number of first ones is given.
+enum class GlobalRule {
+  task,  // those that transformers takes by default: for classes the first token, for answers the question,
+         // else none
+  none,
+  question,  // those before the first separator, but at least the first token
+};
+
 struct LongformerOptions {
   // Tokens of the window beside the token itself, half of them on each side; of every layer, or one for each.
   std::vector<std::int64_t> windows{512};
-  std::int64_t global_first = 0;  // so many first tokens of a sequence are global
+  std::int64_t global_first = 0;  // so many first tokens of a sequence are global; 0: what the rule says
+  GlobalRule global_rule = GlobalRule::task;
   // Of the last dilated_heads heads the window has every m-th token, m of every layer, or one for each.
   std::vector<std::int64_t> dilations{1};
   std::int64_t dilated_heads = 0;
@@ -62,7 +71,7 @@ struct LongformerOptions {
 
 enum class EtcProjections {
   separate,  // queries of both inputs; keys and values for each of the four pairs of inputs
-  by_keys,   // keys and values by the input that they are of (etcmodel's share_kv_projections)
+  by_query,  // keys and values by the input whose queries read them (share_kv_projections of etcmodel)
   shared,    // one query, key and value for all (share_qkv_projections)
 };
 
@@ -93,7 +102,7 @@ struct AttentionOptions {
 // An option of a system: "head_split" of bigbird.attention_options in config.json, and, with dashes, of the
 // command line.
 struct AttentionOption {
-  // In JSON a whole number, an array of them, a text, and the text "none" or "first:N".
+  // In JSON a whole number, an array of them, a text, and a text that is one of `names` or "first:N".
   enum class Type { count, counts, name, first };
 
   const char* key;
@@ -150,5 +159,13 @@ std::int64_t sparse_summary(const ModelConfig& config);
 // Of longformer: the window of a layer, and how far apart its tokens are in dilated heads.
 std::int64_t longformer_window(const ModelConfig& config, std::int64_t layer);
 std::int64_t longformer_dilation(const ModelConfig& config, std::int64_t layer);
+// Of longformer, with the rule of the model's task made out: so many first tokens, or those of the question.
+struct LongformerGlobals {
+  std::int64_t first = 0;
+  bool question = false;
+
+  bool any() const { return first > 0 || question; }
+};
+LongformerGlobals longformer_globals(const ModelConfig& config);
 
 }  // namespace bigbird

@@ -12,7 +12,9 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/data/token_shards.h"
+#include "lib/io/files/file.h"
 #include "lib/model/folder/checkpoint.h"
+#include "lib/model/folder/dialect.h"
 #include "lib/model/folder/model_card.h"
 #include "lib/model/folder/vocabulary_transfer.h"
 #include "lib/model/network/model.h"
@@ -59,6 +61,14 @@ std::optional<VocabularyTransfer> transfer_of(const PretrainOptions& options, co
   return match_vocabularies(*own, tokenizer);
 }
 
+// BigBirdForPreTraining's, of which a run without next sentences leaves one half as it is. transformers'
+// Longformer has no such class, and without next sentences the one for masked tokens.
+HeadType head_of_run(ModelConfig config, const PretrainingObjective& objective, const Tokenizer& tokenizer) {
+  const bool next_sentences = objective.nsp && (tokenizer.is_dna() || objective.nsp_of_text);
+  config.head = HeadType::masked_lm;
+  return !next_sentences && is_longformer_architecture(config) ? HeadType::masked_lm : HeadType::pretraining;
+}
+
 // The config of the run: completed from the tokenizer, or checked against it.
 ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tokenizer, bool transferred) {
   ModelConfig config = options.config;
@@ -79,6 +89,11 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
     } else {
       check_tokenizer_agrees(config, vocabulary, tokenizer.digest(), options.init, options.tokenizer);
     }
+    const std::string file = options.init + "/config.json";
+    if (options.length > config.max_position_embeddings && is_warm_start(dialect_of(read_file(file), file))) {
+      const std::int64_t block = config.block_size;  // its positions are repeated to any length
+      config.max_position_embeddings = (options.length + block - 1) / block * block;
+    }
     if (options.length > config.max_position_embeddings) {
       throw_usage(message("`length` {}: {} has {} positions", options.length, options.init,
                           config.max_position_embeddings),
@@ -88,7 +103,7 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
   if (config.random_mode == RandomMode::file && config.plan != nullptr)
     config.plan->require_length(options.length);
   config.tokenizer_digest = tokenizer.digest();
-  config.head = HeadType::pretraining;
+  config.head = head_of_run(config, options.objective, tokenizer);
   try {
     validate(config, options.init.empty() ? "the options of the model" : options.init + "/config.json");
   } catch (const Error& error) {
@@ -286,7 +301,12 @@ TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend
   task.config = config;
   task.initial_parameters = [&] {
     if (options.init.empty()) return initial_parameters(ParameterLayout(config), config, options.seed);
-    LoadedModel model = load_model(options.init, HeadType::pretraining, options.seed);
+    LoadOptions load;
+    load.head = config.head;
+    load.seed = options.seed;
+    if (config.max_position_embeddings != options.config.max_position_embeddings)
+      load.positions = config.max_position_embeddings;
+    LoadedModel model = load_model(options.init, load);
     leave_int8(model);
     if (!transfer) return std::move(model.parameters);
     log_info(fmt::format("{}: {}", options.init, transfer->summary()));

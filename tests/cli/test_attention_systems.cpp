@@ -223,7 +223,7 @@ TEST_F(AttentionSystems, OptionsOfAnotherSystemAndImpossibleSizesAreUsageErrors)
   refused(pretrain("no", {"--attention", "longformer", "--window", "8:8"}), 2,
           "window names 2 windows for 1 layers");
   refused(pretrain("no", {"--attention", "longformer", "--global", "last:3"}), 2,
-          "--global: 'last:3' is neither none nor first:N");
+          "--global: 'last:3' is neither task, none, question nor first:N");
   refused(pretrain("no", {"--attention", "longformer", "--global", "first:400"}), 2,
           "400 global tokens of at most 128 positions");
   refused(pretrain("no", {"--attention", "longformer", "--dilation", "2"}), 2, "dilation 2 of no head");

@@ -21,17 +21,17 @@ struct EtcPair {
 
 // Modules: what stands before the last part of a name.
 constexpr std::array<EtcPair, 6> etc_embeddings{
-    {{"token_emb_lookup", "etc.embeddings.word_embeddings"},
-     {"segment_emb_lookup", "etc.embeddings.token_type_embeddings"},
-     {"position_emb_lookup_long", "etc.embeddings.long_position_embeddings"},
-     {"position_emb_lookup_global", "etc.embeddings.global_position_embeddings"},
-     {"long_emb_layer_norm", "etc.embeddings.long_layer_norm"},
-     {"global_emb_layer_norm", "etc.embeddings.global_layer_norm"}}};
-// Of a layer, behind layers_scope and "etc.encoder.layer.#.". Projections have a level `linear` but for those
+    {{"token_emb_lookup", "bert.embeddings.word_embeddings"},
+     {"segment_emb_lookup", "bert.embeddings.token_type_embeddings"},
+     {"position_emb_lookup_long", "bert.embeddings.position_embeddings"},
+     {"position_emb_lookup_global", "bert.embeddings.global_position_embeddings"},
+     {"long_emb_layer_norm", "bert.embeddings.LayerNorm"},
+     {"global_emb_layer_norm", "bert.embeddings.global_LayerNorm"}}};
+// Of a layer, behind layers_scope and "bert.encoder.layer.#.". Projections have a level `linear` but for those
 // of the output, and the long relative tables one more than the global ones.
 constexpr std::array<EtcPair, 25> etc_modules{
-    {{"fused_att_layer_#/layer_norm_0", "long_attention_norm"},
-     {"fused_att_layer_#/layer_norm_1", "global_attention_norm"},
+    {{"fused_att_layer_#/layer_norm_0", "attention.long_LayerNorm"},
+     {"fused_att_layer_#/layer_norm_1", "attention.global_LayerNorm"},
      {"fused_att_layer_#/fused_global_local_att/long_query_projection/linear", "attention.long_query"},
      {"fused_att_layer_#/fused_global_local_att/global_query_projection/linear", "attention.global_query"},
      {"fused_att_layer_#/fused_global_local_att/l2l_key_projection/linear", "attention.l2l_key"},
@@ -49,13 +49,13 @@ constexpr std::array<EtcPair, 25> etc_modules{
      {"fused_att_layer_#/fused_global_local_att/global_qkv_attention", "attention.global_relative"},
      {"feed_forward_layer_#/dense_layers/layer_0", "intermediate.dense"},
      {"feed_forward_layer_#/dense_layers/layer_1", "output.dense"},
-     {"feed_forward_layer_#/layer_norm", "output_norm"},
-     {"long_feed_forward_layer_#/dense_layers/layer_0", "long_intermediate.dense"},
-     {"long_feed_forward_layer_#/dense_layers/layer_1", "long_output.dense"},
-     {"long_feed_forward_layer_#/layer_norm", "long_output_norm"},
+     {"feed_forward_layer_#/layer_norm", "output.LayerNorm"},
+     {"long_feed_forward_layer_#/dense_layers/layer_0", "intermediate.dense"},
+     {"long_feed_forward_layer_#/dense_layers/layer_1", "output.dense"},
+     {"long_feed_forward_layer_#/layer_norm", "output.LayerNorm"},
      {"global_feed_forward_layer_#/dense_layers/layer_0", "global_intermediate.dense"},
      {"global_feed_forward_layer_#/dense_layers/layer_1", "global_output.dense"},
-     {"global_feed_forward_layer_#/layer_norm", "global_output_norm"}}};
+     {"global_feed_forward_layer_#/layer_norm", "global_output.LayerNorm"}}};
 
 // The last part, by what a module is: a lookup, a norm, a relative table, or a linear layer.
 constexpr std::array<EtcPair, 1> of_lookups{{{"embedding_table", "weight"}}};
@@ -66,7 +66,7 @@ constexpr std::array<EtcPair, 2> of_linears{{{"kernel", "weight"}, {"bias", "bia
 
 std::span<const EtcPair> last_parts(std::string_view our_module) {
   if (our_module.ends_with("_embeddings")) return of_lookups;
-  if (our_module.ends_with("_norm")) return of_norms;
+  if (our_module.ends_with("LayerNorm")) return of_norms;
   if (our_module.ends_with("_relative")) return of_tables;
   return of_linears;
 }
@@ -85,7 +85,7 @@ constexpr std::array<EtcPair, 10> etc_heads{
      {"output_weights", "heads.candidates.weight"},
      {"output_bias", "heads.candidates.bias"}}};
 
-constexpr std::string_view layer_prefix = "etc.encoder.layer.";
+constexpr std::string_view layer_prefix = "bert.encoder.layer.";
 
 // Whether `name` is `path`, or ends with a "/" and it: whole parts only.
 bool ends_with_path(std::string_view name, std::string_view path) {
@@ -159,7 +159,7 @@ StoredTensor etc_tensor(const StoredTensor& stored, const EtcName& name) {
   return tensor;
 }
 
-std::optional<std::string> etc_variable_name(const std::string& layout_name) {
+std::optional<std::string> etc_variable_name(const std::string& layout_name, bool shared_feed_forward) {
   for (const EtcPair& head : etc_heads) {
     if (head.ours == layout_name) return std::string(head.theirs);
   }
@@ -175,6 +175,8 @@ std::optional<std::string> etc_variable_name(const std::string& layout_name) {
     const std::size_t before = theirs.size();
     for (const EtcPair& pair : etc_modules) {
       if (pair.ours != module.substr(1)) continue;
+      // What both inputs share has a name without a side.
+      if (pair.theirs.starts_with(shared_feed_forward ? "long_feed" : "feed")) continue;
       const std::size_t at = pair.theirs.find('#');
       theirs.append(pair.theirs.substr(0, at)).append(number).append(pair.theirs.substr(at + 1));
     }

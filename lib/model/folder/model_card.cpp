@@ -30,6 +30,15 @@ std::string norm_line(const ModelConfig& config) {
          (config.embedding_norm == EmbeddingNorm::after_dropout ? "after dropout" : "before dropout");
 }
 
+// There global tokens are not the model's but the call's.
+std::string longformer_globals_text(const ModelConfig& config) {
+  const std::string own = attention_options_text(config);
+  return fmt::format(
+      "\ntransformers takes global tokens from each call (`global_attention_mask`); without them it makes "
+      "those that its class has by default. This model has {}.\n",
+      own);
+}
+
 std::string huggingface_text(const ModelConfig& config, const WriteOptions& written) {
   if (written.dialect == Dialect::gena) {
     return "The folder is in the form of GENA-LM's own code: load it with the modeling_bert.py of "
@@ -42,7 +51,7 @@ std::string huggingface_text(const ModelConfig& config, const WriteOptions& writ
   if (config.head == HeadType::structured_answers) {
     return "The transformers library has no class for this head, and refuses the folder by its model_type.\n";
   }
-  if (system_of(config.attention).by_own_length) {
+  if (system_of(config.attention).by_own_length && !is_longformer_architecture(config)) {
     return fmt::format(
         "The transformers library has no class for {} attention, and refuses the folder by its model_type.\n",
         name_of(config.attention));
@@ -54,8 +63,9 @@ std::string huggingface_text(const ModelConfig& config, const WriteOptions& writ
   std::string text = fmt::format(
       "```python\nfrom transformers import AutoTokenizer, {0}\nmodel = "
       "{0}.from_pretrained(\"FOLDER\")\n```\n",
-      architecture_name(config.head));
+      architecture_name(config));
   if (config.attention == AttentionPattern::full) return text;
+  if (config.attention == AttentionPattern::longformer) return text + longformer_globals_text(config);
   if (config.attention != AttentionPattern::bigbird) {
     return text + fmt::format("\ntransformers knows the bigbird pattern only, not {}: its outputs differ.\n",
                               name_of(config.attention));

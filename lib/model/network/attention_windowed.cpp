@@ -11,10 +11,7 @@ namespace {
 
 constexpr kernels::Index global_slots = 2;  // of all layers together
 
-// Global tokens of a sequence, and the rows that they take.
-std::int64_t globals_of(const ModelConfig& config, std::int64_t length) {
-  return std::min(config.attention_options.longformer.global_first, length);
-}
+// The rows that global tokens of a sequence take.
 std::int64_t rows_of_globals(const ModelConfig& config, std::int64_t count, bool whole_blocks) {
   return whole_blocks ? (count + config.block_size - 1) / config.block_size * config.block_size : count;
 }
@@ -53,7 +50,7 @@ void add_globals(const ModelConfig& config, const Batch& batch, bool whole_block
   const auto blocks = [&](std::int64_t rows) { return (rows + config.block_size - 1) / config.block_size; };
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     const std::int64_t first = batch.token_offsets[s], rows = batch.token_offsets[s + 1] - first;
-    const std::int64_t globals = globals_of(config, batch.lengths[s]);
+    const std::int64_t globals = global_tokens(config, batch, s);
     const std::int64_t taken = rows_of_globals(config, globals, whole_blocks);
     for (std::int64_t i = 0; i < taken; ++i) {
       const std::int64_t row = first + i;  // first tokens: the rows behind them are the next ones
@@ -237,9 +234,20 @@ kernels::Index windowed_slots(const ModelConfig& config) {
   return global_slots + (class_steps(config).empty() ? 0 : config.num_hidden_layers);
 }
 
+std::int64_t global_tokens(const ModelConfig& config, const Batch& batch, std::size_t sequence) {
+  const LongformerGlobals rule = longformer_globals(config);
+  const std::int64_t length = batch.lengths[sequence];
+  if (!rule.question) return std::min(rule.first, length);
+  const std::int32_t* const ids = batch.ids.data() + batch.token_offsets[sequence];
+  const auto* const separator = std::find(ids, ids + length, static_cast<std::int32_t>(config.sep_token_id));
+  // Without a separator there is no question.
+  return separator == ids + length ? 1 : std::max<std::int64_t>(separator - ids, 1);
+}
+
 std::int64_t most_global_rows(const ModelConfig& config, const BatchLimits& limits) {
-  const std::int64_t globals = config.attention_options.longformer.global_first;
-  if (config.attention != AttentionPattern::longformer || globals == 0) return 0;
+  const LongformerGlobals rule = longformer_globals(config);
+  if (!rule.any()) return 0;
+  const std::int64_t globals = rule.question ? limits.longest : rule.first;
   return std::min(limits.sequences * rows_of_globals(config, std::min(globals, limits.longest), true),
                   limits.tokens);
 }
@@ -249,8 +257,7 @@ void windowed_pass(const ModelConfig& config, const Batch& batch, bool whole_blo
                    const WindowedActivations& kept, std::vector<std::vector<AttentionRun>>& runs,
                    WindowedPass& pass) {
   pass = {};
-  const bool any = config.attention == AttentionPattern::longformer &&
-                   config.attention_options.longformer.global_first > 0 && batch.sequences() > 0;
+  const bool any = longformer_globals(config).any() && batch.sequences() > 0;
   pass.hidden.assign(batch.ids.size(), 0);
   pass.query_groups.assign(batch.ids.size(), 0);
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/core/error.h"
+#include "lib/model/network/attention_etc.h"
 
 namespace bigbird {
 namespace {
@@ -99,6 +100,28 @@ bool labels_agree(const Batch& batch, const ModelConfig& config) {
          batch.end_positions.size() == batch.start_positions.size();
 }
 
+bool sequence_rows_agree(const Batch& batch) {
+  return none_or(batch.sequence_rows.size(), batch.lengths.size()) &&
+         std::all_of(batch.sequence_rows.begin(), batch.sequence_rows.end(),
+                     [&](std::int32_t row) { return row >= 0 && row < batch.rows(); });
+}
+
+bool sentence_pairs_agree(const Batch& batch, const ModelConfig& config, const BatchLimits& limits) {
+  const SentencePairs& pairs = batch.sentence_pairs;
+  if (pairs.contexts.empty()) return pairs.targets.empty() && pairs.texts.empty();
+  check_size(static_cast<std::int64_t>(pairs.contexts.size()), limits.sentence_pairs, "pairs of sentences");
+  std::vector<bool> taken(static_cast<std::size_t>(batch.globals.tokens()), false);
+  for (const auto* side : {&pairs.contexts, &pairs.targets}) {
+    for (const std::int32_t global : *side) {
+      if (global < 0 || global >= batch.globals.tokens() || taken[static_cast<std::size_t>(global)])
+        return false;
+      taken[static_cast<std::size_t>(global)] = true;
+    }
+  }
+  return config.has_contrast() && pairs.targets.size() == pairs.contexts.size() &&
+         pairs.texts.size() == pairs.contexts.size();
+}
+
 // Whether every group's rows are so many parts of as many members, alike in what is right.
 bool parts_agree(const TokenTargets& targets, bool softmax) {
   if (!none_or(targets.group_parts.size(), static_cast<std::size_t>(targets.groups()))) return false;
@@ -121,10 +144,15 @@ bool groups_agree(const TokenTargets& targets, const Batch& batch, std::vector<b
       !std::is_sorted(offsets.begin(), offsets.end())) {
     return false;
   }
-  taken.assign(batch.ids.size(), false);
+  taken.assign(static_cast<std::size_t>(batch.rows()), false);
   for (std::size_t i = 0; i < targets.rows.size(); ++i) {
     const std::int32_t row = targets.rows[i];
-    if (targets.right[i] > 1 || row < 0 || row >= batch.tokens()) return false;
+    if (targets.right[i] > 1 || row < 0 || row >= batch.rows()) return false;
+    if (row >= batch.tokens()) {  // a global token
+      if (taken[static_cast<std::size_t>(row)]) return false;
+      taken[static_cast<std::size_t>(row)] = true;
+      continue;
+    }
     const auto next = std::upper_bound(batch.token_offsets.begin(), batch.token_offsets.end(), row);
     const auto sequence = static_cast<std::size_t>(next - batch.token_offsets.begin()) - 1;
     const auto at = static_cast<std::size_t>(row);
@@ -224,6 +252,15 @@ void TokenTargets::add(std::int64_t row, bool is_right) {
   ++group_offsets.back();
 }
 
+void Batch::find_global_rows() {
+  const auto behind = static_cast<std::int32_t>(tokens());
+  const auto find = [&](std::vector<std::int32_t>& rows) {
+    for (std::int32_t& row : rows) row = row < 0 ? behind - 1 - row : row;
+  };
+  for (TokenTargets& of_score : token_targets) find(of_score.rows);
+  find(sequence_rows);
+}
+
 void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimits& limits,
                  bool whole_blocks) {
   if (batch.sequences() == 0) throw_runtime("a batch without sequences");
@@ -234,8 +271,17 @@ void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimit
       !token_targets_agree(batch, config, limits) || !targets_agree(batch, config, limits, whole_blocks)) {
     throw_runtime("the parts of a batch do not agree in their sizes");
   }
+  if (!sequence_rows_agree(batch) || !sentence_pairs_agree(batch, config, limits))
+    throw_runtime("rows of a batch that are not there");
+  if (config.attention == AttentionPattern::etc) {
+    check_globals(batch, config, limits, whole_blocks);
+  } else if (!batch.globals.empty()) {
+    throw_runtime("global tokens for a model that has no second input");
+  }
   check_ids(batch.ids, config.vocab_size, "token id");
-  check_ids(batch.types, std::max<std::int64_t>(config.type_vocab_size, 1), "token type");
+  check_ids(batch.globals.ids, config.vocab_size, "id of a global token");
+  check_ids(batch.globals.types, std::max<std::int64_t>(config.type_vocab_size, 1), "type of a global token");
+  if (config.type_vocab_size > 1) check_ids(batch.types, config.type_vocab_size, "token type");
   check_ids(batch.targets.ids, config.vocab_size, "token id of a decoder");
   for (const std::int32_t label : batch.targets.labels) check_label(label, config.vocab_size, "label");
   const std::int64_t classes = config.head == HeadType::pretraining ? 2 : config.num_labels;

@@ -53,8 +53,8 @@ struct TargetTokens {
 };
 
 struct Batch {
-  // [T], T = token_offsets.back(): token ids (pad id in the padding), token types 0/1. Positions are 0..
-  // within a sequence.
+  // [T], T = token_offsets.back(): token ids (pad id in the padding), token types 0/1, which a model with one
+  // of them or none does not read. Positions are 0.. within a sequence.
   std::vector<std::int32_t> ids;
   std::vector<std::int32_t> types;
   // [B + 1] first row of every sequence (a multiple of the block size apart, unless the model takes other
@@ -116,6 +116,8 @@ struct Batch {
               std::int64_t multiple, std::int32_t pad_id, std::int64_t pad_to = 0);
   // The same of BigBird-ETC. All sequences of a batch have two inputs, or none has.
   void append(const TwoInputs& inputs, std::int64_t multiple, std::int32_t pad_id);
+  // Once the batch is whole: every global_row() becomes the row that it is.
+  void find_global_rows();
 };
 
 // One pass over the host side of a batch before it runs, so that no kernel ever reads outside a table.

@@ -9,31 +9,64 @@
 #include <vector>
 
 #include "lib/core/cancel.h"
+#include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/head_rows.h"
 
 namespace bigbird {
 namespace {
 
-// 0.. within every sequence. Padding may reach past the table when its size is no multiple of the block size:
-// padded rows influence nothing, so they repeat the last position.
+// 0.. within every sequence, and within its global tokens. Padding may reach past the table when its size is no
+// multiple of the block size: padded rows influence nothing, so they repeat the last position.
 std::vector<std::int32_t> positions_of(const PassContext& pass) {
   std::vector<std::int32_t> positions;
-  positions.reserve(pass.batch.ids.size());
+  positions.reserve(static_cast<std::size_t>(pass.tokens()));
   const std::int64_t last = pass.config.max_position_embeddings - 1;
-  for (std::size_t s = 0; s + 1 < pass.batch.token_offsets.size(); ++s) {
-    const std::int64_t count = pass.batch.token_offsets[s + 1] - pass.batch.token_offsets[s];
-    for (std::int64_t i = 0; i < count; ++i)
-      positions.push_back(static_cast<std::int32_t>(std::min(i, last)));
+  for (const auto* offsets : {&pass.batch.token_offsets, &pass.batch.globals.token_offsets}) {
+    for (std::size_t s = 0; s + 1 < offsets->size(); ++s) {
+      const std::int64_t count = (*offsets)[s + 1] - (*offsets)[s];
+      for (std::int64_t i = 0; i < count; ++i)
+        positions.push_back(static_cast<std::int32_t>(std::min(i, last)));
+    }
   }
   return positions;
+}
+
+// Of all rows: the long ones, then the global ones.
+std::vector<std::int32_t> of_both(std::vector<std::int32_t> longs, const std::vector<std::int32_t>& globals) {
+  longs.insert(longs.end(), globals.begin(), globals.end());
+  return longs;
+}
+
+// Rows with a LayerNorm and positions of their own among the embeddings: all, or those of each input.
+struct EmbeddedRows {
+  kernels::Index first = 0, count = 0;
+  EmbeddingTensors tensors;
+};
+std::vector<EmbeddedRows> embedded_rows(const PassContext& pass, const EmbeddingTensors& tensors) {
+  const kernels::Index longs = pass.batch.tokens(), globals = pass.batch.globals.tokens();
+  std::vector<EmbeddedRows> rows{{0, longs, tensors}};
+  if (pass.etc == nullptr) return rows;
+  EmbeddingTensors second = tensors;
+  second.position = tensors.global_position;
+  second.norm = tensors.global_norm;
+  rows.push_back({longs, globals, second});
+  return rows;
+}
+kernels::EmbeddingIndices indices_of(const EmbeddedRows& rows, const std::int32_t* ids,
+                                     const EmbeddingActivations& kept) {
+  return {ids + rows.first, kept.types + rows.first, kept.positions + rows.first, rows.count};
+}
+NormState state_of(const EmbeddedRows& rows, const NormState& state) {
+  if (state.mean == nullptr) return state;
+  return {state.mean + rows.first, state.rstd + rows.first};
 }
 
 // The ids, with -1 for the pad token: as an input it never teaches its own row (padding_idx in Hugging Face).
 // Padding has a gradient at all only where a head looks at every position, as that for questions may; a
 // decoder reads pad tokens where labels are to be ignored.
 std::vector<std::int32_t> rows_to_update(const PassContext& pass) {
-  std::vector<std::int32_t> ids = pass.batch.ids;
+  std::vector<std::int32_t> ids = of_both(pass.batch.ids, pass.batch.globals.ids);
   std::replace(ids.begin(), ids.end(), static_cast<std::int32_t>(pass.config.pad_token_id), -1);
   return ids;
 }
@@ -81,6 +114,11 @@ kernels::ConstValues attention_output(const PassContext& pass, const LayerActiva
 void layer_forward(const PassContext& pass, std::int64_t layer, const LayerTensors& tensors,
                    kernels::ConstValues input, const LayerActivations& kept,
                    const HeadRowActivations& head_rows) {
+  if (pass.etc != nullptr) {
+    etc_attention_layer_forward(pass, layer, tensors, input, kept.attention);
+    etc_feed_forward_forward(pass, layer, tensors, kept.attention.norm, kept.feed_forward);
+    return;
+  }
   attention_layer_forward(pass, layer, tensors.attention, input, kept.attention, head_rows);
   feed_forward_forward(at_head_rows(pass, head_rows), layer, tensors.feed_forward,
                        attention_output(pass, kept), kept.feed_forward);
@@ -89,6 +127,11 @@ void layer_forward(const PassContext& pass, std::int64_t layer, const LayerTenso
 void layer_backward(const PassContext& pass, std::int64_t layer, const LayerTensors& tensors,
                     const LayerTensors& gradients, kernels::ConstValues input, const LayerActivations& kept,
                     const HeadRowActivations& head_rows, const BackwardWorkspace& work) {
+  if (pass.etc != nullptr) {
+    etc_feed_forward_backward(pass, layer, tensors, gradients, kept.attention.norm, kept.feed_forward, work);
+    etc_attention_layer_backward(pass, layer, tensors, gradients, input, kept.attention, work);
+    return;
+  }
   feed_forward_backward(at_head_rows(pass, head_rows), layer, tensors.feed_forward, gradients.feed_forward,
                         attention_output(pass, kept), kept.feed_forward, work);
   attention_layer_backward(pass, layer, tensors.attention, gradients.attention, input, kept.attention,
@@ -115,8 +158,10 @@ void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept)
   const auto upload = [&](std::int32_t* to, const std::vector<std::int32_t>& from) {
     pass.backend.upload(to, from.data(), from.size() * sizeof(std::int32_t));
   };
-  upload(kept.ids, pass.batch.ids);
-  upload(kept.types, pass.batch.types);
+  upload(kept.ids, of_both(pass.batch.ids, pass.batch.globals.ids));
+  // A model with one token type gives it to all tokens: RoBERTa's and Longformer's inputs have none.
+  const std::vector<std::int32_t> types = of_both(pass.batch.types, pass.batch.globals.types);
+  upload(kept.types, pass.config.type_vocab_size > 1 ? types : std::vector<std::int32_t>(types.size(), 0));
   upload(kept.positions, positions_of(pass));
   if (kept.updated_rows != nullptr) upload(kept.updated_rows, rows_to_update(pass));
   const std::vector<float>& offsets = pass.batch.embedding_offsets;
@@ -131,16 +176,22 @@ void embeddings_forward(const PassContext& pass, const EmbeddingTensors& tensors
   const kernels::Index rows = pass.tokens(), width = pass.width();
   const EmbeddingNorm norm = pass.config.embedding_norm;
   const kernels::Values sum = norm == EmbeddingNorm::none ? output : kept.sum;
-  backend.embedding_forward({kept.ids, kept.types, kept.positions, rows},
-                            embedding_tables(pass.config, tensors), sum);
-  if (!pass.batch.embedding_offsets.empty()) backend.add(kept.offsets, sum, rows * width);
+  const std::vector<EmbeddedRows> inputs = embedded_rows(pass, tensors);
+  for (const EmbeddedRows& input : inputs) {
+    backend.embedding_forward(indices_of(input, kept.ids, kept), embedding_tables(pass.config, input.tensors),
+                              sum + input.first * width);
+  }
+  if (!pass.batch.embedding_offsets.empty()) backend.add(kept.offsets, sum, pass.batch.tokens() * width);
   const kernels::Dropout dropout = pass.dropout(DropoutSite::embeddings, 0);
   const auto drop = [&](kernels::Values values) {
     if (dropout.probability > 0) backend.dropout(values, values, rows * width, dropout);
   };
   if (norm != EmbeddingNorm::before_dropout) drop(sum);
-  if (norm != EmbeddingNorm::none) {
-    backend.layernorm_forward(sum, tensors.norm, output, kept.norm_state, rows);
+  for (const EmbeddedRows& input : inputs) {
+    if (norm == EmbeddingNorm::none) break;
+    const kernels::Index first = input.first * width;
+    backend.layernorm_forward(sum + first, input.tensors.norm, output + first,
+                              state_of(input, kept.norm_state), input.count);
   }
   if (norm == EmbeddingNorm::before_dropout) drop(output);
 }
@@ -156,14 +207,20 @@ void embeddings_backward(const PassContext& pass, const EmbeddingTensors& tensor
     if (dropout.probability > 0) backend.dropout(gradient, gradient, rows * width, dropout);
   };
   if (norm == EmbeddingNorm::before_dropout) drop();
-  if (norm != EmbeddingNorm::none) {
-    backend.layernorm_backward({gradient, kept.sum, kept.norm_state, gradient, rows}, tensors.norm,
-                               gradients.norm, false);
+  const std::vector<EmbeddedRows> inputs = embedded_rows(pass, tensors), to = embedded_rows(pass, gradients);
+  for (std::size_t i = 0; norm != EmbeddingNorm::none && i < inputs.size(); ++i) {
+    const kernels::Values part = gradient + inputs[i].first * width;
+    backend.layernorm_backward({part, kept.sum + inputs[i].first * width,
+                                state_of(inputs[i], kept.norm_state), part, inputs[i].count},
+                               inputs[i].tensors.norm, to[i].tensors.norm, false);
   }
   if (norm != EmbeddingNorm::before_dropout) drop();
-  backend.embedding_backward(gradient, {kept.updated_rows, kept.types, kept.positions, rows},
-                             embedding_tables(pass.config, tensors),
-                             {gradients.word, gradients.type, gradients.position});
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const EmbeddingTensors& sums = to[i].tensors;
+    backend.embedding_backward(
+        gradient + inputs[i].first * width, indices_of(inputs[i], kept.updated_rows, kept),
+        embedding_tables(pass.config, inputs[i].tensors), {sums.word, sums.type, sums.position});
+  }
 }
 
 std::vector<float> rotary_table(const ModelConfig& config, std::int64_t positions) {
@@ -317,7 +374,7 @@ void feed_forward_forward(const PassContext& pass, std::int64_t layer, const Fee
   backend.linear_activation_forward(postnorm ? input : kept.norm, tensors.inner, pass.config.activation,
                                     kept.pre, kept.inner, rows);
   backend.linear_forward(kept.inner, tensors.output, kept.sum, rows);
-  residual_forward(pass, pass.dropout(DropoutSite::feed_forward_output, layer), tensors.norm, input,
+  residual_forward(pass, pass.dropout(pass.feed_forward_site, layer), tensors.norm, input,
                    {kept.sum, kept.norm, kept.norm_state});
 }
 
@@ -332,8 +389,8 @@ void feed_forward_backward(const PassContext& pass, std::int64_t layer, const Fe
 
   kernels::LinearGradients output = gradients.output;
   const kernels::ConstValues branch =
-      residual_backward(pass, pass.dropout(DropoutSite::feed_forward_output, layer), tensors.norm,
-                        gradients.norm, output, {kept.sum, kept.norm, kept.norm_state}, work);
+      residual_backward(pass, pass.dropout(pass.feed_forward_site, layer), tensors.norm, gradients.norm,
+                        output, {kept.sum, kept.norm, kept.norm_state}, work);
   backend.activation_forward(kept.pre, inner, rows * tensors.inner.out, pass.config.activation);
   backend.linear_backward_weight(branch, inner, tensors.output, output, rows);
   backend.linear_backward_input_activation(branch, tensors.output, pass.config.activation, kept.pre, dinner,

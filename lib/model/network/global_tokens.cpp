@@ -92,7 +92,7 @@ void with_fixed_globals(const ModelConfig& config, std::int64_t multiple, Batch&
     const std::int64_t stretch = fixed_stretch(options, length);
     TwoInputs inputs;
     inputs.ids.resize(static_cast<std::size_t>(length));
-    inputs.global_ids.assign(static_cast<std::size_t>((length + stretch - 1) / stretch), etc_sentence_token);
+    inputs.global_ids.assign(static_cast<std::size_t>(fixed_globals(options, length)), etc_sentence_token);
     for (std::int64_t i = 0; i < length; ++i)
       inputs.links[0].push_back(static_cast<std::int32_t>(i / stretch));
     batch.globals.append(inputs, batch.token_offsets[s + 1] - batch.token_offsets[s], multiple,
@@ -103,6 +103,11 @@ void with_fixed_globals(const ModelConfig& config, std::int64_t multiple, Batch&
 
 std::int64_t fixed_stretch(const EtcOptions& options, std::int64_t length) {
   return std::max(options.stretch, (length + options.globals - 1) / options.globals);
+}
+
+std::int64_t fixed_globals(const EtcOptions& options, std::int64_t length) {
+  const std::int64_t stretch = fixed_stretch(options, length);
+  return (length + stretch - 1) / stretch;
 }
 
 }  // namespace bigbird

@@ -90,7 +90,8 @@ struct SentencePairs {
 // (EtcOptions::stretch), and longer stretches where there would be more than the model takes. Long tokens
 // have the type 1 more than the batch gives them, global ones 0.
 void with_fixed_globals(const ModelConfig& config, std::int64_t multiple, Batch& batch);
-// The tokens of such a stretch in a sequence of so many.
+// In a sequence of so many tokens: those of such a stretch, and how many stretches there are.
 std::int64_t fixed_stretch(const EtcOptions& options, std::int64_t length);
+std::int64_t fixed_globals(const EtcOptions& options, std::int64_t length);
 
 }  // namespace bigbird

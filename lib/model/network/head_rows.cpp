@@ -33,6 +33,7 @@ std::vector<std::int32_t> masked_tokens_of_pass(const PassContext& pass) {
 
 HeadRowNumbers tokens_of_head(const PassContext& pass) {
   const std::vector<std::int64_t>& offsets = pass.batch.token_offsets;
+  if (!pass.batch.sequence_rows.empty()) return {masked_tokens_of_pass(pass), pass.batch.sequence_rows};
   return {masked_tokens_of_pass(pass), {offsets.begin(), offsets.end() - 1}};
 }
 
@@ -51,6 +52,7 @@ std::int64_t most_head_rows(const ModelConfig& config, const BatchLimits& limits
   const bool few = reads_masked(config.head) || reads_first(config.head);
   // Masks are drawn for four elements at a time.
   if (!options.head_rows || !few || config.hidden_size % 4 != 0) return 0;
+  if (config.attention == AttentionPattern::etc) return 0;  // two LayerNorms would tell rows apart
   const std::int64_t rows =
       (reads_masked(config.head) ? masked_rows_of_pass(backend, limits.masked_tokens, limits.tokens) : 0) +
       (reads_first(config.head) ? limits.sequences : 0);

@@ -1,6 +1,7 @@
 // Which head a pass goes through, and those that read masked tokens or the first one; see heads.h.
 #include "lib/model/network/heads.h"
 
+#include "lib/model/network/contrast.h"
 #include "lib/model/network/decoder.h"
 #include "lib/model/network/head_losses.h"
 #include "lib/model/network/head_rows.h"
@@ -111,7 +112,8 @@ void next_sentence_head_backward(const PassContext& pass, const PooledHeadTensor
   backend.scatter_add_rows(dfirst, kept.sequence.rows, kept.workspace.gradient, sequences, width);
 }
 
-// BigBirdForSequenceClassification: first token (not pooled), dropout, dense, gelu, dropout, dense.
+// BigBirdForSequenceClassification: first token (not pooled), dropout, dense, gelu, dropout, dense. Of
+// HeadForm::roberta tanh in place of gelu; head.dense_pre is then what tanh gave.
 void classification_head_forward(const PassContext& pass, const ClassificationHeadTensors& tensors,
                                  const Activations& kept, kernels::ConstValues hidden) {
   kernels::Backend& backend = pass.backend;
@@ -120,10 +122,16 @@ void classification_head_forward(const PassContext& pass, const ClassificationHe
   const kernels::Values first = kept.sequence.gathered;
   gather_first_tokens(pass, kept.sequence, hidden);
   backend.dropout(first, first, sequences * width, pass.classifier_dropout(DropoutSite::classifier_input));
-  backend.linear_activation_forward(first, tensors.dense, pass.config.activation, head.dense_pre, head.dense,
-                                    sequences);
-  backend.dropout(head.dense, head.dense, sequences * width,
-                  pass.classifier_dropout(DropoutSite::classifier_inner));
+  const kernels::Dropout inner = pass.classifier_dropout(DropoutSite::classifier_inner);
+  if (pass.config.head_form == HeadForm::roberta) {
+    backend.linear_forward(first, tensors.dense, head.dense, sequences);
+    backend.tanh_forward(head.dense, head.dense_pre, sequences * width);
+    backend.dropout(head.dense_pre, head.dense, sequences * width, inner);
+  } else {
+    backend.linear_activation_forward(first, tensors.dense, pass.config.activation, head.dense_pre,
+                                      head.dense, sequences);
+    backend.dropout(head.dense, head.dense, sequences * width, inner);
+  }
   backend.linear_forward(head.dense, tensors.output, kept.sequence.logits, sequences);
   sequence_loss_forward(pass, kept.sequence, pass.config.num_labels);
 }
@@ -149,7 +157,11 @@ void classification_logits_backward(const PassContext& pass, const Classificatio
   backend.linear_backward_weight(dlogits, head.dense, tensors.output, gradients.output, sequences);
   backend.linear_backward_input(dlogits, tensors.output, ddense, sequences, false);
   backend.dropout(ddense, ddense, sequences * width, pass.classifier_dropout(DropoutSite::classifier_inner));
-  backend.activation_backward(head.dense_pre, ddense, ddense, sequences * width, pass.config.activation);
+  if (pass.config.head_form == HeadForm::roberta) {
+    backend.tanh_backward(head.dense_pre, ddense, ddense, sequences * width);
+  } else {
+    backend.activation_backward(head.dense_pre, ddense, ddense, sequences * width, pass.config.activation);
+  }
   backend.linear_backward_weight(ddense, kept.sequence.gathered, tensors.dense, gradients.dense, sequences);
   backend.linear_backward_input(ddense, tensors.dense, dfirst, sequences, false);
   backend.dropout(dfirst, dfirst, sequences * width, pass.classifier_dropout(DropoutSite::classifier_input));
@@ -168,6 +180,7 @@ void head_stage(const PassContext& pass, const Activations& kept) {
       break;
     case HeadType::masked_lm:
       masked_head_stage(pass, kept);
+      contrast_stage(pass, kept.contrast);
       break;
     case HeadType::question_answering:
       question_head_stage(pass, kept.question);
@@ -186,7 +199,7 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Mo
                   const StateListener& on_decoder_state) {
   switch (pass.config.head) {
     case HeadType::encoder:
-      pooler_forward(pass, tensors.pooled, kept, hidden);
+      if (pass.config.uses_pooler()) pooler_forward(pass, tensors.pooled, kept, hidden);
       break;
     case HeadType::pretraining:
       masked_head_forward(pass, tensors.masked, kept.masked, hidden);
@@ -194,6 +207,7 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Mo
       break;
     case HeadType::masked_lm:
       masked_head_forward(pass, tensors.masked, kept.masked, hidden);
+      contrast_forward(pass, tensors.contrast, kept.contrast, hidden);
       break;
     case HeadType::classification:
       classification_head_forward(pass, tensors.classification, kept, hidden);
@@ -222,6 +236,7 @@ LabelCounts label_counts(const Batch& batch, const ModelConfig& config) {
       break;
     case HeadType::masked_lm:
       count_masked_labels(batch, labels);
+      count_contrast_labels(batch, config, labels);
       break;
     case HeadType::classification:
       count_sequence_labels(batch, config, labels);
@@ -276,6 +291,7 @@ void head_backward(const PassContext& pass, const ModelTensors& tensors, const M
       break;
     case HeadType::masked_lm:
       masked_head_backward(pass, tensors.masked, gradients.masked, kept);
+      contrast_backward(pass, tensors.contrast, gradients.contrast, kept.contrast, kept.workspace);
       break;
     case HeadType::classification:
       classification_head_backward(pass, tensors.classification, gradients.classification, kept);

@@ -37,6 +37,9 @@ void classification_logits_backward(const PassContext& pass, const Classificatio
 // Batch::given_length tokens: the real ones of a ragged batch, so that padding never takes part, or all T of
 // a forward pass on given ids, where Hugging Face lets it. With Batch::token_targets it runs over their
 // groups instead.
+//
+// Of HeadForm::roberta one dense layer on the hidden states gives the two logits, and the question's tokens
+// keep theirs.
 void question_head_stage(const PassContext& pass, const QuestionActivations& kept);
 void question_head_forward(const PassContext& pass, const QuestionHeadTensors& tensors,
                            const Activations& kept, kernels::ConstValues hidden);

@@ -76,15 +76,24 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     layernorm(prefix + "output.LayerNorm");
   };
 
+  const bool etc = config.attention == AttentionPattern::etc;
   weight("bert.embeddings.word_embeddings", v, c);
   if (config.position_type == PositionType::absolute) {
     weight("bert.embeddings.position_embeddings", config.max_position_embeddings, c);
+    if (etc) weight("bert.embeddings.global_position_embeddings", config.max_position_embeddings, c);
   }
   if (config.type_vocab_size > 0) weight("bert.embeddings.token_type_embeddings", config.type_vocab_size, c);
   if (config.embedding_norm != EmbeddingNorm::none) layernorm("bert.embeddings.LayerNorm");
+  if (etc) layernorm("bert.embeddings.global_LayerNorm");
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     depth_ = layer + 1;
     const std::string prefix = fmt::format("bert.encoder.layer.{}.", layer);
+    if (etc) {
+      declare_etc_layer(config, prefix + "attention.");
+      feed_forward(prefix, f);
+      if (!config.attention_options.etc.shared_feed_forward) feed_forward(prefix + "global_", f);
+      continue;
+    }
     attention(prefix + "attention.");
     feed_forward(prefix, f);
   }
@@ -101,11 +110,16 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     if (config.has_own_output_table()) weight("cls.predictions.decoder", v, c);
   }
   if (config.head == HeadType::pretraining) linear("cls.seq_relationship", 2, c);
+  if (config.has_contrast()) {  // names of our own
+    linear("cls.contrast.context", c, c);
+    linear("cls.contrast.target", c, c);
+  }
   if (config.head == HeadType::classification) {
     linear("classifier.dense", c, c);
     linear("classifier.out_proj", config.num_labels, c);
   }
-  if (config.head == HeadType::question_answering) {
+  if (config.has_plain_question_head()) linear("qa_outputs", 2, c);
+  if (config.head == HeadType::question_answering && !config.has_plain_question_head()) {
     linear("qa_classifier.intermediate.dense", f, c);
     linear("qa_classifier.output.dense", c, f);
     layernorm("qa_classifier.output.LayerNorm");
@@ -136,6 +150,52 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
   }
 }
 
+void ParameterLayout::declare_etc_layer(const ModelConfig& config, const std::string& layer) {
+  const std::int64_t c = config.hidden_size;
+  for (const EtcProducts::Names& product : etc_products(config.attention_options.etc).distinct()) {
+    for (const char* name : product)
+      declare(fmt::format("{}{}.weight", layer, name), {c, c}, Init::normal, true);
+    for (const char* name : product) declare(fmt::format("{}{}.bias", layer, name), {c}, Init::zeros, false);
+  }
+  for (const char* side : {"long", "global"}) {
+    const std::string relative = fmt::format("{}{}_relative", layer, side);
+    if (const std::int64_t labels = etc_labels(config.attention_options.etc); labels > 0) {
+      declare(relative + ".weight", {labels, config.num_attention_heads, config.head_size()},
+              Init::relative_normal, true);
+      declare(relative + ".bias", {labels, config.num_attention_heads}, Init::zeros, false);
+    }
+    const std::string norm = fmt::format("{}{}_LayerNorm", layer, side);
+    declare(norm + ".weight", {c}, Init::ones, false);
+    declare(norm + ".bias", {c}, Init::zeros, false);
+  }
+}
+
+EtcProducts etc_products(const EtcOptions& options) {
+  EtcProducts products;
+  products.long_query = products.global_query = {"long_query"};
+  products.long_key_value = products.global_key_value = {"l2l_key", "l2l_value"};
+  products.long_output = products.global_output = {"long_output"};
+  if (options.projections != EtcProjections::shared) products.global_query = {"global_query"};
+  if (options.projections == EtcProjections::by_query) {
+    products.long_key_value = products.global_key_value = {"l2l_key", "l2l_value", "g2g_key", "g2g_value"};
+  }
+  if (options.projections == EtcProjections::separate) {
+    products.long_key_value = {"l2l_key", "l2l_value", "g2l_key", "g2l_value"};
+    products.global_key_value = {"g2g_key", "g2g_value", "l2g_key", "l2g_value"};
+  }
+  if (!options.shared_output) products.global_output = {"global_output"};
+  return products;
+}
+
+std::vector<EtcProducts::Names> EtcProducts::distinct() const {
+  std::vector<Names> all;
+  for (const Names& names :
+       {long_query, global_query, long_key_value, global_key_value, long_output, global_output}) {
+    if (std::find(all.begin(), all.end(), names) == all.end()) all.push_back(names);
+  }
+  return all;
+}
+
 std::int64_t ParameterLayout::offset(const std::string& name) const {
   const TensorSpec* spec = find(name);
   if (spec == nullptr) throw_runtime("the model has no tensor " + name);
@@ -154,7 +214,8 @@ bool is_decoder_tensor(const std::string& name) {
 }
 
 bool is_position_table(const std::string& name) {
-  return name.ends_with("embeddings.position_embeddings.weight");
+  return name.ends_with("embeddings.position_embeddings.weight") ||
+         name.ends_with("embeddings.global_position_embeddings.weight");
 }
 
 std::vector<float> initial_parameters(const ParameterLayout& layout, const ModelConfig& config,
@@ -165,7 +226,8 @@ std::vector<float> initial_parameters(const ParameterLayout& layout, const Model
     if (spec.init == Init::ones) {
       for (std::int64_t i = 0; i < spec.count; ++i) target[i] = 1.0f;
     }
-    if (spec.init != Init::normal) continue;
+    if (spec.init != Init::normal && spec.init != Init::relative_normal) continue;
+    const double range = spec.init == Init::relative_normal ? relative_init_range : config.initializer_range;
     const std::uint64_t random_stream = hash_name(spec.name);
     const std::int64_t chunks = (spec.count + init_chunk - 1) / init_chunk;
     kernels::parallel_for(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {
@@ -175,7 +237,7 @@ std::vector<float> initial_parameters(const ParameterLayout& layout, const Model
       for (std::int64_t i = begin; i < end; ++i) {
         double draw = rng.normal();
         while (draw < -2.0 || draw > 2.0) draw = rng.normal();
-        target[i] = static_cast<float>(draw * config.initializer_range);
+        target[i] = static_cast<float>(draw * range);
       }
     });
     if (spec.name == "bert.embeddings.word_embeddings.weight") {

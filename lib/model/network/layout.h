@@ -11,7 +11,11 @@
 
 namespace bigbird {
 
-enum class Init { zeros, ones, normal };
+// relative_normal: tables of labels, which etcmodel draws wider than all else.
+enum class Init { zeros, ones, normal, relative_normal };
+
+// Standard deviation of a fresh table of labels (etcmodel).
+inline constexpr double relative_init_range = 0.5;
 
 struct TensorSpec {
   std::string name;                 // "bert.encoder.layer.0.attention.self.query.weight"
@@ -29,7 +33,7 @@ struct TensorSpec {
 //
 // Tensors lie back to back in declaration order. In every layer the query, key and value weights are
 // neighbours (and so are their biases), so that they form one [3C, C] matrix; so are those of a Longformer's
-// global tokens.
+// global tokens, and what BigBird-ETC computes in one product (etc_products).
 class ParameterLayout {
  public:
   explicit ParameterLayout(const ModelConfig& config);
@@ -42,10 +46,22 @@ class ParameterLayout {
 
  private:
   void declare(const std::string& name, std::vector<std::int64_t> shape, Init init, bool decay);
+  void declare_etc_layer(const ModelConfig& config, const std::string& layer);
   std::vector<TensorSpec> tensors_;
   std::int64_t count_ = 0;
   std::int64_t depth_ = 0;  // of what is declared next
 };
+
+// The linear layers of attention in a layer of BigBird-ETC that are one product each: neighbours in the arena,
+// all weights, then all biases. "l2g_key" are keys made of global tokens for long queries (etcmodel's names).
+// What both inputs share stands under the long one's name.
+struct EtcProducts {
+  using Names = std::vector<const char*>;
+  Names long_query, global_query, long_key_value, global_key_value, long_output, global_output;
+  // All of them, each once.
+  std::vector<Names> distinct() const;
+};
+EtcProducts etc_products(const EtcOptions& options);
 
 // Whether a name of a layout is of what a decoder has for itself: not the word table, and of a coupled model
 // cross-attention alone.

@@ -33,15 +33,30 @@ std::vector<LinearLayer> linear_layers(const ModelConfig& config) {
   std::vector<LinearLayer> layers;
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const std::string prefix = fmt::format("bert.encoder.layer.{}.", layer);
-    const std::string self = prefix + "attention.self";
-    layers.push_back(
-        {self, {self + ".query.weight", self + ".key.weight", self + ".value.weight"}, c, 3 * c});
     const auto one = [&](const std::string& name, std::int64_t in, std::int64_t out) {
       layers.push_back({prefix + name, {prefix + name + ".weight"}, in, out});
     };
+    const auto feed_forward = [&](const std::string& side) {
+      one(side + "intermediate.dense", c, f);
+      one(side + "output.dense", f, c);
+    };
+    if (config.attention == AttentionPattern::etc) {
+      const EtcOptions& options = config.attention_options.etc;
+      for (const EtcProducts::Names& product : etc_products(options).distinct()) {
+        LinearLayer made{prefix + "attention." + product.front(), {}, c, 0};
+        for (const char* name : product) made.weights.push_back(prefix + "attention." + name + ".weight");
+        made.out = c * static_cast<std::int64_t>(product.size());
+        layers.push_back(made);
+      }
+      feed_forward("");
+      if (!options.shared_feed_forward) feed_forward("global_");
+      continue;
+    }
+    const std::string self = prefix + "attention.self";
+    layers.push_back(
+        {self, {self + ".query.weight", self + ".key.weight", self + ".value.weight"}, c, 3 * c});
     one("attention.output.dense", c, c);
-    one("intermediate.dense", c, f);
-    one("output.dense", f, c);
+    feed_forward("");
   }
   return layers;
 }
@@ -95,8 +110,28 @@ std::vector<PackedLayer> packed_layers(const ModelConfig& config, const ModelTen
     add(feed_forward.inner);
     add(feed_forward.output);
   };
-  for (const LayerTensors& layer : tensors.layers)
-    add_layer(layer.attention, layer.feed_forward, !config.is_coupled());
+  // In the order of etc_products().
+  const auto add_two_inputs = [&](const EtcSideTensors& longs, const EtcSideTensors& globals) {
+    const auto add_both = [&](const LinearTensors& first, const LinearTensors& second) {
+      add(first);
+      if (second.weight != first.weight) add(second);
+    };
+    add_both(longs.query, globals.query);
+    add_both(longs.key_value, globals.key_value);
+    add_both(longs.output, globals.output);
+    add(longs.feed_forward.inner);
+    add(longs.feed_forward.output);
+    if (globals.feed_forward.inner.weight == longs.feed_forward.inner.weight) return;
+    add(globals.feed_forward.inner);
+    add(globals.feed_forward.output);
+  };
+  for (const LayerTensors& layer : tensors.layers) {
+    if (config.attention == AttentionPattern::etc) {
+      add_two_inputs(layer.sides[0], layer.sides[1]);
+    } else {
+      add_layer(layer.attention, layer.feed_forward, !config.is_coupled());
+    }
+  }
   for (const DecoderLayerTensors& layer : tensors.decoder.layers) {
     if (!config.is_coupled()) add_layer(layer.attention, layer.feed_forward, false);
     add(layer.cross_attention.output);

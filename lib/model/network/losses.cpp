@@ -6,8 +6,19 @@
 namespace bigbird {
 namespace {
 
+// What the mean of a loss weighs in what is minimised.
+double weight_of(LossMean mean, bool contrast) {
+  if (!contrast) return 1.0;
+  return mean == LossMean::contrast ? contrast_share : mean == LossMean::mlm ? 1.0 - contrast_share : 1.0;
+}
+
 float mean_of(std::int64_t count) {
   return count > 0 ? 1.0f / static_cast<float>(count) : 0.0f;
+}
+
+void weigh(LossScale& scale, bool contrast) {
+  for (std::size_t loss = 0; loss < scale.all.size(); ++loss)
+    scale.all[loss] *= static_cast<float>(weight_of(loss_kinds[loss].mean, contrast));
 }
 
 }  // namespace
@@ -30,6 +41,7 @@ LossScale mean_scale(const ForwardResult& result) {
   scale[Loss::end] *= 0.5f;
   scale[Loss::sequence] = scale[Loss::choice] =
       mean_of(result[Loss::sequence].count + result[Loss::choice].count);
+  weigh(scale, result[Loss::contrast].count > 0);
   return scale;
 }
 
@@ -41,6 +53,7 @@ LossScale scale_of_means(const LabelCounts& labels) {
       together += loss_kinds[other].mean == loss_kinds[loss].mean ? labels.all[other] : 0;
     scale.all[loss] = mean_of(together);
   }
+  weigh(scale, labels[Loss::contrast] > 0);
   return scale;
 }
 
@@ -62,8 +75,11 @@ void LossSums::add(const LossSums& other) {
 
 double LossSums::loss() const {
   double loss = 0;
-  for (const LossTerm& mean : means_) {
-    if (mean.count > 0) loss += mean.sum / static_cast<double>(mean.count);
+  const bool contrast = (*this)[LossMean::contrast].count > 0;
+  for (std::size_t mean = 0; mean < means_.size(); ++mean) {
+    const LossTerm& term = means_[mean];
+    if (term.count == 0) continue;
+    loss += weight_of(static_cast<LossMean>(mean), contrast) * term.sum / static_cast<double>(term.count);
   }
   return loss;
 }

@@ -27,23 +27,30 @@ enum class Loss {
   // over groups, which every such score has as many of.
   choice,
   mark,
-  target,  // what a decoder predicts, nats over the labels of Batch::targets
+  target,    // what a decoder predicts, nats over the labels of Batch::targets
+  contrast,  // masked sentences among those of the batch, nats over Batch::sentence_pairs (contrast.h)
 };
 
-// What training minimises is a sum of means. Losses of one mean count their labels together.
-enum class LossMean { mlm, sequence, mark };
+// Of pretraining with contrast, 0.8 of masked tokens and 0.2 of sentences (ETC's own weights as far as they are
+// known). A loss without labels leaves the other its weight.
+inline constexpr double contrast_share = 0.2;
+
+// What training minimises is a sum of means (with sentences to predict: weighted, contrast_share). Losses of one
+// mean count their labels together.
+enum class LossMean { mlm, sequence, mark, contrast };
 
 struct LossKind {
   const char* name;
   LossMean mean;
 };
-inline constexpr std::array<LossKind, 7> loss_kinds = {{{"mlm", LossMean::mlm},
+inline constexpr std::array<LossKind, 8> loss_kinds = {{{"mlm", LossMean::mlm},
                                                         {"sequence", LossMean::sequence},
                                                         {"start", LossMean::sequence},
                                                         {"end", LossMean::sequence},
                                                         {"choice", LossMean::sequence},
                                                         {"mark", LossMean::mark},
-                                                        {"target", LossMean::sequence}}};
+                                                        {"target", LossMean::sequence},
+                                                        {"contrast", LossMean::contrast}}};
 
 constexpr const char* name_of(Loss loss) {
   return loss_kinds[static_cast<std::size_t>(loss)].name;
@@ -102,12 +109,12 @@ class LossSums {
   double loss() const;
 
   // As doubles, which hold the counts exactly: what goes from rank to rank.
-  static constexpr std::size_t width = 9;
+  static constexpr std::size_t width = 12;
   std::array<double, width> numbers() const;
   static LossSums of_numbers(const double* numbers);
 
  private:
-  std::array<LossTerm, 3> means_;
+  std::array<LossTerm, 4> means_;
 };
 
 }  // namespace bigbird

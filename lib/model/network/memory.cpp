@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/decoder.h"
 #include "lib/model/network/head_rows.h"
@@ -31,7 +32,8 @@ struct Planner {
   std::int64_t tokens, width, inner, heads;
   std::int64_t last_rows;            // of the last layer behind its attention
   kernels::ElementType operands;     // of what only products and attention read
-  std::int64_t globals = 0;          // G
+  std::int64_t globals = 0;          // G of windows with global tokens
+  std::int64_t projections = 3;      // of a token: queries, keys and values, [*, C] each
   BackwardWorkspace workspace = {};  // in training
 
   bool postnorm() const { return config.norm_type == NormType::postnorm; }
@@ -44,7 +46,7 @@ struct Planner {
   // sum of the feed-forward part) is the caller's.
   LayerActivations kept_layer(const std::string& what, std::int64_t rows) {
     LayerActivations layer;
-    layer.attention.qkv = arena.values(what, tokens * 3 * width, operands);
+    layer.attention.qkv = arena.values(what, tokens * projections * width, operands);
     layer.attention.context = arena.values(what, tokens * width, operands);
     layer.attention.log_sum_exp = arena.floats(what, heads * tokens);
     layer.attention.sum = arena.values(what, rows * width);
@@ -65,6 +67,7 @@ struct Planner {
   // A layer of inference: one piece of memory, whose parts are used again as soon as their content is spent.
   // Parts of [T, C] are as large as their type, so that sum and norm may cover two others each.
   //   attention           q     k     v     context (pre-LN: before it the norm, which the qkv product reads)
+  //   (BigBird-ETC has two keys and two values there)
   //   behind attention    sum   norm  the inner activations of the feed-forward part, [T, F]
   //   post-LN, at last    sum of the feed-forward part
   LayerActivations shared_layer(const std::string& what) {
@@ -74,14 +77,15 @@ struct Planner {
     const kernels::ElementType stream = arena.stream();
     const std::size_t operand = bytes_of(tokens * width, operands), state = bytes_of(tokens * width, stream);
     const std::size_t bytes =
-        std::max(3 * operand + std::max(operand, state), 2 * state + bytes_of(tokens * inner, operands));
+        std::max(static_cast<std::size_t>(projections) * operand + std::max(operand, state),
+                 2 * state + bytes_of(tokens * inner, operands));
     auto* const base = static_cast<std::byte*>(arena.bytes(what, bytes, operands));
     const auto at = [base](std::size_t offset, kernels::ElementType type) {
       return kernels::Values(base == nullptr ? nullptr : base + offset, type);
     };
     LayerActivations layer;
     layer.attention.qkv = at(0, operands);
-    layer.attention.context = at(3 * operand, operands);
+    layer.attention.context = at(static_cast<std::size_t>(projections) * operand, operands);
     layer.attention.sum = at(0, stream);
     layer.attention.norm = at(postnorm() ? state : 3 * operand, stream);
     layer.feed_forward.inner = at(2 * state, operands);
@@ -143,6 +147,7 @@ void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
     plan.set_output(to.layers[i], to.states[i + 1]);
     to.layers[i].attention.rotations = to.rotations;
     to.layers[i].attention.windowed = to.windowed;
+    to.layers[i].attention.etc = to.etc;
   }
 }
 
@@ -206,6 +211,40 @@ void plan_windows(Planner& plan, WindowedActivations& to, const ModelOptions& op
   to.dkey_value = plan.arena.values(what, plan.tokens * 2 * plan.width, plan.operands);
 }
 
+// longs, globals: T and G.
+void plan_etc(Planner& plan, EtcActivations& to, std::int64_t longs, std::int64_t globals,
+              const ModelOptions& options) {
+  if (plan.config.attention != AttentionPattern::etc) return;
+  const std::string what = "two inputs";
+  const std::int64_t most = std::max(longs, globals);
+  const auto links = static_cast<std::int64_t>(global_links);
+  const auto flags = [&](std::int64_t count) {
+    return static_cast<std::uint8_t*>(plan.arena.bytes(what, static_cast<std::size_t>(count)));
+  };
+  to.links = plan.arena.integers(what, links * longs);
+  to.global_links = plan.arena.integers(what, links * globals);
+  to.segments = plan.arena.integers(what, longs);
+  to.examples = plan.arena.integers(what, longs);
+  to.global_examples = plan.arena.integers(what, globals);
+  to.parts = plan.arena.integers(what, globals);
+  to.free = flags(longs);
+  to.global_free = flags(globals);
+  if (!options.training) to.sums = plan.arena.floats(what, plan.heads * (longs + globals));
+  to.second_sums = plan.arena.floats(what, plan.heads * most);
+  to.second = plan.arena.values(what, most * plan.width, plan.operands);
+  if (options.training && plan.config.attention_options.etc.projections == EtcProjections::shared)
+    to.dkey_value = plan.arena.values(what, most * 2 * plan.width, plan.operands);
+}
+
+void plan_contrast(Planner& plan, ContrastActivations& to, std::int64_t pairs, bool training) {
+  if (!plan.config.has_contrast()) return;
+  const std::string what = "heads";
+  to.rows = plan.arena.integers(what, 2 * pairs);
+  to.gathered = plan.arena.values(what, 2 * pairs * plan.width);
+  to.projected = plan.arena.values(what, 2 * pairs * plan.width);
+  if (training) to.gradient = plan.arena.values(what, 2 * pairs * plan.width);
+}
+
 void plan_head_rows(Planner& plan, HeadRowActivations& to) {
   const std::string what = "rows that the head reads";
   to.tokens = plan.arena.integers(what, plan.last_rows);
@@ -217,7 +256,8 @@ void plan_workspace(Planner& plan) {
   const std::string what = "backward workspace";
   plan.workspace = {
       plan.arena.values(what, plan.tokens * plan.width), plan.arena.values(what, plan.tokens * plan.width),
-      plan.arena.values(what, plan.tokens * std::max(plan.inner, 4 * plan.width), plan.operands)};
+      plan.arena.values(what, plan.tokens * std::max(plan.inner, (1 + plan.projections) * plan.width),
+                        plan.operands)};
 }
 
 CrossAttentionActivations plan_cross_attention(Planner& plan, const std::string& what, std::int64_t keys,
@@ -336,12 +376,14 @@ void plan_answers(Planner& plan, Activations& to, std::int64_t sequences, bool t
 void plan_question(Planner& plan, QuestionActivations& head, std::int64_t sequences, bool training) {
   Arena& arena = plan.arena;
   const std::string what = "heads";
-  head.input = arena.values(what, plan.tokens * plan.width);
-  if (training) head.block.pre = arena.values(what, plan.tokens * plan.inner);
-  head.block.inner = arena.values(what, plan.tokens * plan.inner);
-  head.block.sum = arena.values(what, plan.tokens * plan.width);
-  head.block.norm = arena.values(what, plan.tokens * plan.width);
-  if (training) head.block.norm_state = plan.norm_state(what, plan.tokens);
+  if (!plan.config.has_plain_question_head()) {
+    head.input = arena.values(what, plan.tokens * plan.width);
+    if (training) head.block.pre = arena.values(what, plan.tokens * plan.inner);
+    head.block.inner = arena.values(what, plan.tokens * plan.inner);
+    head.block.sum = arena.values(what, plan.tokens * plan.width);
+    head.block.norm = arena.values(what, plan.tokens * plan.width);
+    if (training) head.block.norm_state = plan.norm_state(what, plan.tokens);
+  }
   head.penalty = arena.floats(what, plan.tokens);
   head.start = arena.floats(what, plan.tokens);
   head.end = arena.floats(what, plan.tokens);
@@ -373,6 +415,7 @@ void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, const
       break;
     case HeadType::masked_lm:
       plan_masked(plan, to.masked, masked, training, backend);
+      plan_contrast(plan, to.contrast, limits.sentence_pairs, training);
       break;
     case HeadType::classification:
       plan_sequence(plan, to.sequence, sequences, plan.config.num_labels, training);
@@ -445,14 +488,17 @@ std::uint64_t* Arena::keys(const std::string& what, std::int64_t count) {
 Activations plan_activations(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
                              const ModelOptions& options, const kernels::Backend& backend) {
   const std::int64_t head_rows = most_head_rows(config, limits, options, backend);
+  // Of two inputs, which are one matrix for all that does not tell them apart.
+  const std::int64_t second_rows = most_second_rows(config, limits), tokens = limits.tokens + second_rows;
   Planner plan{arena,
                config,
-               limits.tokens,
+               tokens,
                config.hidden_size,
                config.intermediate_size,
                config.num_attention_heads,
-               head_rows > 0 ? head_rows : limits.tokens,
+               head_rows > 0 ? head_rows : tokens,
                arena.operands()};
+  plan.projections = projections_of_a_token(config);
   Activations to;
   to.scalars.dropout_seed = arena.keys("embeddings", 1);
   to.scalars.loss_scales = arena.floats("heads", static_cast<std::int64_t>(loss_kinds.size()));
@@ -465,6 +511,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
   }
   plan.globals = most_global_rows(config, limits);
   plan_windows(plan, to.windowed, options);
+  plan_etc(plan, to.etc, limits.tokens, second_rows, options);
   plan_encoder(plan, to, options);
   if (head_rows > 0) plan_head_rows(plan, to.head_rows);
   plan_final_norm(plan, options, to);
@@ -495,6 +542,12 @@ kernels::AttentionLimits attention_limits(const ModelConfig& config, const Batch
   kernels::AttentionLimits most;
   most.slots = config.num_hidden_layers * most_attention_runs(config, limits, options.training);
   most.slots += windowed_slots(config);
+  if (config.attention == AttentionPattern::etc) {
+    most.slots += etc_slots;
+    most.tokens = std::max(most.tokens, most_second_rows(config, limits));
+    most.longest = std::max(most.longest, most_second_rows(config, limits));
+    most.labels = etc_labels(config.attention_options.etc);
+  }
   most.sequences = limits.sequences;
   most.tokens = limits.tokens;
   most.longest = limits.longest;

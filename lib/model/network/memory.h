@@ -92,10 +92,27 @@ struct WindowedActivations {
   ResidueClassActivations classes;
 };
 
+// Shared by all layers of BigBird-ETC; what no batch has is null. T long tokens, G global ones.
+struct EtcActivations {
+  std::int32_t* links = nullptr;            // [3, T] of long tokens
+  std::int32_t* global_links = nullptr;     // [3, G] every global token's own number, three times
+  std::int32_t* segments = nullptr;         // [T]
+  std::int32_t* examples = nullptr;         // [T]
+  std::int32_t* global_examples = nullptr;  // [G]
+  std::int32_t* parts = nullptr;            // [G]
+  std::uint8_t* free = nullptr;             // [T]
+  std::uint8_t* global_free = nullptr;      // [G]
+  float* sums = nullptr;                    // [H, T + G]; in training the layers' own
+  float* second_sums = nullptr;             // [H, max(T, G)] of the other input's keys
+  kernels::Values second;                   // [max(T, G), C] their output, then their gradient of the queries
+  kernels::Values dkey_value;               // [max(T, G), 2C] where one projection serves all; training only
+};
+
 // Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->
 // sum (the output).
 struct AttentionActivations {
-  kernels::Values qkv;           // [T, 3C]; query and key after their rotation
+  kernels::Values qkv;           // [T, 3C]; query and key after their rotation. BigBird-ETC: queries
+                                 // [T, C], then keys and values [T, 4C] or [T, 2C]
   kernels::Values context;       // [T, C]
   float* log_sum_exp = nullptr;  // [H, T]; null in inference
   kernels::Values sum;           // [T, C]: input + dropout(output product)
@@ -104,6 +121,7 @@ struct AttentionActivations {
   RotaryTable rotations;
   GlobalActivations global;
   WindowedActivations windowed;
+  EtcActivations etc;
 };
 
 // The same order: input -> inner -> sum -> norm, or input -> norm -> inner -> sum.
@@ -189,15 +207,22 @@ struct TokenTargetActivations {
 
 // Rows are tokens, so that the block works as a layer of the encoder does.
 struct QuestionActivations {
-  kernels::Values input;                          // [T, C] after dropout
-  FeedForwardActivations block;                   // sum and norm [T, C]
-  float* penalty = nullptr;                       // [T]: what is added to the logits of the question
-  float* start = nullptr;                         // [T] logits
-  float* end = nullptr;                           // [T]
-  kernels::Values dstart, dend;                   // [T] their gradients; null in inference
-  std::int32_t* labels = nullptr;                 // [2B]: starts, then ends
-  float* losses = nullptr;                        // [2B]
+  kernels::Values input;           // [T, C] after dropout; this and the block null in a plain head
+  FeedForwardActivations block;    // sum and norm [T, C]
+  float* penalty = nullptr;        // [T]: what is added to the logits of the question
+  float* start = nullptr;          // [T] logits
+  float* end = nullptr;            // [T]
+  kernels::Values dstart, dend;    // [T] their gradients; null in inference
+  std::int32_t* labels = nullptr;  // [2B]: starts, then ends
+  float* losses = nullptr;         // [2B]
   std::array<TokenTargetActivations, 2> targets;  // several right starts and ends
+};
+
+// Of N pairs of sentences: the contexts, then the targets.
+struct ContrastActivations {
+  std::int32_t* rows = nullptr;         // [2N]
+  kernels::Values gathered, projected;  // [2N, C]
+  kernels::Values gradient;             // [2N, C] of `projected`, made on the host; training only
 };
 
 // One score of every token.
@@ -262,6 +287,7 @@ struct Activations {
   EmbeddingActivations embeddings;
   RotaryTable rotations;
   WindowedActivations windowed;
+  EtcActivations etc;
   std::vector<kernels::Values> states;  // [L + 1]: the input of every layer, then the output of the last
   std::vector<LayerActivations> layers;
   HeadRowActivations head_rows;  // with them [T, ...] behind the last layer's attention is [R, ...]
@@ -272,6 +298,7 @@ struct Activations {
   PooledActivations pooled;
   ClassificationActivations classification;
   QuestionActivations question;
+  ContrastActivations contrast;
   std::vector<TokenScoreActivations> answers;  // one for each of ModelConfig::token_scores
   DecoderActivations decoder;
   BackwardWorkspace workspace;

@@ -8,8 +8,10 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/rng.h"
+#include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/batch.h"
+#include "lib/model/network/contrast.h"
 #include "lib/model/network/decoder.h"
 #include "lib/model/network/encoder.h"
 #include "lib/model/network/head_rows.h"
@@ -107,6 +109,7 @@ struct Model::Impl {
             held.activations.scalars.dropout_seed,
             &decoder,
             has_windows(config) ? &windowed : nullptr,
+            config.attention == AttentionPattern::etc ? &etc : nullptr,
             0,
             smoothing,
             dropped};
@@ -119,6 +122,7 @@ struct Model::Impl {
     head_rows_stage(pass, kept.head_rows);
     head_stage(pass, kept);
     if (pass.windowed != nullptr) windowed_stage(pass, kept.windowed);
+    if (pass.etc != nullptr) etc_stage(pass, kept.etc);
     for (const auto* stack : {&runs, &decoder.runs, &decoder.cross_runs}) {
       for (const std::vector<AttentionRun>& layer : *stack) {
         for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
@@ -197,6 +201,8 @@ struct Model::Impl {
   std::vector<std::vector<AttentionRun>> runs;
   DecoderPass decoder;
   WindowedPass windowed;
+  EtcPass etc;
+  std::vector<float> contrast_gradients;  // of the sum of that loss
   kernels::Index first_slot = 0;
   kernels::Index slots = 0;
   bool dropout_on = false;
@@ -321,13 +327,20 @@ bool Model::computes_in_int8() const {
   return !impl_->int8_names.empty();
 }
 
-ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) {
+ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) {
   impl_->take_int8();
+  impl_->backward_possible = false;
+  impl_->batch = given;
+  Batch& batch = impl_->batch;
+  if (impl_->config.attention == AttentionPattern::etc) {
+    if (batch.globals.empty())
+      with_fixed_globals(impl_->config, wants_whole_blocks() ? impl_->config.block_size : 1, batch);
+    batch.find_global_rows();
+  }
   check_batch(batch, impl_->config, impl_->limits, wants_whole_blocks());
   const Activations& kept = impl_->held.activations;
   if (!batch.embedding_offsets.empty() && kept.embeddings.offsets == nullptr)
     throw_runtime("this model was built without offsets of embeddings");
-  impl_->batch = batch;
   impl_->dropout_on = options.training;
   impl_->runs = attention_runs(impl_->config, impl_->plans, impl_->batch, options.training,
                                kept.scalars.dropout_seed, impl_->first_slot);
@@ -341,6 +354,11 @@ ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) 
     windowed_pass(impl_->config, impl_->batch, wants_whole_blocks(), options.training,
                   kept.scalars.dropout_seed, impl_->window_plans, behind - windowed_slots(impl_->config),
                   kept.windowed, impl_->runs, impl_->windowed);
+  }
+  if (impl_->config.attention == AttentionPattern::etc) {
+    etc_pass(impl_->config, impl_->batch, options.training, kept.scalars.dropout_seed,
+             impl_->window_plans.globals, behind - etc_slots, kept.etc, impl_->parameter_tensors.layers,
+             impl_->runs, impl_->etc);
   }
   impl_->smoothing = options.smoothing;
   impl_->draw_layers(options.dropout_seed);
@@ -364,6 +382,7 @@ ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) 
   ForwardResult result;
   for (std::size_t loss = 0; loss < labels.all.size(); ++loss) result.all[loss].count = labels.all[loss];
   head_result(pass, kept, result);
+  if (impl_->config.has_contrast()) contrast_result(pass, kept.contrast, result, impl_->contrast_gradients);
   impl_->backward_possible = impl_->options.training && (!in_pieces || impl_->taken);
   return result;
 }
@@ -379,6 +398,8 @@ void Model::backward(const LossScale& scale) {
   const Activations& kept = impl_->held.activations;
   impl_->upload_scale(scale);
   const PassContext pass = impl_->pass();
+  if (impl_->config.has_contrast())
+    contrast_stage_backward(pass, kept.contrast, impl_->contrast_gradients, scale[Loss::contrast]);
   impl_->backend.replay(pass_key(pass, impl_->number, Phase::backward), [&] {
     impl_->zero_gradient(pass);
     head_backward(pass, impl_->parameter_tensors, impl_->gradient_tensors, kept,
@@ -408,7 +429,7 @@ std::vector<float> Model::input_gradients(const std::vector<float>& weights) {
                                  impl_->gradient_tensors.classification, kept);
   encoder_backward(pass, impl_->parameter_tensors, impl_->gradient_tensors, kept,
                    impl_->options.grad_checkpoint);
-  return impl_->download(kept.workspace.gradient, pass.tokens() * pass.width());
+  return impl_->download(kept.workspace.gradient, impl_->batch.tokens() * pass.width());
 }
 
 std::vector<float> Model::last_hidden_state() const {
@@ -416,6 +437,16 @@ std::vector<float> Model::last_hidden_state() const {
     throw_runtime("this model computes its last hidden state at the rows that the head reads");
   return impl_->download(impl_->held.activations.last_hidden_state(),
                          impl_->batch.tokens() * impl_->config.hidden_size);
+}
+
+std::vector<float> Model::global_hidden_state() const {
+  const std::int64_t width = impl_->config.hidden_size;
+  return impl_->download(impl_->held.activations.last_hidden_state() + impl_->batch.tokens() * width,
+                         impl_->batch.globals.tokens() * width);
+}
+
+const Batch& Model::last_batch() const {
+  return impl_->batch;
 }
 
 std::vector<float> Model::pooler_output() const {
@@ -462,7 +493,7 @@ DecoderView Model::decoder_view() const {
 
 std::vector<float> Model::token_logits(std::size_t score) const {
   const std::vector<TokenScoreActivations>& scores = impl_->held.activations.answers;
-  return impl_->output(score < scores.size() ? scores[score].logits : nullptr, impl_->batch.tokens(),
+  return impl_->output(score < scores.size() ? scores[score].logits : nullptr, impl_->batch.rows(),
                        "such scores of tokens");
 }
 

@@ -114,6 +114,9 @@ class Model {
   // place.
   // [T, C]. Error{runtime} with ModelOptions::head_rows.
   std::vector<float> last_hidden_state() const;
+  // BigBird-ETC: [G, C] of the global tokens, padding too; and the batch with those that the model made.
+  std::vector<float> global_hidden_state() const;
+  const Batch& last_batch() const;
   // Error{runtime} when the model's head has no such output.
   std::vector<float> pooler_output() const;    // [B, C]
   std::vector<float> sequence_logits() const;  // [B, 2] NSP or [B, num_labels]
@@ -121,7 +124,7 @@ class Model {
   // [T] each, of all tokens; 1e6 less for the tokens of the question (lib/model/network/heads.h).
   std::vector<float> start_logits() const;
   std::vector<float> end_logits() const;
-  // [T], of all tokens: the logits of score `score` of ModelConfig::token_scores.
+  // [T], of all tokens, and of global ones after them: the logits of score `score` of ModelConfig::token_scores.
   std::vector<float> token_logits(std::size_t score) const;
   // Of the rows of Batch::targets: [T', C] and [T', V]; no logits with ModelOptions::logits_in_pieces.
   std::vector<float> decoder_hidden_state() const;

@@ -23,6 +23,9 @@ struct BatchLimits {
   std::int64_t masked_tokens = 0;  // rows of the MLM head (0: no MLM)
   std::int64_t longest = 0;        // tokens of the longest sequence, padded
   std::int64_t target_tokens = 0;  // T', rows of a decoder, padded
+  // BigBird-ETC: G, global tokens of all sequences, padded; 0: those that the model makes by itself.
+  std::int64_t globals = 0;
+  std::int64_t sentence_pairs = 0;  // of Batch::sentence_pairs
 };
 
 struct ModelOptions {

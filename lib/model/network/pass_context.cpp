@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
@@ -25,8 +26,9 @@ std::vector<AttentionRun> layer_runs(const ModelConfig& config, PlanCache& plans
     const std::int64_t first = batch.token_offsets[s], rows = batch.token_offsets[s + 1] - first;
     const std::int64_t blocks = (batch.plan_length(s) + config.block_size - 1) / config.block_size;
     const bool full = plans.full_attention(blocks, batch.lengths[s]);
-    const bool drops =
-        (full || config.attention == AttentionPattern::longformer) && drops_probabilities(config, training);
+    const bool drops = (full || config.attention == AttentionPattern::longformer ||
+                        config.attention == AttentionPattern::etc) &&
+                       drops_probabilities(config, training);
     if (runs.empty() || drops != last_drops) {
       kernels::AttentionBatch call = attention_call(config);
       if (drops) {
@@ -141,6 +143,8 @@ std::uint64_t pass_key(const PassContext& pass, std::uint64_t model, Phase phase
   if (pass.windowed != nullptr) {
     for (const std::int64_t offset : pass.windowed->offsets) key.add(offset);
   }
+  if (pass.etc != nullptr) add_to_key(*pass.etc, batch, [&](std::int64_t value) { key.add(value); });
+  key.add(static_cast<std::int64_t>(batch.sentence_pairs.contexts.size()));
   key.add(pass.masked_rows);
   for (const std::int64_t offset : batch.targets.token_offsets) key.add(offset);
   const bool labels[] = {!batch.masked_labels.empty(), !batch.sequence_labels.empty(),

@@ -86,7 +86,10 @@ enum class DropoutSite : std::uint64_t {
   cross_attention_output = 10,
   global_key_probabilities = 11,  // of local queries over global keys
   global_query_probabilities = 12,
-  class_probabilities = 13,  // of residue classes (residue_classes.h)
+  global_probabilities = 13,  // of global queries over global keys
+  global_attention_output = 14,
+  global_feed_forward_output = 15,
+  class_probabilities = 16,  // of residue classes (residue_classes.h)
 };
 
 // kernels::Dropout::site: different for every (site, layer, part). Parts are runs of sequences, see
@@ -103,6 +106,7 @@ std::int64_t masked_rows_of_pass(const kernels::Backend& backend, std::int64_t m
 
 struct DecoderPass;   // decoder.h
 struct WindowedPass;  // attention_windowed.h
+struct EtcPass;       // attention_etc.h
 
 // Of the states between layers, by their numbers: ForwardOptions::hidden_state.
 using StateListener = std::function<void(std::int64_t, const std::vector<float>&)>;
@@ -117,6 +121,7 @@ struct PassContext {
   const std::uint64_t* dropout_seed = nullptr;         // device
   const DecoderPass* decoder = nullptr;                // of models that have one
   const WindowedPass* windowed = nullptr;              // of has_windows() (attention_windowed.h)
+  const EtcPass* etc = nullptr;                        // of AttentionPattern::etc
   // What layers are counted from where masks are drawn: a decoder's begin behind the encoder's.
   std::int64_t first_layer = 0;
   LabelSmoothing smoothing = {};  // of a decoder's loss
@@ -125,10 +130,12 @@ struct PassContext {
   // The last layer behind its attention may be computed at some rows alone (head_rows.h): their numbers, on
   // the device. Null: at all.
   const std::int32_t* row_numbers = nullptr;
-  std::int64_t row_count = 0;
+  std::int64_t row_count = -1;  // of those, or of a part of all; -1: all
+  DropoutSite feed_forward_site = DropoutSite::feed_forward_output;
 
-  std::int64_t rows() const { return row_numbers == nullptr ? tokens() : row_count; }
-  std::int64_t tokens() const { return batch.tokens(); }
+  std::int64_t rows() const { return row_count < 0 ? tokens() : row_count; }
+  // Of both inputs, where there are two.
+  std::int64_t tokens() const { return batch.rows(); }
   std::int64_t width() const { return config.hidden_size; }
 
   bool drops(std::int64_t layer) const {

@@ -42,13 +42,35 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     tensors.global_key_value.out = 2 * c;
     return tensors;
   };
-  const auto cross_attention = [&](const std::string& queries, const std::string& output) {
-    return CrossAttentionTensors{projections(queries, 0, 1), projections(queries, 1, 2),
-                                 attention_output(output), norm(output + "LayerNorm")};
-  };
   const auto feed_forward = [&](const std::string& prefix) {
     return FeedForwardTensors{linear(prefix + "intermediate.dense"), linear(prefix + "output.dense"),
                               norm(prefix + "output.LayerNorm")};
+  };
+  // One product of BigBird-ETC.
+  const auto product = [&](const std::string& prefix, const EtcProducts::Names& names) {
+    LinearTensors made = linear(prefix + names.front());
+    made.out *= static_cast<kernels::Index>(names.size());
+    return made;
+  };
+  const auto etc_side = [&](const std::string& layer, bool global) {
+    const EtcProducts of = etc_products(config.attention_options.etc);
+    const std::string prefix = layer + "attention.", side = prefix + (global ? "global_" : "long_");
+    EtcSideTensors tensors;
+    tensors.query = product(prefix, global ? of.global_query : of.long_query);
+    tensors.key_value = product(prefix, global ? of.global_key_value : of.long_key_value);
+    tensors.output = product(prefix, global ? of.global_output : of.long_output);
+    tensors.norm = norm(side + "LayerNorm");
+    if (etc_labels(config.attention_options.etc) > 0) {
+      tensors.relative_weight = tensor(side + "relative.weight");
+      tensors.relative_bias = tensor(side + "relative.bias");
+    }
+    const bool own = global && !config.attention_options.etc.shared_feed_forward;
+    tensors.feed_forward = feed_forward(own ? layer + "global_" : layer);
+    return tensors;
+  };
+  const auto cross_attention = [&](const std::string& queries, const std::string& output) {
+    return CrossAttentionTensors{projections(queries, 0, 1), projections(queries, 1, 2),
+                                 attention_output(output), norm(output + "LayerNorm")};
   };
 
   ModelTensors tensors;
@@ -60,9 +82,19 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     tensors.embeddings.type = tensor("bert.embeddings.token_type_embeddings.weight");
   if (config.embedding_norm != EmbeddingNorm::none)
     tensors.embeddings.norm = norm("bert.embeddings.LayerNorm");
+  if (config.attention == AttentionPattern::etc) {
+    tensors.embeddings.global_norm = norm("bert.embeddings.global_LayerNorm");
+    if (config.position_type == PositionType::absolute)
+      tensors.embeddings.global_position = tensor("bert.embeddings.global_position_embeddings.weight");
+  }
   if (config.has_final_norm()) tensors.final_norm = norm("bert.encoder.LayerNorm");
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const std::string prefix = fmt::format("bert.encoder.layer.{}.", layer);
+    if (config.attention == AttentionPattern::etc) {
+      LayerTensors& of = tensors.layers.emplace_back();
+      of.sides = {etc_side(prefix, false), etc_side(prefix, true)};
+      continue;
+    }
     tensors.layers.push_back({encoder_attention(prefix + "attention."), feed_forward(prefix)});
   }
   // Of heads that read one row of a sequence; see kernels::Linear::exact.
@@ -81,11 +113,15 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
   }
   if (config.head == HeadType::pretraining)
     tensors.pooled.next_sentence = exact_linear("cls.seq_relationship");
+  if (config.has_contrast())
+    tensors.contrast = {exact_linear("cls.contrast.context"), exact_linear("cls.contrast.target")};
   if (config.head == HeadType::classification) {
     tensors.classification.dense = exact_linear("classifier.dense");
     tensors.classification.output = exact_linear("classifier.out_proj");
   }
-  if (config.head == HeadType::question_answering) {
+  if (config.has_plain_question_head()) {
+    tensors.question.output = linear("qa_outputs");
+  } else if (config.head == HeadType::question_answering) {
     tensors.question.block = feed_forward("qa_classifier.");
     tensors.question.output = linear("qa_classifier.qa_outputs");
   }

@@ -2,6 +2,7 @@
 // The same struct serves parameters and gradients; only the base of the arena differs.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "kernels/types.h"
@@ -42,6 +43,9 @@ struct EmbeddingTensors {
   float* position = nullptr;  // [max_position_embeddings, C]; null for rotary positions
   float* type = nullptr;      // [type_vocab_size, C]
   NormTensors norm;           // null without one
+  // Of global tokens (AttentionPattern::etc), which share the other tables.
+  float* global_position = nullptr;
+  NormTensors global_norm = {};
 };
 
 struct AttentionTensors {
@@ -59,9 +63,21 @@ struct FeedForwardTensors {
   NormTensors norm;
 };
 
-struct LayerTensors {
-  AttentionTensors attention;
+// One of the two inputs of BigBird-ETC in a layer. What both share is the same memory in both.
+struct EtcSideTensors {
+  LinearTensors query;      // [C, C]
+  LinearTensors key_value;  // [4C, C], or [2C, C] where one set of projections serves all (etc_columns)
+  LinearTensors output;     // [C, C]
+  NormTensors norm;
+  float* relative_weight = nullptr;  // [labels, H, D]; null without labels, as is the next
+  float* relative_bias = nullptr;    // [labels, H]
   FeedForwardTensors feed_forward;
+};
+
+struct LayerTensors {
+  AttentionTensors attention;  // null of BigBird-ETC, as the next
+  FeedForwardTensors feed_forward;
+  std::array<EtcSideTensors, 2> sides = {};  // BigBird-ETC: long, global
 };
 
 // Queries of one stack, keys and values of another.
@@ -105,13 +121,19 @@ struct ClassificationHeadTensors {
 };
 
 struct QuestionHeadTensors {
-  FeedForwardTensors block;
-  LinearTensors output;  // [2, C]: start and end
+  FeedForwardTensors block;  // null in a plain head
+  LinearTensors output;      // [2, C]: start and end
 };
 
 struct AnswerHeadTensors {
   LinearTensors token;  // [scores, C]
   LinearTensors type;   // [num_labels, C]; null without types
+};
+
+// Projections of predicted sentences.
+struct ContrastTensors {
+  LinearTensors context;  // [C, C]
+  LinearTensors target;   // [C, C]
 };
 
 struct ModelTensors {
@@ -123,6 +145,7 @@ struct ModelTensors {
   ClassificationHeadTensors classification;
   QuestionHeadTensors question;
   AnswerHeadTensors answers;
+  ContrastTensors contrast;
   DecoderTensors decoder;
 };
 

@@ -19,7 +19,7 @@ std::vector<KeyGroup> longformer_groups(const ModelConfig& config, std::int64_t 
   groups.push_back({.first_head = 0, .heads = heads - dilated, .before = side, .after = side});
   groups.push_back(
       {.first_head = heads - dilated, .heads = dilated, .step = dilation, .before = side, .after = side});
-  if (options.global_first > 0) {
+  if (longformer_globals(config).any()) {
     groups.push_back({.heads = heads, .queries = TokenKind::local, .keys = TokenKind::global});
     groups.push_back({.heads = heads, .queries = TokenKind::global, .keys = TokenKind::all});
   }
@@ -93,7 +93,7 @@ bool decided_by_tokens(AttentionPattern pattern) {
 
 TokenNumbers token_numbers(const ModelConfig& config, std::int64_t length) {
   if (config.attention == AttentionPattern::longformer)
-    return {std::min(config.attention_options.longformer.global_first, length), length, 1};
+    return {std::min(longformer_globals(config).first, length), length, 1};
   if (config.attention != AttentionPattern::etc) return {0, length, 1};
   const EtcOptions& options = config.attention_options.etc;
   const std::int64_t stretch = std::max(options.stretch, (length + options.globals - 1) / options.globals);
@@ -140,7 +140,10 @@ std::vector<std::int32_t> keys_of(const KeyGroup& group, const TokenNumbers& tok
 }
 
 std::int64_t visible_pairs(const ModelConfig& config, std::int64_t layer, std::int64_t length) {
-  const TokenNumbers tokens = token_numbers(config, length);
+  return visible_pairs(config, layer, token_numbers(config, length));
+}
+
+std::int64_t visible_pairs(const ModelConfig& config, std::int64_t layer, const TokenNumbers& tokens) {
   std::int64_t pairs = 0;
   for (const KeyGroup& group : key_groups(config, layer)) {
     for (std::int64_t query = 0; query < tokens.all; ++query)

@@ -14,7 +14,8 @@ namespace bigbird {
 bool decided_by_tokens(AttentionPattern pattern);
 
 // Tokens of a sequence as they are numbered here: global ones first. Those of BigBird-ETC are an input of
-// their own, as many as there are where no sentences are known; Longformer's are the sequence's first.
+// their own, as many as there are where no sentences are known; Longformer's are the sequence's first, as
+// many as its rule says of all sequences: those of a question are up to the caller.
 struct TokenNumbers {
   std::int64_t globals = 0;
   std::int64_t all = 0;
@@ -55,6 +56,7 @@ kernels::PairRule distances_of(const KeyGroup& group);
 std::vector<std::int32_t> keys_of(const KeyGroup& group, const TokenNumbers& tokens, std::int64_t query);
 // Over all heads of a layer, pairs of a query and a key that meet.
 std::int64_t visible_pairs(const ModelConfig& config, std::int64_t layer, std::int64_t length);
+std::int64_t visible_pairs(const ModelConfig& config, std::int64_t layer, const TokenNumbers& tokens);
 
 // Neighbouring heads that see the same.
 struct TokenHeads {

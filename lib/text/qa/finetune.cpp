@@ -137,11 +137,6 @@ TrainingSummary question_finetune(const QuestionFinetuneOptions& asked, kernels:
   // What is wrong with the model is said before long files are read.
   LoadedModel loaded = load_with_head(init, *options.task, options.seed);
   loaded.config.input_length = 0;
-  if (loaded.config.type_vocab_size < 2) {
-    throw_bad_input(fmt::format("{}: the model has {} token type, question and context take two",
-                                options.init, loaded.config.type_vocab_size),
-                    "begin from a BigBird folder; bigbird pretrain makes one of a RoBERTa folder");
-  }
   if (options.random_mode) {
     loaded.config.random_mode = *options.random_mode;
     loaded.config.plan = options.plan;

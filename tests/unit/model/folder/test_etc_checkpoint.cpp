@@ -8,6 +8,7 @@
 #include <set>
 
 #include "lib/io/weights/weight_files.h"
+#include "lib/model/network/layout.h"
 #include "tests/support/support.h"
 #include "tests/support/tensorflow_bytes.h"
 #include "tests/unit/io/expect_error.h"
@@ -18,44 +19,39 @@ namespace {
 using testing::error_of;
 using testing::expect_bad_input;
 
-EtcShapes unshared() {
-  EtcShapes shapes;
-  shapes.vocab_size = 30522;
-  shapes.share_qkv_projections = false;
-  return shapes;
+ModelConfig config_of(const std::string& fields) {
+  return parse_etc_config("{" + fields + "}", "etc_config.json");
 }
-
-std::int64_t parameters_of_a_layer(EtcShapes shapes) {
-  const std::int64_t all = etc_parameters(shapes);
-  ++shapes.num_hidden_layers;
-  return etc_parameters(shapes) - all;
+std::int64_t parameters(const ModelConfig& config) {
+  return ParameterLayout(config).count();
+}
+std::int64_t parameters_of_a_layer(ModelConfig config) {
+  const std::int64_t all = parameters(config);
+  ++config.num_hidden_layers;
+  return parameters(config) - all;
 }
 
 TEST(Etc, Check15Parameters) {
-  EtcShapes base = unshared();
-  EXPECT_EQ(etc_parameters(base), 165'825'024);
+  ModelConfig base = config_of(R"("vocab_size": 30522, "share_qkv_projections": false)");
+  EtcOptions& options = base.attention_options.etc;
+  EXPECT_EQ(parameters(base), 165'825'024);
   EXPECT_EQ(parameters_of_a_layer(base), 11'864'064);
-  base.share_qkv_projections = true;
-  EXPECT_EQ(etc_parameters(base), 116'215'296);
-  base.share_att_output_projection = true;
-  EXPECT_EQ(etc_parameters(base), 109'128'192);
-  EtcShapes pieces = unshared();
-  pieces.vocab_size = 50358;
-  EXPECT_EQ(etc_parameters(pieces), 181'059'072);
-  pieces.share_qkv_projections = true;
-  EXPECT_EQ(etc_parameters(pieces), 131'449'344);
-  EtcShapes large = unshared();
-  large.vocab_size = 50358;
-  large.hidden_size = 1024;
-  large.num_hidden_layers = 24;
-  large.num_attention_heads = 16;
-  large.intermediate_size = 4096;
-  large.relative_pos_max_distance = 24;
-  large.relative_vocab_size = 56;
-  EXPECT_EQ(etc_parameters(large), 558'264'320);
+  options.projections = EtcProjections::shared;
+  EXPECT_EQ(parameters(base), 116'215'296);
+  options.shared_output = true;
+  EXPECT_EQ(parameters(base), 109'128'192);
+  ModelConfig pieces = config_of(R"("vocab_size": 50358, "share_qkv_projections": false)");
+  EXPECT_EQ(parameters(pieces), 181'059'072);
+  pieces.attention_options.etc.projections = EtcProjections::shared;
+  EXPECT_EQ(parameters(pieces), 131'449'344);
+  ModelConfig large = config_of(
+      R"("vocab_size": 50358, "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
+         "intermediate_size": 4096, "relative_pos_max_distance": 24, "relative_vocab_size": 56,
+         "share_qkv_projections": false)");
+  EXPECT_EQ(parameters(large), 558'264'320);
   EXPECT_EQ(parameters_of_a_layer(large), 21'111'552);
-  large.share_qkv_projections = true;
-  EXPECT_EQ(etc_parameters(large), 381'931'520);
+  large.attention_options.etc.projections = EtcProjections::shared;
+  EXPECT_EQ(parameters(large), 381'931'520);
 }
 
 // Names as docs/specification.md 2.8 spells them, written out, of layer 0 and what is outside of layers.
@@ -63,27 +59,27 @@ const std::map<std::string, std::string>& written_out() {
   const std::string front = "etc_document_bert/", all = "global_local_transformer_layers/";
   const std::string layer = front + all + "fused_att_layer_0/", attention = layer + "fused_global_local_att/";
   static std::map<std::string, std::string> names = {
-      {front + "token_emb_lookup/embedding_table", "etc.embeddings.word_embeddings.weight"},
-      {front + "segment_emb_lookup/embedding_table", "etc.embeddings.token_type_embeddings.weight"},
-      {front + "position_emb_lookup_long/embedding_table", "etc.embeddings.long_position_embeddings.weight"},
+      {front + "token_emb_lookup/embedding_table", "bert.embeddings.word_embeddings.weight"},
+      {front + "segment_emb_lookup/embedding_table", "bert.embeddings.token_type_embeddings.weight"},
+      {front + "position_emb_lookup_long/embedding_table", "bert.embeddings.position_embeddings.weight"},
       {front + "position_emb_lookup_global/embedding_table",
-       "etc.embeddings.global_position_embeddings.weight"},
-      {front + "long_emb_layer_norm/gamma", "etc.embeddings.long_layer_norm.weight"},
-      {front + "long_emb_layer_norm/beta", "etc.embeddings.long_layer_norm.bias"},
-      {front + "global_emb_layer_norm/gamma", "etc.embeddings.global_layer_norm.weight"},
-      {front + "global_emb_layer_norm/beta", "etc.embeddings.global_layer_norm.bias"},
-      {layer + "layer_norm_0/gamma", "etc.encoder.layer.0.long_attention_norm.weight"},
-      {layer + "layer_norm_0/beta", "etc.encoder.layer.0.long_attention_norm.bias"},
-      {layer + "layer_norm_1/gamma", "etc.encoder.layer.0.global_attention_norm.weight"},
-      {layer + "layer_norm_1/beta", "etc.encoder.layer.0.global_attention_norm.bias"},
+       "bert.embeddings.global_position_embeddings.weight"},
+      {front + "long_emb_layer_norm/gamma", "bert.embeddings.LayerNorm.weight"},
+      {front + "long_emb_layer_norm/beta", "bert.embeddings.LayerNorm.bias"},
+      {front + "global_emb_layer_norm/gamma", "bert.embeddings.global_LayerNorm.weight"},
+      {front + "global_emb_layer_norm/beta", "bert.embeddings.global_LayerNorm.bias"},
+      {layer + "layer_norm_0/gamma", "bert.encoder.layer.0.attention.long_LayerNorm.weight"},
+      {layer + "layer_norm_0/beta", "bert.encoder.layer.0.attention.long_LayerNorm.bias"},
+      {layer + "layer_norm_1/gamma", "bert.encoder.layer.0.attention.global_LayerNorm.weight"},
+      {layer + "layer_norm_1/beta", "bert.encoder.layer.0.attention.global_LayerNorm.bias"},
       {attention + "long_qkv_attention/qkv_relative_attention/relative_emb_table",
-       "etc.encoder.layer.0.attention.long_relative.weight"},
+       "bert.encoder.layer.0.attention.long_relative.weight"},
       {attention + "long_qkv_attention/qkv_relative_attention/relative_bias_table",
-       "etc.encoder.layer.0.attention.long_relative.bias"},
+       "bert.encoder.layer.0.attention.long_relative.bias"},
       {attention + "global_qkv_attention/relative_emb_table",
-       "etc.encoder.layer.0.attention.global_relative.weight"},
+       "bert.encoder.layer.0.attention.global_relative.weight"},
       {attention + "global_qkv_attention/relative_bias_table",
-       "etc.encoder.layer.0.attention.global_relative.bias"},
+       "bert.encoder.layer.0.attention.global_relative.bias"},
       {"supporting_facts_output_weights", "heads.supporting_facts.weight"},
       {"supporting_facts_output_bias", "heads.supporting_facts.bias"},
       {"answer_type_output_weights", "heads.answer_type.weight"},
@@ -95,8 +91,8 @@ const std::map<std::string, std::string>& written_out() {
       {"output_weights", "heads.candidates.weight"},
       {"output_bias", "heads.candidates.bias"}};
   const auto linear = [](const std::string& theirs, const std::string& ours) {
-    names[theirs + "/kernel"] = "etc.encoder.layer.0." + ours + ".weight";
-    names[theirs + "/bias"] = "etc.encoder.layer.0." + ours + ".bias";
+    names[theirs + "/kernel"] = "bert.encoder.layer.0." + ours + ".weight";
+    names[theirs + "/bias"] = "bert.encoder.layer.0." + ours + ".bias";
   };
   for (const std::string side : {"long", "global"}) {
     linear(attention + side + "_query_projection/linear", "attention." + side + "_query");
@@ -108,10 +104,11 @@ const std::map<std::string, std::string>& written_out() {
   }
   for (const std::string side : {"", "long_", "global_"}) {
     const std::string forward = front + all + side + "feed_forward_layer_0/";
-    linear(forward + "dense_layers/layer_0", side + "intermediate.dense");
-    linear(forward + "dense_layers/layer_1", side + "output.dense");
-    names[forward + "layer_norm/gamma"] = "etc.encoder.layer.0." + side + "output_norm.weight";
-    names[forward + "layer_norm/beta"] = "etc.encoder.layer.0." + side + "output_norm.bias";
+    const std::string here = side == "global_" ? side : "";
+    linear(forward + "dense_layers/layer_0", here + "intermediate.dense");
+    linear(forward + "dense_layers/layer_1", here + "output.dense");
+    names[forward + "layer_norm/gamma"] = "bert.encoder.layer.0." + here + "output.LayerNorm.weight";
+    names[forward + "layer_norm/beta"] = "bert.encoder.layer.0." + here + "output.LayerNorm.bias";
   }
   return names;
 }
@@ -124,7 +121,8 @@ TEST(Etc, Check14EveryNameThereAndBack) {
       EXPECT_EQ(name->name, ours);
       EXPECT_EQ(name->transposed, theirs.ends_with("/kernel")) << theirs;
     }
-    EXPECT_EQ(etc_variable_name(ours), theirs);
+    const bool shared = theirs.find("/long_feed") == std::string::npos;
+    EXPECT_EQ(etc_variable_name(ours, shared), theirs);
     for (const char* slot : {"/adam_m", "/adam_v"}) {
       const auto skipped = etc_layout_name(theirs + slot);
       ASSERT_TRUE(skipped.has_value());
@@ -148,31 +146,29 @@ std::vector<float> turned(const std::vector<float>& values, std::int64_t rows, s
 TEST(Etc, Check14ASyntheticFileThereAndBack) {
   const testing::TemporaryFolder folder;
   std::set<std::string> covered;
-  for (int form = 0; form < 32; ++form) {
+  for (int form = 0; form < 24; ++form) {
     SCOPED_TRACE(form);
-    EtcShapes shapes;
-    shapes.vocab_size = 11;
-    shapes.segment_vocab_size = 3;
-    shapes.hidden_size = 6;
-    shapes.num_hidden_layers = 2;
-    shapes.num_attention_heads = 2;
-    shapes.att_size_per_head = 4;
-    shapes.intermediate_size = 5;
-    shapes.relative_pos_max_distance = 2;
-    shapes.relative_vocab_size = 8;
-    shapes.share_qkv_projections = (form & 1) != 0;
-    shapes.share_kv_projections = (form & 2) != 0;
-    shapes.share_att_output_projection = (form & 4) != 0;
-    shapes.share_feed_forward_params = (form & 8) != 0;
-    shapes.max_absolute_position_embeddings = (form & 16) != 0 ? 7 : 0;
+    ModelConfig config = config_of(
+        R"("vocab_size": 11, "segment_vocab_size": 3, "hidden_size": 6, "num_hidden_layers": 2,
+           "num_attention_heads": 2, "intermediate_size": 5, "relative_pos_max_distance": 2,
+           "relative_vocab_size": 8)");
+    EtcOptions& options = config.attention_options.etc;
+    options.projections = static_cast<EtcProjections>(form % 3);
+    options.shared_output = (form / 3 & 1) != 0;
+    options.shared_feed_forward = (form / 3 & 2) != 0;
+    if ((form / 3 & 4) != 0) {
+      config.position_type = PositionType::absolute;
+      config.max_position_embeddings = 7;
+    }
     std::vector<testing::BundleTensor> file;
     std::map<std::string, std::vector<float>> values_of;
     float next = 0;
-    for (const EtcTensor& tensor : etc_tensors(shapes)) {
-      const auto variable = etc_variable_name(tensor.name);
+    const ParameterLayout layout(config);
+    for (const TensorSpec& tensor : layout.tensors()) {
+      const auto variable = etc_variable_name(tensor.name, options.shared_feed_forward);
       ASSERT_TRUE(variable.has_value()) << tensor.name;
       std::vector<float>& values = values_of[tensor.name];
-      values.resize(static_cast<std::size_t>(tensor.count()));
+      values.resize(static_cast<std::size_t>(tensor.count));
       for (float& value : values) value = ++next;
       file.push_back(variable->ends_with("/kernel")
                          ? testing::float_tensor(*variable, {tensor.shape[1], tensor.shape[0]},
@@ -194,48 +190,51 @@ TEST(Etc, Check14ASyntheticFileThereAndBack) {
       std::vector<float> values(static_cast<std::size_t>(tensor.elements()));
       read_floats(tensor, values);
       EXPECT_EQ(values, values_of[tensor.name]) << tensor.name;
-      EXPECT_EQ(etc_variable_name(tensor.name), stored.name);
+      EXPECT_EQ(etc_variable_name(tensor.name, options.shared_feed_forward), stored.name);
     }
-    const std::vector<EtcTensor> expected = etc_tensors(shapes);
-    EXPECT_EQ(shape_of.size(), expected.size());
-    for (const EtcTensor& tensor : expected) EXPECT_EQ(shape_of[tensor.name], tensor.shape) << tensor.name;
+    EXPECT_EQ(shape_of.size(), layout.tensors().size());
+    for (const TensorSpec& tensor : layout.tensors())
+      EXPECT_EQ(shape_of[tensor.name], tensor.shape) << tensor.name;
   }
   for (const auto& [theirs, ours] : written_out()) {
-    if (ours.starts_with("etc.")) {
+    if (ours.starts_with("bert.")) {
       EXPECT_TRUE(covered.contains(theirs)) << theirs;
     }
   }
 }
 
 TEST(Etc, WhatIsSharedIsThereOnce) {
-  const auto names = [](EtcShapes shapes) {
+  const auto names = [](const ModelConfig& config) {
     std::set<std::string> found;
-    const std::string front = "etc.encoder.layer.0.attention.", end = ".weight";
-    for (const EtcTensor& tensor : etc_tensors(shapes)) {
+    const std::string front = "bert.encoder.layer.0.attention.", end = ".weight";
+    const ParameterLayout layout(config);
+    for (const TensorSpec& tensor : layout.tensors()) {
       if (!tensor.name.starts_with(front) || !tensor.name.ends_with(end)) continue;
       found.insert(tensor.name.substr(front.size(), tensor.name.size() - front.size() - end.size()));
     }
     return found;
   };
   using Names = std::set<std::string>;
-  const Names always{"long_output", "long_relative", "global_relative", "long_query", "l2l_key", "l2l_value"};
-  EtcShapes shapes = unshared();
+  const Names always{"long_LayerNorm",  "global_LayerNorm", "long_output", "long_relative",
+                     "global_relative", "long_query",       "l2l_key",     "l2l_value"};
+  ModelConfig config = config_of(R"("vocab_size": 30522, "share_qkv_projections": false)");
+  EtcOptions& options = config.attention_options.etc;
   Names expected = always;
   expected.insert({"global_output", "global_query", "l2g_key", "l2g_value", "g2g_key", "g2g_value", "g2l_key",
                    "g2l_value"});
-  EXPECT_EQ(names(shapes), expected);
-  shapes.share_kv_projections = true;
+  EXPECT_EQ(names(config), expected);
+  options.projections = EtcProjections::by_query;
   expected = always;
   expected.insert({"global_output", "global_query", "g2g_key", "g2g_value"});
-  EXPECT_EQ(names(shapes), expected);
-  shapes.share_qkv_projections = true;
+  EXPECT_EQ(names(config), expected);
+  options.projections = EtcProjections::shared;
   expected = always;
   expected.insert("global_output");
-  EXPECT_EQ(names(shapes), expected);
-  shapes.share_att_output_projection = true;
-  EXPECT_EQ(names(shapes), always);
-  shapes.relative_pos_max_distance = 0;
-  EXPECT_FALSE(names(shapes).contains("long_relative"));
+  EXPECT_EQ(names(config), expected);
+  options.shared_output = true;
+  EXPECT_EQ(names(config), always);
+  options.distance = options.labels = 0;
+  EXPECT_FALSE(names(config).contains("long_relative"));
 }
 
 TEST(Etc, OtherNamesAreNotKnown) {
@@ -249,14 +248,15 @@ TEST(Etc, OtherNamesAreNotKnown) {
         std::string("the_output_weights")}) {
     EXPECT_FALSE(etc_layout_name(name).has_value()) << name;
   }
-  for (const char* name : {"etc.encoder.layer.0.attention.long_query", "etc.encoder.layer.x.output_norm.bias",
-                           "etc.encoder.layer.0.attention.g2x_key.bias", "bert.embeddings.weight", ""}) {
+  for (const char* name :
+       {"bert.encoder.layer.0.attention.long_query", "bert.encoder.layer.x.output.LayerNorm.bias",
+        "bert.encoder.layer.0.attention.g2x_key.bias", "bert.embeddings.weight", ""}) {
     EXPECT_FALSE(etc_variable_name(name).has_value()) << name;
   }
 }
 
 TEST(EtcConfig, ReleasedFieldsAndDefaults) {
-  const EtcShapes shapes = parse_etc_config(
+  const ModelConfig config = parse_etc_config(
       R"({"vocab_size": 50358, "hidden_size": 1024, "num_attention_heads": 16, "num_hidden_layers": 24,
           "intermediate_size": 4096, "embedding_size": null, "local_radius": 169,
           "relative_pos_max_distance": 24, "relative_vocab_size": 56, "share_qkv_projections": false,
@@ -264,22 +264,22 @@ TEST(EtcConfig, ReleasedFieldsAndDefaults) {
           "grad_checkpointing_period": 0, "max_absolute_position_embeddings": null,
           "hidden_dropout_prob": 0.2})",
       "etc_config.json");
-  EXPECT_EQ(etc_parameters(shapes), 558'264'320);
-  EXPECT_EQ(shapes.local_radius, 169);
-  EXPECT_EQ(shapes.att_size_per_head, 64);
-  EXPECT_TRUE(shapes.use_hard_g2l_mask);
-  EXPECT_FALSE(shapes.use_hard_l2g_mask);
-  EXPECT_TRUE(shapes.share_feed_forward_params);
-  EXPECT_EQ(shapes.hidden_dropout_prob, 0.2);
-  const EtcShapes plain = parse_etc_config(R"({"vocab_size": 7})", "etc_config.json");
-  EXPECT_TRUE(plain.share_qkv_projections);
-  EXPECT_EQ(plain.segment_vocab_size, 16);
-  EXPECT_EQ(plain.relative_vocab_size, 32);
+  const EtcOptions& options = config.attention_options.etc;
+  EXPECT_EQ(parameters(config), 558'264'320);
+  EXPECT_EQ(options.radius, 169);
+  EXPECT_EQ(config.head_size(), 64);
+  EXPECT_TRUE(options.hard_g2l);
+  EXPECT_FALSE(options.hard_l2g);
+  EXPECT_TRUE(options.shared_feed_forward);
+  EXPECT_EQ(config.hidden_dropout_prob, 0.2);
+  const ModelConfig plain = config_of(R"("vocab_size": 7)");
+  EXPECT_EQ(plain.attention_options.etc.projections, EtcProjections::shared);
+  EXPECT_EQ(plain.type_vocab_size, 16);
+  EXPECT_EQ(etc_labels(plain.attention_options.etc), 32);
+  EXPECT_EQ(plain.position_type, PositionType::none);
   require_multi_hop_labels(plain, "etc_config.json");
-  const EtcShapes none =
-      parse_etc_config(R"({"vocab_size": 7, "relative_pos_max_distance": 0})", "etc_config.json");
-  EXPECT_EQ(none.relative_vocab_size, 0);
-  EXPECT_EQ(none.labels(true), 0);
+  const ModelConfig none = config_of(R"("vocab_size": 7, "relative_pos_max_distance": 0)");
+  EXPECT_EQ(etc_labels(none.attention_options.etc), 0);
   require_multi_hop_labels(none, "etc_config.json");
 }
 
@@ -303,6 +303,8 @@ TEST(EtcConfig, WhatIsAbsurdIsNamedByFileAndKey) {
   expect_refused(R"("initializer_range": -1)", "field initializer_range is -1: not at least 0");
   expect_refused(R"("use_pre_activation_order": true)", "field use_pre_activation_order is true");
   expect_refused(R"("hidden_act": "relu")", "field hidden_act is relu");
+  expect_refused(R"("att_size_per_head": 32)",
+                 "field att_size_per_head is 32, and hidden_size / num_attention_heads 64");
   expect_refused(R"("embedding_size": 128)", "field embedding_size is 128, and hidden_size 768");
   expect_refused(R"("grad_checkpointing_period": -1)", "field grad_checkpointing_period is -1");
   expect_refused(R"("relative_vocab_size": 26)", "field relative_vocab_size is 26: too small");
@@ -313,8 +315,7 @@ TEST(EtcConfig, WhatIsAbsurdIsNamedByFileAndKey) {
                    "not a JSON object");
   expect_bad_input(error_of([] { parse_etc_config("{}", "etc_config.json"); }), "etc_config.json",
                    "field vocab_size is missing");
-  EtcShapes tight;
-  tight.relative_vocab_size = 27;
+  ModelConfig tight = config_of(R"("vocab_size": 7, "relative_vocab_size": 27)");
   expect_bad_input(
       error_of([&] { require_multi_hop_labels(tight, "etc_config.json"); }), "etc_config.json",
       "field relative_vocab_size is 27: too small for documents of several parts, which take 28");
