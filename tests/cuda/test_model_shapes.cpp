@@ -31,6 +31,8 @@ struct ShapeCase {
   bool head_rows = false;
   bool decoder = false;
   std::int64_t longformer_globals = -1;  // of a window of 20; negative: BigBird's attention
+  std::int64_t dilation = 1;             // of Longformer's last head
+  std::int64_t stride = 0;               // of the strided Sparse Transformer, merged
 };
 
 const ShapeCase shape_cases[] = {
@@ -65,6 +67,31 @@ const ShapeCase shape_cases[] = {
      false,
      false,
      0},
+    {"LongformerDilated",
+     2,
+     24,
+     16,
+     {120, 20, 3},
+     HeadType::masked_lm,
+     NormType::postnorm,
+     0.1,
+     true,
+     false,
+     5,
+     3},
+    {"SparseStrided",
+     2,
+     32,
+     16,
+     {120, 20, 3},
+     HeadType::masked_lm,
+     NormType::prenorm,
+     0.0,
+     false,
+     false,
+     -1,
+     1,
+     7},
 };
 
 ModelConfig config_of(const ShapeCase& of) {
@@ -83,8 +110,15 @@ ModelConfig config_of(const ShapeCase& of) {
   config.attention_probs_dropout_prob = 0.0;
   if (of.longformer_globals >= 0) {
     config.attention = AttentionPattern::longformer;
-    config.attention_options.longformer = {{20}, of.longformer_globals};
+    config.attention_options.longformer = {.windows = {20},
+                                           .global_first = of.longformer_globals,
+                                           .dilations = {of.dilation},
+                                           .dilated_heads = of.dilation > 1 ? 1 : 0};
     config.attention_probs_dropout_prob = of.dropout;
+  }
+  if (of.stride > 0) {
+    config.attention = AttentionPattern::sparse_strided;
+    config.attention_options.sparse.stride = of.stride;
   }
   if (of.decoder) {
     add_decoder(config);
