@@ -38,8 +38,8 @@ struct WindowedPass {
 // Slots that the calls of all layers over global tokens take together.
 constexpr kernels::Index windowed_slots = 2;
 
-// The first tokens of a sequence of a batch that are global.
-std::int64_t global_tokens(const ModelConfig& config, const Batch& batch, std::size_t sequence);
+// Global tokens of a sequence, counted from its first: those that the batch names, else those of the rule.
+std::vector<std::int64_t> global_tokens(const ModelConfig& config, const Batch& batch, std::size_t sequence);
 // Rows that global tokens of such batches take at most.
 std::int64_t most_global_rows(const ModelConfig& config, const BatchLimits& limits);
 

@@ -23,6 +23,7 @@ struct BatchLimits {
   std::int64_t masked_tokens = 0;  // rows of the MLM head (0: no MLM)
   std::int64_t longest = 0;        // tokens of the longest sequence, padded
   std::int64_t target_tokens = 0;  // T', rows of a decoder, padded
+  std::int64_t global_tokens = 0;  // of a sequence whose batch names them; those of the model's rule besides
 };
 
 struct ModelOptions {

@@ -154,6 +154,7 @@ BatchLimits limits_of(const Batch& batch) {
   limits.sequences = batch.sequences();
   limits.masked_tokens = static_cast<std::int64_t>(batch.masked_rows.size());
   limits.target_tokens = batch.targets.tokens();
+  if (batch.global_rows) limits.global_tokens = static_cast<std::int64_t>(batch.global_rows->size());
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     limits.longest = std::max(limits.longest, batch.token_offsets[s + 1] - batch.token_offsets[s]);
   }
