@@ -1,5 +1,5 @@
-// Where normalisation and grapheme clusters (unicode.h) end whatever stands around a place, for texts that are
-// taken in parts; and where sentences begin.
+// Where normalisation and grapheme clusters (unicode.h) end whatever stands around a place, for texts that
+// are taken in parts; and where sentences begin.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,10 @@ bool normalization_begins_at(char32_t c, NormalForm form);
 // syllable, of a flag, no control.
 bool is_plain_in_graphemes(char32_t c);
 
-// The bytes that the sentences of a text begin at, the first at 0; none of an empty text. Borders are those of
-// Unicode (UAX #29): behind a full stop, but not before a small letter, behind ! and ?, and behind a line. No
-// border follows an initial or a title ("J. Smith", "Dr. Smith"). White space belongs to the sentence before.
+// The bytes that the sentences of a text begin at, the first at 0; none of an empty text. Borders are those
+// of Unicode (UAX #29): after a full stop, but not before a small letter, after ! and ?, and after a line.
+// No border follows an initial or a title ("J. Smith", "Dr. Smith"). White space belongs to the sentence
+// before.
 std::vector<std::size_t> sentence_begins(std::string_view text);
 
 }  // namespace bigbird

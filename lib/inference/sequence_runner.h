@@ -90,8 +90,8 @@ struct SequenceInput {
   // empty: nothing.
   std::vector<float> offsets = {};
   // Of BigBird-ETC: the same ids and their types, with global tokens; of all inputs or of none, for which the
-  // model makes them itself. And whether sequence_logits are those of the first global token, not of the first
-  // long one.
+  // model makes them itself. And whether sequence_logits are those of the first global token, not of the
+  // first long one.
   std::optional<TwoInputs> two_inputs = {};
   bool reads_global = false;
 };

@@ -12,6 +12,9 @@
 //             and are right wherever a name of the answer begins and ends (Clark and Gardner 2018, section 3)
 //   wikihop   a question; its candidates compete, each with the sum of its marks in all inputs, as
 //             Longformer's wikihop.py adds them up
+//
+// Of BigBird-ETC the same, but for hotpotqa, whose sigmoids are those of all global tokens; nq, where [CLS]
+// and the tokens of the page compete; and wikihop, which has one input and candidates for global tokens.
 #pragma once
 
 #include <cstddef>
@@ -52,8 +55,8 @@ struct SampleOptions : SampleChoice {
 };
 
 // One input: question, special pieces included (token type 0), then a stretch of a text and [SEP] (type 1).
-// Texts are shared by the inputs that are of them. Of BigBird-ETC with its global tokens, which have the types
-// too; without a text where it was laid out whole.
+// Texts are shared by the inputs that are of them. Of BigBird-ETC with its global tokens, which have the
+// types too; without a text where it was laid out whole.
 struct AnswerInput {
   std::vector<std::uint32_t> question;
   std::shared_ptr<const std::vector<std::uint32_t>> text = nullptr;

@@ -97,8 +97,8 @@ struct QuestionWindows {
 QuestionWindows encode_windows(const QuestionExample& question, QuestionEncoder& encoder,
                                QuestionModel& model, QuestionInputs& inputs);
 
-// Whose rules choose the answers: of squad run_qa's and the pipeline's (squad/questions.h); nq has rules of its
-// own, and etcmodel's (natural_questions/two_inputs.h).
+// Whose rules choose the answers: of squad run_qa's and the pipeline's (squad/questions.h); nq has rules of
+// its own, and etcmodel's (natural_questions/two_inputs.h).
 enum class AnswerDecoding { run_qa, pipeline, etcmodel };
 
 // Settings that a data set does not take (QuestionTask::settings) are without effect.

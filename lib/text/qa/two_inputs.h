@@ -1,6 +1,6 @@
-// Questions as BigBird-ETC reads them (AttentionPattern::etc; docs/specification.md 3.5): beside the long tokens,
-// which the folders of the data sets lay out, global ones for what a question consists of: its own tokens,
-// sentences, paragraphs, candidates. Ids and types are those of google-research/etcmodel.
+// Questions as BigBird-ETC reads them (AttentionPattern::etc; docs/specification.md 3.5). Beside the long
+// tokens, which the folders of the data sets lay out, there are global ones for what a question consists of:
+// its tokens, sentences, paragraphs, candidates. Ids and types are those of google-research/etcmodel.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,18 @@ namespace bigbird {
 
 // The ids that stand for parts of a question. Those of global tokens are, in this order: the pieces that
 // etcmodel names for a vocabulary of WordPiece ([CLS], [unused0], [unused2] to [unused4]); its pieces of
-// Google's SentencePiece vocabulary, which `bigbird text vocabulary` makes too (<unused_39>, </s>, <unused_40>
-// to <unused_42>); and where a vocabulary has neither, [CLS], and for questions, candidates and paragraphs the
-// pieces that mark them in the input of one sequence, <sep_0>, <ans> and <t>, else [SEP], [MASK] and [CLS].
-// A sentence is id 1 everywhere, as in pretraining.
+// Google's SentencePiece vocabulary, which `bigbird text vocabulary` makes too (<unused_39>, </s>,
+// <unused_40> to <unused_42>); and where a vocabulary has neither, [CLS], and for questions, candidates and
+// paragraphs the pieces that mark them in the input of one sequence, <sep_0>, <ans> and <t>, else [SEP],
+// [MASK] and [CLS]. A sentence is id 1 everywhere, as in pretraining.
 struct PartIds {
   std::uint32_t cls = 0;
   std::uint32_t sentence = 0;
   std::uint32_t question = 0;
   std::uint32_t candidate = 0;
   std::uint32_t paragraph = 0;
-  // Of the long tokens: the first one of HotpotQA; and of windows of a text ([CLS] question [SEP] text [SEP]).
+  // Of the long tokens: the first one of HotpotQA; and of windows of a text ([CLS] question [SEP] text
+  // [SEP]).
   std::uint32_t long_cls = 0;
   std::uint32_t window_cls = 0;
   std::uint32_t window_sep = 0;
@@ -97,13 +98,13 @@ struct GlobalLayout {
 // `ids` are the long tokens, as many as the runs have.
 TwoInputs two_inputs(std::vector<std::int32_t> ids, const GlobalLayout& layout);
 
-// Inputs of the form [CLS] question [SEP] text [SEP]: each token of the question has a global token, and so has
-// each sentence of the window, or what else a text consists of.
+// Inputs of the form [CLS] question [SEP] text [SEP]: each token of the question has a global token, and so
+// has each sentence of the window, or what else a text consists of.
 struct WindowGlobals {
   PartIds ids;
   std::size_t most = 0;  // global tokens; what is beyond shares the last one
-  // Natural Questions: each [SEP] has a global token of its own, the last one with the id 0 (the pad's, and no
-  // padding). Else a [SEP] belongs to the token or the sentence before it.
+  // Natural Questions: each [SEP] has a global token of its own, the last one with the id 0 (the pad's, and
+  // no padding). Else a [SEP] belongs to the token or the sentence before it.
   bool of_separators = false;
 };
 // `begins`: the tokens of the context that a sentence begins at, ascending. A window that begins inside of a

@@ -22,8 +22,8 @@
 //               title of a paragraph that has one, and has at most `max_answer` tokens; "" where none does
 //
 // Probabilities of starts and of ends are softmaxes over the whole input, so that their products rank as the
-// sums of logits do. Of equals the first wins. What BigBird-ETC reads is in two_inputs.h; labels and answers are
-// the same.
+// sums of logits do. Of equals the first wins. What BigBird-ETC reads is in two_inputs.h; labels and answers
+// are the same.
 #pragma once
 
 #include <cstddef>

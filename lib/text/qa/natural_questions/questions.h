@@ -27,8 +27,8 @@
 //   short    the span; for the types yes and no none, and the score is that type's logit less the null type's
 //
 // A prediction is made for every page that has text: the official script looks for the best threshold of the
-// scores. A word is a token of the page that is no tag. Of equals the first wins. What BigBird-ETC reads, and its
-// rules for answers, are in two_inputs.h.
+// scores. A word is a token of the page that is no tag. Of equals the first wins. What BigBird-ETC reads, and
+// its rules for answers, are in two_inputs.h.
 #pragma once
 
 #include <cstddef>
@@ -145,7 +145,7 @@ struct PieceSpan {
   std::size_t last = 0;
 };
 inline constexpr std::size_t any_length = std::numeric_limits<std::size_t>::max();
-// Behind the last piece, before `end`, that an answer from `first` on of so many words may have.
+// After the last piece, before `end`, that an answer from `first` on of so many words may have.
 std::size_t end_of_words(const NqQuestion& example, const EncodedNq& page, std::size_t first, std::size_t end,
                          std::size_t most_words);
 // The candidate that a long answer stands for; null where there is none.

@@ -21,8 +21,8 @@
 // The answer in a document is, of all its windows, the span of the highest start + end that has at most
 // `max_answer` words between white space (BigBird, appendix E.2: 16). A training sample is a document, so
 // that the sums of its windows can be compared; where several documents of a question compete, softmax over
-// their best sums keeps the order, and the highest wins. Of equals the first wins. BigBird-ETC's answers are in
-// two_inputs.h.
+// their best sums keeps the order, and the highest wins. Of equals the first wins. BigBird-ETC's answers are
+// in two_inputs.h.
 #pragma once
 
 #include <cstddef>
@@ -137,8 +137,8 @@ struct DocumentAnswer {
   double score = 0;
 };
 
-// Every stretch of a window that has at most so many words: take(first, last, start + end), with tokens of the
-// document, by first and then by last.
+// Every stretch of a window that has at most so many words: take(first, last, start + end), with tokens of
+// the document, by first and then by last.
 template <typename Take>
 void for_each_answer_span(const DecodedQuestion& question, const WindowLogits& logits, std::size_t most_words,
                           const Take& take) {

@@ -40,7 +40,8 @@ std::vector<std::string_view> sentences_of(std::string_view text) {
   return sentences;
 }
 
-// Ids of the parts, as etcmodel's folders of this task have them: those of WordPiece, whatever the vocabulary.
+// Ids of the parts, as etcmodel's folders of this task have them: those of WordPiece, whatever the
+// vocabulary.
 PartIds wikihop_part_ids(const Tokenizer& tokenizer) {
   PartIds ids = part_ids(tokenizer);
   if (ids.of_etcmodel) {

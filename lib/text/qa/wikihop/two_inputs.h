@@ -1,15 +1,15 @@
-// Questions of WikiHop as BigBird-ETC reads them, after data_utils.py (google-research/etcmodel, wikihop): long
-// tokens are the candidates, the query and the sentences of the supports, without [CLS] and [SEP]; candidates,
-// the query and supports do not see each other. Global tokens are one for each candidate, one for each token of
-// the query, and one for each support, followed by those of its sentences. A candidate is also linked to every
-// place in a sentence where its tokens stand. Candidates are in small letters; tokens are compared in small
-// letters, of a vocabulary with capitals piece by piece (etcmodel's has none). Of two candidates at one token
-// the later one has the link.
+// Questions of WikiHop as BigBird-ETC reads them, after data_utils.py (google-research/etcmodel, wikihop):
+// long tokens are the candidates, the query and the sentences of the supports, without [CLS] and [SEP];
+// candidates, the query and supports do not see each other. Global tokens are one for each candidate, one for
+// each token of the query, and one for each support, followed by those of its sentences. A candidate is also
+// linked to every place in a sentence where its tokens stand. Candidates are in small letters; tokens are
+// compared in small letters, of a vocabulary with capitals piece by piece (etcmodel's has none). Of two
+// candidates at one token the later one has the link.
 //
-// An input is one for a question. What does not fit is dropped sentence by sentence: the last one of the support
-// that has most of them, until tokens, global tokens and the number of sentences are within their limits; of
-// supports with as many, of that which lost its last one first, or stands first. etcmodel knows no limit of
-// global tokens here.
+// An input is one for a question. What does not fit is dropped sentence by sentence: the last one of the
+// support that has most of them, until tokens, global tokens and the number of sentences are within their
+// limits; of supports with as many, of that which lost its last one first, or stands first. etcmodel knows no
+// limit of global tokens here.
 #pragma once
 
 #include <cstddef>

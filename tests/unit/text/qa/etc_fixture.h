@@ -1,5 +1,5 @@
-// What the checks of BigBird-ETC's questions share: the tokenizer of qa_tokenizer.h with the pieces that etcmodel
-// names, and inputs as texts.
+// What the checks of BigBird-ETC's questions share: the tokenizer of qa_tokenizer.h with the pieces that
+// etcmodel names, and inputs as texts.
 #pragma once
 
 #include <cstdint>

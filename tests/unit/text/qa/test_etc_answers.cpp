@@ -1,4 +1,5 @@
-// What is right in two inputs, the losses of it, and answers out of logits made by hand (check 19 of BigBird-ETC).
+// What is right in two inputs, the losses of it, and answers out of logits made by hand (check 19 of
+// BigBird-ETC).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -62,7 +62,8 @@ TEST_F(Etc, Check18HotpotQaEndsBeforeTheFirstSentenceThatDoesNotFit) {
   EXPECT_EQ(shorter.left_out, 2u);
   EXPECT_EQ(hotpot_label(question, shorter).span, (SpanLabel{0, 0})) << "the answer is cut";
   EXPECT_EQ(supporting_globals(question, shorter), (Bytes{0, 0, 0, 0, 0, 0, 0, 1, 1}));
-  // More sentences than global tokens: 7 up to the end of the first paragraph, and a paragraph begins with two.
+  // More sentences than global tokens: 7 up to the end of the first paragraph, and a paragraph begins with
+  // two.
   const TwoInputs fewer = laid_out(hotpot_two_inputs(question, {4096, 8, 2}, ids, *tokenizer_, {}));
   EXPECT_EQ(fewer.global_ids, (Numbers{40, 41, 41, 43, 1, 1, 1}));
   EXPECT_EQ(fewer.parts, (Numbers{3, 2, 2, 1, 1, 1, 1}));
@@ -197,7 +198,8 @@ TEST_F(Etc, Check18WikiHopDropsTheLastSentencesOfTheLongestSupport) {
             (Numbers{0, 0, 1, 2, 2, -1, -1, 0, 1, -1, -1, 2, 2, -1, -1, -1, -1, -1, -1}));
   const std::string shorter = "_the _cat _cat _the _graph _is _on _the _cat _sat ! _on _the _mat";
   EXPECT_EQ(words(laid_out(encoder.encode(question, {18, 430, 200}).windows[0]).ids), shorter);
-  // 5 candidates and query tokens, 2 supports: two sentences are left of 9 global tokens, and of two sentences.
+  // 5 candidates and query tokens, 2 supports: two sentences are left of 9 global tokens, and of two
+  // sentences.
   EXPECT_EQ(words(laid_out(encoder.encode(question, {4096, 9, 200}).windows[0]).ids), shorter);
   EXPECT_EQ(words(laid_out(encoder.encode(question, {4096, 430, 2}).windows[0]).ids), shorter);
   const TwoInputs none = laid_out(encoder.encode(question, {7, 430, 200}).windows[0]);
