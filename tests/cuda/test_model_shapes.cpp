@@ -79,6 +79,8 @@ const ShapeCase shape_cases[] = {
      false,
      false,
      0,
+     1,
+     0,
      true},
     {"LongformerWithoutGlobals",
      2,
