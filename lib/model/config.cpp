@@ -21,9 +21,7 @@ constexpr std::array<std::pair<EmbeddingNorm, const char*>, 3> embedding_norm_na
      {EmbeddingNorm::after_dropout, "after-dropout"},
      {EmbeddingNorm::before_dropout, "before-dropout"}}};
 constexpr std::array<std::pair<PositionType, const char*>, 3> position_names{
-    {{PositionType::absolute, "absolute"},
-     {PositionType::rotary, "rotary"},
-     {PositionType::none, "none"}}};
+    {{PositionType::absolute, "absolute"}, {PositionType::rotary, "rotary"}, {PositionType::none, "none"}}};
 constexpr std::array<std::pair<HeadType, const char*>, 7> head_names{
     {{HeadType::encoder, "encoder"},
      {HeadType::pretraining, "pretraining"},

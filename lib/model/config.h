@@ -159,8 +159,8 @@ struct ModelConfig {
   bool has_final_norm() const { return norm_type == NormType::prenorm && final_norm; }
   // transformers gives every head of its own but question answering a pooler; only the first two use it.
   bool has_pooler() const {
-    return attention != AttentionPattern::etc && head != HeadType::question_answering && head != HeadType::structured_answers &&
-           head != HeadType::generation;
+    return attention != AttentionPattern::etc && head != HeadType::question_answering &&
+           head != HeadType::structured_answers && head != HeadType::generation;
   }
   bool uses_pooler() const {
     return has_pooler() && (head == HeadType::encoder || head == HeadType::pretraining);
