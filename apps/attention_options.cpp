@@ -6,8 +6,6 @@
 #include <algorithm>
 
 #include "apps/verb_options.h"
-#include "lib/core/error.h"
-#include "lib/model/folder/config_json.h"
 
 namespace bigbird::apps {
 namespace {
@@ -53,19 +51,17 @@ std::vector<std::string> AttentionOptionGroup::flags() const {
   return flags;
 }
 
-void AttentionOptionGroup::apply(ModelConfig& config) const {
-  if (named()) {
-    const AttentionPattern attention = parse_attention_pattern(attention_);
-    const bool same = attention == config.attention;
-    take_attention(attention, same ? config.attention_options : AttentionOptions{}, config);
-  }
-  const AttentionSystem& system = system_of(config.attention);
+AttentionChoice AttentionOptionGroup::choice() const {
+  AttentionChoice choice;
+  if (named()) choice.attention = parse_attention_pattern(attention_);
   for (const auto& [flag, typed] : typed_) {
-    if (typed.empty() || option_with(system, flag) != nullptr) continue;
-    throw_usage(fmt::format("{} is of attention {}, not of {}", flag, systems_with(flag), system.name),
-                fmt::format("leave {} out, or take another --attention", flag));
+    if (!typed.empty()) choice.options.emplace(flag, typed);
   }
-  apply_known(config);
+  return choice;
+}
+
+void AttentionOptionGroup::apply(ModelConfig& config) const {
+  apply_attention(choice(), config);
 }
 
 void AttentionOptionGroup::apply_known(ModelConfig& config) const {

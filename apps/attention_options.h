@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/model/config.h"
+#include "lib/model/folder/config_json.h"
 
 namespace bigbird::apps {
 
@@ -20,10 +21,10 @@ class AttentionOptionGroup {
   // Whether any of them was given; and whether --attention was.
   bool given() const;
   bool named() const { return !attention_.empty(); }
+  AttentionChoice choice() const;
   // All that add() adds: "--attention", "--parts" ...
   std::vector<std::string> flags() const;
-  // Puts what was given into the config: another system begins with its defaults, the config's own keeps what
-  // is not given. Error{usage} for an option of another system, and for a value that an option does not take.
+  // Puts what was given into the config, as apply_attention() does.
   void apply(ModelConfig& config) const;
   // The same, of what was given that the config's system has.
   void apply_known(ModelConfig& config) const;

@@ -228,12 +228,11 @@ void VerbOptions::apply_options() {
   AttentionChoice& chosen = chosen_attention();
   chosen = {};
   random_mode_.apply(chosen.random_mode, chosen.plan);
-  if (!attention_.given()) return;
-  ModelConfig typed;
-  attention_.apply(typed);
-  // Without --attention the typed options were bigbird's, which has none.
+  const AttentionChoice typed = attention_.choice();
   chosen.attention = typed.attention;
-  chosen.options = typed.attention_options;
+  chosen.options = typed.options;
+  ModelConfig config;
+  if (attention_.named()) apply_attention(typed, config);  // what is wrong is said before a folder is read
 }
 
 void VerbOptions::apply_job_limits() const {

@@ -26,7 +26,7 @@ void add_options(Verb& verb, ConvertCommand& typed) {
   verb.add_required(
       "FROM", typed.options.from,
       "Model folder: config.json with model.safetensors or pytorch_model.bin, whole or in shards; "
-      "BigBird, BigBird-Pegasus, GENA-LM, BERT, RoBERTa or Pegasus");
+      "BigBird, BigBird-Pegasus, Longformer, GENA-LM, BERT, RoBERTa or Pegasus");
   verb.add_required("TO", typed.options.to, "Model folder to write");
   verb.add_option("--dtype", typed.dtype, "Numbers of the weights: fp32, bf16 or fp16");
   verb.add_option("--to-dialect", typed.dialect,
@@ -38,7 +38,8 @@ void add_options(Verb& verb, ConvertCommand& typed) {
       "Give an encoder a decoder, to be trained: new (layers like the encoder's, all random) or coupled "
       "(the encoder's own layers, only attention to the document random)");
   verb.add_count("--positions", typed.options.load.positions,
-                 "Positions of a BigBird made of an original Pegasus; its sinusoids go on. 0: those it has",
+                 "Positions of a model made of an original Pegasus, whose sinusoids go on, or of a BERT or "
+                 "RoBERTa, whose positions are repeated. 0: those it has; of the latter 8 times as many",
                  CLI::NonNegativeNumber);
   verb.add_option("--tokenizer", typed.options.tokenizer,
                   "Folder whose tokenizer is copied, instead of the model's own");
@@ -57,6 +58,7 @@ int cmd_convert(int argc, char** argv) {
             {"bigbird convert google-bigbird-base model", "bigbird convert gena-lm-sparse model --dtype bf16",
              "bigbird convert bert-base-uncased warm-start", "bigbird convert model gena --to-dialect gena",
              "bigbird convert bert-base-uncased sparse --attention sparse-fixed --stride 256",
+             "bigbird convert roberta-base longformer --attention longformer --positions 4096",
              "bigbird convert bigbird-roberta-base summarizer --decoder coupled",
              "bigbird convert pegasus-large summarizer --positions 4096 --tokenizer bigbird-pegasus"});
   ConvertCommand typed;

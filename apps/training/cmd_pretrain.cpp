@@ -8,6 +8,7 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/model/config.h"
+#include "lib/model/folder/config_json.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/training/pretraining.h"
 
@@ -68,6 +69,10 @@ void add_objective_options(Verb& verb, Typed& typed, PretrainOptions& options) {
 
 // The model folder's config with what was typed on top; the shape of its weights cannot change.
 ModelConfig config_on_top_of(const std::string& folder, const Verb& verb, const Typed& typed) {
+  // A Longformer has more tensors than others, and is read as one.
+  if (const AttentionChoice typed_choice = typed.attention.choice();
+      typed_choice.attention == AttentionPattern::longformer)
+    chosen_attention() = typed_choice;
   ModelConfig config = ModelFolder(folder).config();
   const auto fixed = [&](const char* option, std::int64_t typed_value, std::int64_t value) {
     if (verb.given(option) && typed_value != value) {

@@ -16,6 +16,7 @@
 #include "lib/io/weights/safetensors.h"
 #include "lib/io/weights/weight_files.h"
 #include "lib/model/folder/config_json.h"
+#include "lib/model/folder/dialect.h"
 #include "lib/model/folder/model_card.h"
 #include "lib/model/folder/self_test.h"
 #include "lib/model/network/layout.h"
@@ -192,13 +193,13 @@ std::string describe_tokenizer(const std::string& folder) {
 
 std::string describe_model(const std::string& folder, const DescribeOptions& options,
                            const kernels::Backend& backend) {
-  const std::string config_file = folder + "/config.json";
-  const ModelConfig config = read_config(config_file);
+  const std::string file = config_file(folder);
+  const ModelConfig config = read_config(file);
   const ParameterLayout layout(config);
   const bool checkpoint = file_exists(folder + "/trainer_state.json");
   Json json = {{"kind", checkpoint ? "checkpoint" : "model"}, {"path", folder}};
   if (checkpoint) json["training"] = training_json(folder);
-  json["dialect"] = name_of(dialect_of(read_file(config_file), config_file));
+  json["dialect"] = name_of(dialect_of(read_file(file), file));
   json["head"] = config.foreign_class.empty()
                      ? name_of(config.head)
                      : fmt::format("not read: {}", one_line_name(config.foreign_class));

@@ -13,12 +13,13 @@
 #include "lib/io/files/sha256.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/model/folder/config_json.h"
+#include "lib/model/folder/dialect.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 
 std::string model_digest(const ModelFolder& folder) {
-  return sha256_bytes(folder.weights_digest() + "\n" + sha256_file(folder.path() + "/config.json") + "\n" +
+  return sha256_bytes(folder.weights_digest() + "\n" + sha256_file(config_file(folder.path())) + "\n" +
                       folder.tokenizer().digest() + chosen_attention().identity());
 }
 

@@ -27,6 +27,8 @@ constexpr std::array<std::pair<EtcProjections, const char*>, 3> etc_projection_n
      {EtcProjections::shared, "shared"}}};
 constexpr std::array<std::pair<bool, const char*>, 2> switch_names{{{false, "off"}, {true, "on"}}};
 constexpr std::array<std::pair<bool, const char*>, 2> sharing_names{{{false, "separate"}, {true, "shared"}}};
+constexpr std::array<std::pair<GlobalRule, const char*>, 3> global_rule_names{
+    {{GlobalRule::task, "task"}, {GlobalRule::none, "none"}, {GlobalRule::question, "question"}}};
 
 constexpr std::int64_t longest_chunk = std::int64_t{1} << 24;
 constexpr std::int64_t most_shares = 1024;
@@ -49,9 +51,8 @@ std::vector<std::int64_t> counts_in(std::string_view text) {
 }
 
 constexpr std::string_view first_prefix = "first:";
-// N of "first:N"; 0 of "none", -1 of what is neither.
+// N of "first:N"; -1 of what is none.
 std::int64_t count_of_first(std::string_view text) {
-  if (text == "none") return 0;
   if (!text.starts_with(first_prefix)) return -1;
   return count_in(text.substr(first_prefix.size()));
 }
@@ -185,7 +186,9 @@ std::vector<AttentionSystem> make_systems() {
   const AttentionOption stride = {
       .key = "stride",
       .value = "N",
-      .help = "Tokens of a chunk, whole blocks",
+      .help =
+          "Tokens of a chunk, whole blocks; of sparse-strided, of any number, how far a token sees and "
+          "how far apart the tokens are that it sees beyond",
       .otherwise = "128",
       .least = 1,
       .most = longest_chunk,
@@ -217,8 +220,8 @@ std::vector<AttentionSystem> make_systems() {
       .key = "heads_as",
       .value = "HOW",
       .help =
-          "Chunk and summary in each head (merged), in one half of the heads each (split), or in layers "
-          "in turn (layers)",
+          "Both sets of tokens in each head (merged), one in each half of the heads (split), or in layers in "
+          "turn (layers)",
       .otherwise = "merged",
       .type = Type::name,
       .names = {"merged", "split", "layers"},
@@ -247,21 +250,50 @@ std::vector<AttentionSystem> make_systems() {
   const AttentionOption global_tokens = {
       .key = "global",
       .value = "WHICH",
-      .help = "Tokens that see all and are seen by all: none, or first:N of every sequence",
-      .otherwise = "none",
+      .help =
+          "Tokens that see all and are seen by all: none, first:N of every sequence, its question (all before "
+          "the first separator), or the task's: first:1 for classes, question for answers, else none",
+      .otherwise = "task",
       .type = Type::first,
       .least = 1,
       .most = longest_chunk,
-      .names = {},
+      .names = {"task", "none", "question"},
       .shown =
           [](const ModelConfig& c) {
-            const std::int64_t first = c.attention_options.longformer.global_first;
-            return first == 0 ? std::string("none") : fmt::format("{}{}", first_prefix, first);
+            const LongformerOptions& options = c.attention_options.longformer;
+            return options.global_first == 0 ? std::string(find_name(global_rule_names, options.global_rule))
+                                             : fmt::format("{}{}", first_prefix, options.global_first);
           },
       .set =
           [](AttentionOptions& o, const std::string& t) {
             o.longformer.global_first = std::max<std::int64_t>(count_of_first(t), 0);
+            o.longformer.global_rule = find_value(global_rule_names, t).value_or(GlobalRule::task);
           }};
+  const AttentionOption dilation = {
+      .key = "dilation",
+      .value = "COUNTS",
+      .help = "In dilated heads the window has every N-th token; of every layer, or one for each",
+      .otherwise = "1",
+      .type = Type::counts,
+      .least = 1,
+      .most = most_shares,
+      .names = {},
+      .shown =
+          [](const ModelConfig& c) {
+            return fmt::format("{}", fmt::join(c.attention_options.longformer.dilations, ":"));
+          },
+      .set = [](AttentionOptions& o, const std::string& t) { o.longformer.dilations = counts_in(t); }};
+  const AttentionOption dilated_heads = {
+      .key = "dilated_heads",
+      .value = "N",
+      .help = "So many of the heads, the last, are dilated",
+      .otherwise = "0",
+      .least = 0,
+      .most = most_shares,
+      .names = {},
+      .shown =
+          [](const ModelConfig& c) { return std::to_string(c.attention_options.longformer.dilated_heads); },
+      .set = [](AttentionOptions& o, const std::string& t) { o.longformer.dilated_heads = count_in(t); }};
   // pattern, name, family, what it sees; random, by own length, causal, on CUDA; options
   using enum AttentionPattern;
   return {
@@ -321,15 +353,24 @@ std::vector<AttentionSystem> make_systems() {
        true,
        true,
        {stride, summary, patterns, heads_as}},
+      {sparse_strided,
+       "sparse-strided",
+       "Sparse Transformer",
+       "a band of tokens, and every stride-th token from its own on, both ways",
+       false,
+       true,
+       true,
+       true,
+       {stride, heads_as}},
       {longformer,
        "longformer",
        "Longformer",
        "a window of tokens and the global tokens, which see all by projections of their own",
        false,
        true,
-       false,
        true,
-       {token_window, global_tokens}},
+       true,
+       {token_window, global_tokens, dilation, dilated_heads}},
       {etc, "etc", "BigBird-ETC",
        "a window of tokens and all global tokens; these see each other and all tokens", false, true, false,
        true, etc_options()},
@@ -396,9 +437,10 @@ void AttentionOption::parse(AttentionOptions& options, const std::string& typed,
   }
   if (type == Type::first) {
     const std::int64_t count = count_of_first(typed);
-    if (typed != "none" && (count < least || count > most)) {
-      throw_usage(fmt::format("{}: '{}' is neither none nor {}N with N within {}..{}", where,
-                              text_for_message(typed), first_prefix, least, most));
+    const bool named = std::find(names.begin(), names.end(), typed) != names.end();
+    if (!named && (count < least || count > most)) {
+      throw_usage(fmt::format("{}: '{}' is neither {} nor {}N with N within {}..{}", where,
+                              text_for_message(typed), fmt::join(names, ", "), first_prefix, least, most));
     }
     set(options, typed);
     return;
@@ -454,6 +496,21 @@ std::int64_t sparse_summary(const ModelConfig& config) {
 std::int64_t longformer_window(const ModelConfig& config, std::int64_t layer) {
   const std::vector<std::int64_t>& windows = config.attention_options.longformer.windows;
   return windows.size() == 1 ? windows[0] : windows.at(static_cast<std::size_t>(layer));
+}
+
+std::int64_t longformer_dilation(const ModelConfig& config, std::int64_t layer) {
+  const std::vector<std::int64_t>& dilations = config.attention_options.longformer.dilations;
+  return dilations.size() == 1 ? dilations[0] : dilations.at(static_cast<std::size_t>(layer));
+}
+
+LongformerGlobals longformer_globals(const ModelConfig& config) {
+  if (config.attention != AttentionPattern::longformer) return {};
+  const LongformerOptions& options = config.attention_options.longformer;
+  if (options.global_first > 0) return {options.global_first, false};
+  if (options.global_rule != GlobalRule::task) return {0, options.global_rule == GlobalRule::question};
+  const bool answers =
+      config.head == HeadType::question_answering || config.head == HeadType::structured_answers;
+  return {config.head == HeadType::classification ? 1 : 0, answers};
 }
 
 }  // namespace bigbird

@@ -9,6 +9,7 @@
 namespace bigbird {
 namespace {
 
+constexpr std::int64_t longformer_pad = 1;
 constexpr std::array<std::pair<RandomMode, const char*>, 5> mode_names{{{RandomMode::google, "google"},
                                                                         {RandomMode::hf_train, "hf-train"},
                                                                         {RandomMode::hf_eval, "hf-eval"},
@@ -22,6 +23,8 @@ constexpr std::array<std::pair<EmbeddingNorm, const char*>, 3> embedding_norm_na
      {EmbeddingNorm::before_dropout, "before-dropout"}}};
 constexpr std::array<std::pair<PositionType, const char*>, 3> position_names{
     {{PositionType::absolute, "absolute"}, {PositionType::rotary, "rotary"}, {PositionType::none, "none"}}};
+constexpr std::array<std::pair<HeadForm, const char*>, 2> head_form_names{
+    {{HeadForm::bigbird, "bigbird"}, {HeadForm::roberta, "roberta"}}};
 constexpr std::array<std::pair<HeadType, const char*>, 7> head_names{
     {{HeadType::encoder, "encoder"},
      {HeadType::pretraining, "pretraining"},
@@ -48,6 +51,9 @@ std::string name_of(PositionType position) {
 std::string name_of(HeadType head) {
   return find_name(head_names, head);
 }
+std::string name_of(HeadForm form) {
+  return find_name(head_form_names, form);
+}
 RandomMode parse_random_mode(const std::string& name) {
   if (name == "huggingface") return RandomMode::hf_train;  // their names before 0.2, in folders of then
   if (name == "zeros") return RandomMode::hf_eval;
@@ -62,14 +68,44 @@ EmbeddingNorm parse_embedding_norm(const std::string& name) {
 PositionType parse_position_type(const std::string& name) {
   return parse_name(position_names, name, "kind of positions");
 }
+HeadForm parse_head_form(const std::string& name) {
+  return parse_name(head_form_names, name, "form of heads");
+}
 
 EmbeddingNorm usual_embedding_norm(NormType norm) {
   return norm == NormType::postnorm ? EmbeddingNorm::after_dropout : EmbeddingNorm::none;
 }
 
+bool is_longformer_architecture(const ModelConfig& config) {
+  if (config.attention != AttentionPattern::longformer || config.quantization != nullptr) return false;
+  if (config.attention_options.longformer.dilated_heads > 0) return false;  // its kernels have no dilation
+  if (config.norm_type != NormType::postnorm || config.embedding_norm != EmbeddingNorm::before_dropout ||
+      config.position_type != PositionType::absolute || config.type_vocab_size == 0 || !config.use_bias ||
+      !config.output_bias || config.rescale_embeddings || config.pad_token_id != longformer_pad)
+    return false;
+  switch (config.head) {
+    case HeadType::encoder:
+      return true;
+    case HeadType::masked_lm:  // whose transform has this gelu always
+      return config.activation == Activation::gelu_erf;
+    case HeadType::classification:
+    case HeadType::question_answering:
+      return config.head_form == HeadForm::roberta;
+    case HeadType::pretraining:
+    case HeadType::structured_answers:
+    case HeadType::generation:
+      break;
+  }
+  return false;
+}
+
 bool is_huggingface_architecture(const ModelConfig& config) {
-  if (config.quantization != nullptr) return false;             // it would take the integers for the weights
+  if (config.quantization != nullptr) return false;  // it would take the integers for the weights
+  if (is_longformer_architecture(config)) return true;
   if (system_of(config.attention).by_own_length) return false;  // none of BigBird's
+  const bool either_form =
+      config.head != HeadType::classification && config.head != HeadType::question_answering;
+  if (!either_form && config.head_form != HeadForm::bigbird) return false;
   if (config.has_decoder()) {
     return !config.decoder.coupled && config.norm_type == NormType::prenorm && config.final_norm &&
            config.embedding_norm == EmbeddingNorm::none && config.position_type == PositionType::absolute &&

@@ -63,6 +63,13 @@ enum class HeadType {
   generation,          // a decoder, tied to the word table: BigBirdPegasusForConditionalGeneration, or ours
 };
 
+// Whose layers the heads for classes and for spans have, where there are two of the same purpose.
+enum class HeadForm {
+  bigbird,  // as HeadType says
+  roberta,  // RoBERTa's and Longformer's: tanh in place of gelu before out_proj; one dense layer for spans,
+            // without dropout, whose logits the question's tokens have too
+};
+
 // The loss of a classification head, as config.json's problem_type names it (docs/specification.md 3.2).
 enum class ProblemType {
   single_label,  // integer label, cross entropy
@@ -133,6 +140,7 @@ struct ModelConfig {
   std::int64_t rotary_dim = 0;  // of every head, even, at most head_size; rotary only
   double rotary_base = 10000.0;
   HeadType head = HeadType::pretraining;
+  HeadForm head_form = HeadForm::bigbird;
   ProblemType problem_type = ProblemType::single_label;
   double positive_weight = 1.0;  // of the labels that are 1 in the multi-label loss (PyTorch's pos_weight)
   std::vector<std::string> label_names;  // num_labels of them, or none: LABEL_0, LABEL_1 ...
@@ -157,13 +165,18 @@ struct ModelConfig {
 
   std::int64_t head_size() const { return hidden_size / num_attention_heads; }
   bool has_final_norm() const { return norm_type == NormType::prenorm && final_norm; }
-  // transformers gives every head of its own but question answering a pooler; only the first two use it.
+  // transformers gives every head of BigBird's but question answering a pooler, of which only the first two
+  // use it, and Longformer's heads none.
   bool has_pooler() const {
-    return attention != AttentionPattern::etc && head != HeadType::question_answering &&
-           head != HeadType::structured_answers && head != HeadType::generation;
+    if (uses_pooler()) return true;
+    return attention != AttentionPattern::longformer && attention != AttentionPattern::etc &&
+           (head == HeadType::masked_lm || head == HeadType::classification);
   }
   bool uses_pooler() const {
-    return has_pooler() && (head == HeadType::encoder || head == HeadType::pretraining);
+    return attention != AttentionPattern::etc && (head == HeadType::encoder || head == HeadType::pretraining);
+  }
+  bool has_plain_question_head() const {
+    return head == HeadType::question_answering && head_form == HeadForm::roberta;
   }
   bool has_decoder() const { return head == HeadType::generation; }
   bool is_coupled() const { return has_decoder() && decoder.coupled; }
@@ -175,9 +188,13 @@ struct ModelConfig {
   bool has_mlm() const { return head == HeadType::pretraining || head == HeadType::masked_lm; }
 };
 
-// Whether Hugging Face's big_bird can hold this architecture (post-LN, absolute positions, its LayerNorms, a
-// head that it has), or its bigbird_pegasus (pre-LN with a decoder of its own weights), and attention of
-// BigBird's family.
+// Whether Hugging Face's longformer can hold this architecture: AttentionPattern::longformer in RoBERTa's
+// layers, no dilated heads, pad token 1, from which positions are counted there, and a head that it has.
+bool is_longformer_architecture(const ModelConfig& config);
+
+// Whether Hugging Face's longformer can hold this architecture, or its big_bird (post-LN, absolute positions,
+// its LayerNorms, a head that it has), or its bigbird_pegasus (pre-LN with a decoder of its own weights), the
+// last two with attention of BigBird's family.
 // Other models are written with model_type "bigbird_extended", which transformers refuses by name instead of
 // computing something else.
 bool is_huggingface_architecture(const ModelConfig& config);
@@ -188,9 +205,11 @@ std::string name_of(NormType norm);
 std::string name_of(EmbeddingNorm norm);
 std::string name_of(PositionType position);
 std::string name_of(HeadType head);  // "encoder", "pretraining", ...
+std::string name_of(HeadForm form);
 RandomMode parse_random_mode(const std::string& name);
 NormType parse_norm_type(const std::string& name);
 EmbeddingNorm parse_embedding_norm(const std::string& name);
 PositionType parse_position_type(const std::string& name);
+HeadForm parse_head_form(const std::string& name);
 
 }  // namespace bigbird

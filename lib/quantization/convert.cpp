@@ -16,6 +16,7 @@
 #include "lib/io/files/sha256.h"
 #include "lib/io/weights/weight_files.h"
 #include "lib/model/folder/config_json.h"
+#include "lib/model/folder/dialect.h"
 #include "lib/model/folder/model_card.h"
 #include "lib/model/folder/self_test.h"
 #include "lib/text/summarize/token_search.h"
@@ -130,7 +131,7 @@ std::string origin_table(const LoadedModel& model, std::uint64_t seed) {
 
 // An encoder gets one, which is then to be trained.
 void give_decoder(const std::string& folder, bool coupled, LoadOptions& load) {
-  const ModelConfig stored = read_config(folder + "/config.json", load.plan_file);
+  const ModelConfig stored = read_config(config_file(folder), load.plan_file);
   if (stored.has_decoder())
     throw_bad_input(folder + ": the model has a decoder already", "give one to an encoder");
   load.head = HeadType::generation;

@@ -16,6 +16,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/config_json.h"
+#include "lib/model/folder/dialect.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/tokenization/tokenizer.h"
 
@@ -162,7 +163,7 @@ RunIdentity model_identity(const ModelFolder& folder, const TextSettings& settin
   RunIdentity identity;
   identity["version"] = bigbird_version();
   identity["model"] = folder.weights_digest();
-  identity["config.json"] = sha256_file(folder.path() + "/config.json");
+  identity["config.json"] = sha256_file(config_file(folder.path()));
   if (const std::string chosen = chosen_attention().identity(); !chosen.empty())
     identity["random_mode"] = chosen;
   identity["tokenizer"] = folder.tokenizer().digest();

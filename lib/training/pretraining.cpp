@@ -14,7 +14,10 @@
 #include "lib/core/log.h"
 #include "lib/data/masked_sentences.h"
 #include "lib/data/token_shards.h"
+#include "lib/io/files/file.h"
 #include "lib/model/folder/checkpoint.h"
+#include "lib/model/folder/dialect.h"
+#include "lib/model/folder/etc_lift.h"
 #include "lib/model/folder/model_card.h"
 #include "lib/model/folder/vocabulary_transfer.h"
 #include "lib/model/network/model.h"
@@ -69,6 +72,15 @@ std::optional<VocabularyTransfer> transfer_of(const PretrainOptions& options, co
   return match_vocabularies(*own, tokenizer);
 }
 
+// BigBirdForPreTraining's, of which a run without next sentences leaves one half as it is. transformers'
+// Longformer has no such class, and without next sentences the one for masked tokens.
+HeadType head_of_run(ModelConfig config, const PretrainingObjective& objective, const Tokenizer& tokenizer) {
+  if (config.attention == AttentionPattern::etc) return pretraining_head(config.attention);
+  const bool next_sentences = objective.nsp && (tokenizer.is_dna() || objective.nsp_of_text);
+  config.head = HeadType::masked_lm;
+  return !next_sentences && is_longformer_architecture(config) ? HeadType::masked_lm : HeadType::pretraining;
+}
+
 // The config of the run: completed from the tokenizer, or checked against it.
 ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tokenizer, bool transferred) {
   ModelConfig config = options.config;
@@ -89,6 +101,11 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
     } else {
       check_tokenizer_agrees(config, vocabulary, tokenizer.digest(), options.init, options.tokenizer);
     }
+    const std::string file = options.init + "/config.json";
+    if (options.length > config.max_position_embeddings && is_warm_start(dialect_of(read_file(file), file))) {
+      const std::int64_t block = config.block_size;  // its positions are repeated to any length
+      config.max_position_embeddings = (options.length + block - 1) / block * block;
+    }
     if (options.length > config.max_position_embeddings) {
       throw_usage(message("`length` {}: {} has {} positions", options.length, options.init,
                           config.max_position_embeddings),
@@ -98,7 +115,7 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
   if (config.random_mode == RandomMode::file && config.plan != nullptr)
     config.plan->require_length(options.length);
   config.tokenizer_digest = tokenizer.digest();
-  config.head = pretraining_head(config.attention);
+  config.head = head_of_run(config, options.objective, tokenizer);
   try {
     validate(config, options.init.empty() ? "the options of the model" : options.init + "/config.json");
   } catch (const Error& error) {
@@ -238,10 +255,7 @@ HeadType pretraining_head(AttentionPattern attention) {
 
 ModelConfig fresh_architecture(ModelConfig config) {
   if (config.attention != AttentionPattern::etc) return config;
-  config.embedding_norm = EmbeddingNorm::before_dropout;
-  config.position_type = PositionType::none;
-  config.type_vocab_size = 16;
-  config.num_random_blocks = 0;
+  become_etc(config);
   config.activation = Activation::gelu_tanh;
   config.layer_norm_eps = 1e-12;
   return config;
@@ -383,7 +397,12 @@ TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend
   task.config = config;
   task.initial_parameters = [&] {
     if (options.init.empty()) return initial_parameters(ParameterLayout(config), config, options.seed);
-    LoadedModel model = load_model(options.init, config.head, options.seed);
+    LoadOptions load;
+    load.head = config.head;
+    load.seed = options.seed;
+    if (config.max_position_embeddings != options.config.max_position_embeddings)
+      load.positions = config.max_position_embeddings;
+    LoadedModel model = load_model(options.init, load);
     leave_int8(model);
     if (!transfer) return std::move(model.parameters);
     log_info(fmt::format("{}: {}", options.init, transfer->summary()));

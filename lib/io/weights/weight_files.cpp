@@ -104,7 +104,30 @@ std::string hint_for(const FoundForeign& found, const std::string& folder) {
   return hint;
 }
 
+// A folder of etcmodel holds etc_config.json and a checkpoint of TensorFlow.
+std::string checkpoint_in(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (has_suffix(name, ".index") && !has_suffix(name, ".index.json")) found.push_back(name);
+  }
+  std::sort(found.begin(), found.end());
+  if (found.empty()) {
+    throw_bad_input(folder + ": etc_config.json, but no checkpoint of TensorFlow",
+                    "etcmodel's folders hold model.ckpt.index beside model.ckpt.data-00000-of-00001");
+  }
+  if (found.size() > 1) {
+    throw_bad_input(
+        fmt::format("{}: {} checkpoints, {} and {} among them", folder, found.size(), found[0], found[1]),
+        "leave the one in the folder that is wanted");
+  }
+  return folder + "/" + found[0];
+}
+
 std::string find_weights(const std::string& folder) {
+  if (file_exists(folder + "/etc_config.json") && !file_exists(folder + "/config.json"))
+    return checkpoint_in(folder);
   std::vector<std::string> present;
   for (const char* name : weight_names) {
     if (file_exists(folder + "/" + name)) present.emplace_back(name);

@@ -15,6 +15,7 @@
 #include "lib/io/weights/safetensors.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/int8_folder.h"
+#include "lib/model/folder/longformer.h"
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/model/quantization.h"
@@ -106,6 +107,8 @@ void write_model_files(const std::string& folder, const ModelConfig& of, const P
   const bool gena = options.dialect == Dialect::gena, int8 = options.type == TensorType::i8;
   ModelConfig config = of;
   if (!int8) config.quantization = nullptr;
+  const bool longformer = !gena && is_longformer_architecture(config);
+  const Dialect dialect = longformer ? Dialect::longformer : options.dialect;
   const std::vector<std::string> int8_names = int8_weights(config);
   const std::string dtype = torch_dtype(options.type);
   write_text_atomic(folder + "/config.json",
@@ -114,8 +117,15 @@ void write_model_files(const std::string& folder, const ModelConfig& of, const P
   std::vector<std::vector<std::uint16_t>> narrow;  // owns what is written in 16 bits
   std::deque<Int8Tensor> integers;                 // and this in 8
   GenaBuffers buffers;
-  for (const TensorSpec& spec : layout.tensors()) {
+  std::vector<float> positions;  // of a Longformer, with the rows that its file has more
+  for (TensorSpec spec : layout.tensors()) {
     const float* values = parameters.data() + spec.offset;
+    if (longformer && is_position_table(spec.name)) {
+      positions = longformer_positions(values, spec.shape[0], config);
+      values = positions.data();
+      spec.count = static_cast<std::int64_t>(positions.size());
+      spec.shape[0] = spec.count / spec.shape[1];
+    }
     const void* data = values;
     if (int8) {
       const bool listed = std::find(int8_names.begin(), int8_names.end(), spec.name) != int8_names.end();
@@ -130,7 +140,7 @@ void write_model_files(const std::string& folder, const ModelConfig& of, const P
     }
     if (options.type != TensorType::f32)
       data = narrow.emplace_back(narrowed(values, spec, options.type)).data();
-    tensors.push_back({stored_name(spec.name, config, options.dialect), options.type, spec.shape, data});
+    tensors.push_back({stored_name(spec.name, config, dialect), options.type, spec.shape, data});
     // Of an untied model transformers does not tie the tables of the stacks either, and draws what is
     // missing.
     if (spec.name != shared_table || !config.has_decoder() || !config.has_own_output_table()) continue;

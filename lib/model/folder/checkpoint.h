@@ -34,7 +34,9 @@ struct LoadOptions {
   // Of a generation head that is not stored: without it a decoder of the encoder's sizes. A coupled one takes
   // the encoder's token types away.
   std::optional<DecoderConfig> decoder;
-  std::int64_t positions = 0;  // of an original Pegasus: more rows than are stored (dialect.h); 0: as stored
+  // Of an original Pegasus more rows than are stored; of a warm start how many the stored ones are repeated
+  // to, in whole blocks (dialect.h). 0: as read_config() has them.
+  std::int64_t positions = 0;
   std::vector<std::string> allow_missing;  // glob patterns (fnmatch) of layout names that start from the seed
   // Nothing of the head is asked for: its tensors may be missing or those of a class that is not read.
   bool encoder_only = false;

@@ -14,7 +14,9 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/dialect.h"
+#include "lib/model/folder/etc_lift.h"
 #include "lib/model/folder/int8_folder.h"
+#include "lib/model/folder/longformer.h"
 #include "lib/model/folder/options_json.h"
 #include "lib/model/folder/pegasus.h"
 #include "lib/model/network/validate_config.h"
@@ -194,14 +196,40 @@ auto parse_in_file(const Parse& parse, const std::string& name, const std::strin
 std::string AttentionChoice::identity() const {
   std::string text = random_mode ? name_of(*random_mode) : "";
   if (plan != nullptr) text += " " + sha256_bytes(plan->json());
-  if (!attention) return text;
-  ModelConfig config;
-  take_attention(*attention, options, config);
-  return fmt::format("{}attention {} {}", text.empty() ? "" : text + " ", name_of(*attention),
-                     attention_options_json(config));
+  if (!attention && options.empty()) return text;
+  text += fmt::format("{}attention {}", text.empty() ? "" : " ", attention ? name_of(*attention) : "own");
+  for (const auto& [flag, typed] : options) text += fmt::format(" {} {}", flag, typed);
+  return text;
+}
+
+void apply_attention(const AttentionChoice& chosen, ModelConfig& config) {
+  if (chosen.attention) {
+    const bool same = *chosen.attention == config.attention;
+    take_attention(*chosen.attention, same ? config.attention_options : AttentionOptions{}, config);
+  }
+  const AttentionSystem& system = system_of(config.attention);
+  const auto option_of = [](const AttentionSystem& of, const std::string& flag) {
+    return std::find_if(of.options.begin(), of.options.end(),
+                        [&](const AttentionOption& option) { return option.flag() == flag; });
+  };
+  for (const auto& [flag, typed] : chosen.options) {
+    const auto option = option_of(system, flag);
+    if (option != system.options.end()) {
+      option->parse(config.attention_options, typed, flag);
+      continue;
+    }
+    std::string of;
+    for (const AttentionSystem& other : attention_systems()) {
+      if (option_of(other, flag) != other.options.end())
+        of += (of.empty() ? "" : ", ") + std::string(other.name);
+    }
+    throw_usage(fmt::format("{} is of attention {}, not of {}", flag, of, system.name),
+                message("leave {} out, or take another `attention`", flag));
+  }
 }
 
 void take_attention(AttentionPattern attention, const AttentionOptions& options, ModelConfig& config) {
+  if (attention == AttentionPattern::etc && config.attention != attention) become_etc(config);
   config.attention = attention;
   config.attention_options = options;
   if (attention == AttentionPattern::bigbird || config.random_mode != RandomMode::file) return;
@@ -216,13 +244,13 @@ AttentionChoice& chosen_attention() {
 
 ModelConfig read_config(const std::string& file, const std::string& plan_file) {
   const std::string text = read_file(file);
-  ModelConfig config = parse_config(translated_config(text, file), file);
+  const AttentionChoice& chosen = chosen_attention();
+  ModelConfig config = parse_config(translated_config(text, file, chosen.attention), file);
   if (dialect_of(text, file) == Dialect::original_pegasus) {
     config.use_bias = has_attention_biases(parent_folder(file));
     config.output_bias = config.use_bias;
   }
-  const AttentionChoice& chosen = chosen_attention();
-  if (chosen.attention) take_attention(*chosen.attention, chosen.options, config);
+  apply_attention(chosen, config);
   if (!plan_file.empty()) {
     config.attention = AttentionPattern::bigbird;
     config.random_mode = RandomMode::file;
@@ -322,6 +350,7 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
       config.embedding_norm = parse_in_file(parse_embedding_norm, norm, file);
     }
     config.position_type = parse_in_file(parse_position_type, ours.text("positions", "absolute"), file);
+    config.head_form = parse_in_file(parse_head_form, ours.text("head_form", "bigbird"), file);
     ours.boolean("output_bias", config.output_bias);
     if (config.has_decoder()) read_decoder(*own, file, config);
     ours.number("rotary_dim", config.rotary_dim);
@@ -369,6 +398,10 @@ std::string architecture_name(HeadType head) {
   return find_name(architecture_names, head);
 }
 
+std::string architecture_name(const ModelConfig& config) {
+  return is_longformer_architecture(config) ? longformer_class(config.head) : architecture_name(config.head);
+}
+
 std::string activation_name(Activation activation) {
   return find_name(activation_names, activation);
 }
@@ -376,6 +409,11 @@ std::string activation_name(Activation activation) {
 std::string config_json(const ModelConfig& config, const std::string& torch_dtype) {
   if (config.has_decoder() && is_huggingface_architecture(config))
     return pegasus_config_json(config, torch_dtype);
+  if (is_longformer_architecture(config)) return longformer_config_json(config, torch_dtype);
+  return own_config_json(config, torch_dtype);
+}
+
+std::string own_config_json(const ModelConfig& config, const std::string& torch_dtype) {
   nlohmann::ordered_json json;
   json["architectures"] = {config.has_decoder() ? own_decoder : architecture_name(config.head)};
   json["model_type"] = is_huggingface_architecture(config) ? "big_bird" : "bigbird_extended";
@@ -426,6 +464,7 @@ std::string config_json(const ModelConfig& config, const std::string& torch_dtyp
   own["embedding_norm"] = name_of(config.embedding_norm);
   if (!config.output_bias) own["output_bias"] = false;
   own["positions"] = name_of(config.position_type);
+  if (config.head_form != HeadForm::bigbird) own["head_form"] = name_of(config.head_form);
   if (config.position_type == PositionType::rotary) {
     own["rotary_dim"] = config.rotary_dim;
     own["rotary_base"] = config.rotary_base;

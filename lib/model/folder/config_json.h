@@ -15,16 +15,20 @@
 namespace bigbird {
 
 // Attention instead of the models' own, for the whole process: set once before the first folder is opened
-// (--random-mode, --plan, --attention), and every config that read_config() reads has it.
+// (--random-mode, --plan, --attention and its options), and every config that read_config() reads has it.
 struct AttentionChoice {
-  std::optional<AttentionPattern> attention;
-  AttentionOptions options;  // of this attention
+  std::optional<AttentionPattern> attention;   // none: the model's own
+  std::map<std::string, std::string> options;  // as they were typed, by AttentionOption::flag()
   std::optional<RandomMode> random_mode;
   std::shared_ptr<const PlanTable> plan;  // random mode file; without one, the folder's
   // What two runs with other choices differ in; empty without a choice.
   std::string identity() const;
 };
 AttentionChoice& chosen_attention();
+// What was chosen of `attention` and `options`: another system begins with its defaults, a config's own keeps
+// what is not given. Error{usage} for an option of another system, and for a value that an option does not
+// take.
+void apply_attention(const AttentionChoice& chosen, ModelConfig& config);
 // Another system of attention with its options; a plan that was written down goes with bigbird alone.
 void take_attention(AttentionPattern attention, const AttentionOptions& options, ModelConfig& config);
 
@@ -48,10 +52,14 @@ std::set<std::string> read_json_fields(const std::string& text, const std::strin
                                        const std::vector<JsonField>& fields, const std::string& required);
 // The class of transformers that has this head: "BigBirdForMaskedLM"; for our own one a name that it lacks.
 std::string architecture_name(HeadType head);
+// And of this model, whatever the family.
+std::string architecture_name(const ModelConfig& config);
 // Of the feed-forward layers, as config.json spells it: "gelu_new".
 std::string activation_name(Activation activation);
 // torch_dtype: of the tensors beside it, as PyTorch names it.
 std::string config_json(const ModelConfig& config, const std::string& torch_dtype = "float32");
+// The same in our own form, which big_bird shares, of every model.
+std::string own_config_json(const ModelConfig& config, const std::string& torch_dtype);
 // Every field of config_json as "model.<key>" -> JSON text: what must not change when a training run goes on.
 std::map<std::string, std::string> config_fields(const ModelConfig& config);
 

@@ -1,5 +1,6 @@
 // Names and values of tensors of other kinds of models; see dialect.h.
 #include "lib/model/folder/dialect.h"
+#include "lib/model/folder/etc_checkpoint.h"
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 #include "lib/core/error.h"
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
+#include "lib/model/folder/longformer.h"
 #include "lib/model/folder/pegasus.h"
 #include "lib/model/plans/plan_table.h"
 
@@ -20,12 +22,13 @@ namespace bigbird {
 namespace {
 
 // First those that can be written.
-constexpr std::array<std::pair<Dialect, const char*>, 7> dialect_names{
+constexpr std::array<std::pair<Dialect, const char*>, 8> dialect_names{
     {{Dialect::huggingface, "hf"},
      {Dialect::gena, "gena"},
      {Dialect::bert, "bert"},
      {Dialect::roberta, "roberta"},
      {Dialect::longformer, "longformer"},
+     {Dialect::etcmodel, "etcmodel"},
      {Dialect::pegasus, "pegasus"},
      {Dialect::original_pegasus, "original-pegasus"}}};
 
@@ -97,6 +100,15 @@ std::string name_of(Dialect dialect) {
   return find_name(dialect_names, dialect);
 }
 
+std::string config_file(const std::string& folder) {
+  const std::string own = folder + "/config.json", of_etc = folder + "/" + etc_config_name;
+  return !file_exists(own) && file_exists(of_etc) ? of_etc : own;
+}
+
+bool is_warm_start(Dialect dialect) {
+  return dialect == Dialect::bert || dialect == Dialect::roberta;
+}
+
 Dialect parse_written_dialect(const std::string& name) {
   return parse_name(std::span(dialect_names).first<2>(), name, "dialect that can be written");
 }
@@ -139,6 +151,10 @@ std::shared_ptr<const PlanTable> plan_of_folder(const std::string& folder, const
 }
 
 std::string layout_name(const std::string& stored_name, Dialect dialect) {
+  if (dialect == Dialect::etcmodel) {
+    const std::optional<EtcName> known = etc_layout_name(stored_name);
+    return known ? known->name : stored_name;
+  }
   std::string name = without_wrappers(stored_name);
   if (dialect == Dialect::pegasus || dialect == Dialect::original_pegasus) return pegasus_layout_name(name);
   while (name.starts_with("model.")) name.erase(0, 6);  // a module of its own around the model
@@ -175,13 +191,18 @@ std::string gena_name(const std::string& layout_name, const ModelConfig& config)
 
 std::string stored_name(const std::string& layout_name, const ModelConfig& config, Dialect dialect) {
   if (dialect == Dialect::gena) return gena_name(layout_name, config);
+  if (dialect == Dialect::etcmodel) {
+    return etc_variable_name(layout_name, config.attention_options.etc.shared_feed_forward)
+        .value_or(layout_name);
+  }
+  if (dialect == Dialect::longformer) return longformer_stored_name(layout_name);
   const bool pegasus = config.has_decoder() && is_huggingface_architecture(config);
   return pegasus ? pegasus_stored_name(layout_name) : layout_name;
 }
 
 std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& spec, Dialect dialect,
                                   std::vector<std::string>& notes) {
-  const bool warm = dialect == Dialect::bert || dialect == Dialect::roberta;
+  const bool warm = is_warm_start(dialect);
   const bool sinusoid = dialect == Dialect::original_pegasus;
   if (dialect == Dialect::longformer && spec.name == position_table && tensor.shape.size() == 2 &&
       tensor.shape[0] == spec.shape[0] + 2 && tensor.shape[1] == spec.shape[1])
@@ -195,7 +216,7 @@ std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& 
     return of_positions && rows < wanted ? continued_sinusoid(tensor, wanted, notes) : std::vector<float>();
   }
   const std::int64_t first = dialect == Dialect::roberta ? 2 : 0;
-  if (spec.name == position_table && first < rows && rows < wanted) {
+  if (spec.name == position_table && first < rows && rows - first <= wanted) {
     notes.push_back(
         fmt::format("position rows {} to {} of the file repeated to {} positions", first, rows - 1, wanted));
     return repeated_rows(tensor, first, wanted);

@@ -5,14 +5,16 @@
 //   gena         GENA-LM's own BERT (AIRI-Institute/GENA_LM): pre-LN, rotary positions, DeepSpeed's layouts
 //   bert         BERT, as a warm start for BigBird: the position table repeated 8 times (paper, appendix E.1)
 //   roberta      RoBERTa, the same; its first two positions are never used and dropped
-//   longformer   longformer of transformers (allenai/longformer-*); its first two positions, never used, are
-//                dropped
+//   longformer   longformer of transformers (allenai/longformer-*), and what this program writes of models that
+//                it can hold; its first two positions, never used, are dropped
+//   etcmodel     google-research's ETC: etc_config.json and a checkpoint of TensorFlow (etc_checkpoint.h)
 //   pegasus      bigbird_pegasus of transformers, and what this program writes of models with such a decoder
 //   original_pegasus  pegasus of transformers, as a warm start for BigBird-Pegasus: attention becomes sparse
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,16 +25,22 @@
 
 namespace bigbird {
 
-enum class Dialect { huggingface, gena, bert, roberta, longformer, pegasus, original_pegasus };
+enum class Dialect { huggingface, gena, bert, roberta, longformer, etcmodel, pegasus, original_pegasus };
 std::string name_of(Dialect dialect);
 // Those that can be written: huggingface ("hf") and gena. Error{usage} otherwise.
 Dialect parse_written_dialect(const std::string& name);
 
+// The file that says what a folder's model is: config.json, or etc_config.json where there is only that.
+std::string config_file(const std::string& folder);
+
 // Which one the text of a config.json is. Error{bad_input} naming `file`: model_type of another kind of
 // model.
 Dialect dialect_of(const std::string& config_text, const std::string& file);
-// The config.json that says the same in our own form; itself when it is huggingface's.
-std::string translated_config(const std::string& config_text, const std::string& file);
+// The config.json that says the same in our own form; itself when it is huggingface's. With `attention` that
+// is longformer a RoBERTa stays one in all but its attention and its positions, as Longformer's authors begin
+// from it: one token type, its LayerNorm of embeddings and its heads.
+std::string translated_config(const std::string& config_text, const std::string& file,
+                              std::optional<AttentionPattern> attention = {});
 
 // The plan of a model folder with random_mode file: attention_plan.json, or the layouts that the weights
 // carry (attention.self.sparse_self_attention.master_layout). Error{bad_input} when there is neither.
@@ -44,9 +52,16 @@ std::shared_ptr<const PlanTable> plan_of_folder(const std::string& folder, const
 std::string layout_name(const std::string& stored_name, Dialect dialect = Dialect::huggingface);
 // The name in a GENA-LM file of a tensor of the layout.
 std::string gena_name(const std::string& layout_name, const ModelConfig& config);
-// The name that a tensor of the layout has in a file: gena_name(), pegasus_stored_name() of a model that
-// bigbird_pegasus can hold, else its own.
+// The name that a tensor of the layout has in a file: gena_name(), longformer_stored_name(),
+// pegasus_stored_name() of a model that bigbird_pegasus can hold, else its own.
 std::string stored_name(const std::string& layout_name, const ModelConfig& config, Dialect dialect);
+
+// Whether a folder begins a model of another kind: bert and roberta.
+bool is_warm_start(Dialect dialect);
+
+// How often a warm start repeats the rows of positions that are used, where nothing else is
+// said: 512 to 4,096, as published.
+inline constexpr std::int64_t warm_position_repeats = 8;
 
 // Values for the shape that `spec` asks for, of a tensor of another shape; empty when nothing is known to be
 // done. Warm starts repeat position rows (bert, roberta), and the one token type of RoBERTa, or continue

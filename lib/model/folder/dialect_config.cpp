@@ -10,6 +10,7 @@
 #include "lib/core/ordered_map.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/dialect.h"
+#include "lib/model/folder/etc_checkpoint.h"
 #include "lib/model/folder/pegasus.h"
 #include "lib/model/plans/plan_table.h"
 
@@ -18,21 +19,23 @@ namespace {
 
 using OrderedJson = nlohmann::basic_json<OrderedMap>;
 
-constexpr std::int64_t position_repeats = 8;  // 512 to 4096, as the published warm start
-constexpr std::int64_t roberta_offset = 2;    // position rows that RoBERTa never uses
+constexpr std::int64_t roberta_offset = 2;  // position rows that RoBERTa never uses
 constexpr std::int64_t warm_block_size = 64;
 
 struct HeadName {
   const char* foreign;
   const char* ours;
 };
-constexpr std::array<HeadName, 7> foreign_heads{{{"BertForPreTraining", "BigBirdForPreTraining"},
-                                                 {"BertForMaskedLM", "BigBirdForMaskedLM"},
-                                                 {"RobertaForMaskedLM", "BigBirdForMaskedLM"},
-                                                 {"BertModel", "BigBirdModel"},
-                                                 {"RobertaModel", "BigBirdModel"},
-                                                 {"LongformerForMaskedLM", "BigBirdForMaskedLM"},
-                                                 {"LongformerModel", "BigBirdModel"}}};
+constexpr std::array<HeadName, 9> foreign_heads{
+    {{"BertForPreTraining", "BigBirdForPreTraining"},
+     {"BertForMaskedLM", "BigBirdForMaskedLM"},
+     {"RobertaForMaskedLM", "BigBirdForMaskedLM"},
+     {"BertModel", "BigBirdModel"},
+     {"RobertaModel", "BigBirdModel"},
+     {"LongformerForMaskedLM", "BigBirdForMaskedLM"},
+     {"LongformerModel", "BigBirdModel"},
+     {"LongformerForSequenceClassification", "BigBirdForSequenceClassification"},
+     {"LongformerForQuestionAnswering", "BigBirdForQuestionAnswering"}}};
 
 OrderedJson parse_object(const std::string& text, const std::string& file) {
   OrderedJson json;
@@ -155,7 +158,7 @@ void translate_gena(OrderedJson& json, const std::string& file) {
   json["bigbird"] = own;
 }
 
-void translate_warm_start(OrderedJson& json, bool is_roberta, const std::string& file) {
+void translate_warm_start(OrderedJson& json, bool is_roberta, bool as_longformer, const std::string& file) {
   if (const std::string positions = text_of(json, "position_embedding_type", "absolute");
       positions != "absolute") {
     throw_bad_input(
@@ -167,11 +170,13 @@ void translate_warm_start(OrderedJson& json, bool is_roberta, const std::string&
   const std::int64_t stored = rows != json.end() && rows->is_number_integer() ? rows->get<std::int64_t>() : 0;
   if (stored > 0 && stored <= most_rows) {  // any other value is refused as it stands
     const std::int64_t used = stored - (is_roberta ? roberta_offset : 0);
-    const std::int64_t blocks = (used * position_repeats + warm_block_size - 1) / warm_block_size;
+    const std::int64_t blocks = (used * warm_position_repeats + warm_block_size - 1) / warm_block_size;
     json["max_position_embeddings"] = blocks * warm_block_size;
   }
+  if (as_longformer) json["bigbird"] = {{"embedding_norm", "before-dropout"}, {"head_form", "roberta"}};
   const auto types = json.find("type_vocab_size");
-  if (types != json.end() && types->is_number_integer() && types->get<std::int64_t>() == 1) *types = 2;
+  if (!as_longformer && types != json.end() && types->is_number_integer() && types->get<std::int64_t>() == 1)
+    *types = 2;
   json["attention_type"] = "block_sparse";
   json["block_size"] = warm_block_size;
   json["num_random_blocks"] = 3;
@@ -184,14 +189,14 @@ void translate_warm_start(OrderedJson& json, bool is_roberta, const std::string&
   }
 }
 
-// LongformerConfig with its defaults. Global tokens are not of the model there but of each call: none here,
-// until --global says otherwise.
+// LongformerConfig with its defaults. Global tokens are not of the model there but of each call; what this
+// program wrote names them under "bigbird", and others have those of their class.
 void translate_longformer(OrderedJson& json, const std::string& file) {
-  const OrderedJson otherwise = {{"vocab_size", 30522},       {"hidden_size", 768},
-                                 {"num_hidden_layers", 12},   {"num_attention_heads", 12},
-                                 {"intermediate_size", 3072}, {"max_position_embeddings", 512},
-                                 {"pad_token_id", 1},         {"bos_token_id", 0},
-                                 {"eos_token_id", 2},         {"attention_window", 512}};
+  const OrderedJson otherwise = {
+      {"vocab_size", 30522},       {"hidden_size", 768},        {"num_hidden_layers", 12},
+      {"num_attention_heads", 12}, {"intermediate_size", 3072}, {"max_position_embeddings", 512},
+      {"pad_token_id", 1},         {"bos_token_id", 0},         {"eos_token_id", 2},
+      {"sep_token_id", 2},         {"attention_window", 512}};
   for (const auto& [field, value] : otherwise.items()) {
     if (!json.contains(field) || json[field].is_null()) json[field] = value;
   }
@@ -202,13 +207,15 @@ void translate_longformer(OrderedJson& json, const std::string& file) {
   OrderedJson& rows = json["max_position_embeddings"];
   if (rows.is_number_integer() && rows.get<std::int64_t>() > roberta_offset)
     rows = rows.get<std::int64_t>() - roberta_offset;
-  json["sep_token_id"] = json["eos_token_id"];
   json["attention_type"] = "block_sparse";
+  OrderedJson own = json.value("bigbird", OrderedJson::object());
+  if (!own.is_object()) own = OrderedJson::object();
   // Blocks are how it is computed and nothing else: any size that positions are a multiple of.
   std::int64_t block = warm_block_size;
   while (rows.is_number_integer() && rows.get<std::int64_t>() % block != 0) block /= 2;
-  json["block_size"] = block;
-  json["num_random_blocks"] = 3;
+  json["block_size"] = own.value("block_size", OrderedJson(block));
+  json["num_random_blocks"] = own.value("num_random_blocks", OrderedJson(3));
+  json["classifier_dropout"] = own.value("classifier_dropout", OrderedJson());
   OrderedJson window = json["attention_window"];
   if (window.is_array() && window.size() != json["num_hidden_layers"]) {
     throw_bad_input(fmt::format("{}: field attention_window has {} windows for {} layers", file,
@@ -216,18 +223,31 @@ void translate_longformer(OrderedJson& json, const std::string& file) {
                     "one number for all layers, or one for each");
   }
   if (!window.is_array()) window = OrderedJson::array({window});
-  json["bigbird"] = {{"attention", "longformer"},
-                     {"attention_options", {{"window", window}}},
-                     {"embedding_norm", "before-dropout"}};
+  if (std::all_of(window.begin(), window.end(), [&](const OrderedJson& one) { return one == window[0]; }))
+    window = OrderedJson::array({window[0]});
+  OrderedJson options = own.value("attention_options", OrderedJson::object());
+  if (options.is_object()) options["window"] = window;
+  own["attention"] = "longformer";
+  own["attention_options"] = options;
+  own["embedding_norm"] = "before-dropout";
+  own["head_form"] = "roberta";
+  json["bigbird"] = own;
+}
+
+bool is_etc_config(const std::string& file) {
+  return file == etc_config_name || file.ends_with(std::string("/") + etc_config_name);
 }
 
 }  // namespace
 
 Dialect dialect_of(const std::string& config_text, const std::string& file) {
+  if (is_etc_config(file)) return Dialect::etcmodel;
   return dialect_of_config(parse_object(config_text, file), file);
 }
 
-std::string translated_config(const std::string& config_text, const std::string& file) {
+std::string translated_config(const std::string& config_text, const std::string& file,
+                              std::optional<AttentionPattern> attention) {
+  if (is_etc_config(file)) return config_json(parse_etc_config(config_text, file));
   OrderedJson json = parse_object(config_text, file);
   const Dialect dialect = dialect_of_config(json, file);
   if (dialect == Dialect::huggingface) return config_text;
@@ -241,7 +261,8 @@ std::string translated_config(const std::string& config_text, const std::string&
   } else if (dialect == Dialect::longformer) {
     translate_longformer(json, file);
   } else {
-    translate_warm_start(json, dialect == Dialect::roberta, file);
+    const bool is_roberta = dialect == Dialect::roberta;
+    translate_warm_start(json, is_roberta, is_roberta && attention == AttentionPattern::longformer, file);
   }
   return json_text(json);
 }
@@ -266,7 +287,7 @@ std::string gena_config_json(const ModelConfig& config, const std::string& torch
   json["architectures"] = {architecture};
   json["model_type"] = "bert";
   // What BERT's config has in common with BigBird's, as that is written.
-  const OrderedJson own = OrderedJson::parse(config_json(config));
+  const OrderedJson own = OrderedJson::parse(own_config_json(config, torch_dtype));
   for (const char* field :
        {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
         "hidden_act", "hidden_dropout_prob", "attention_probs_dropout_prob", "max_position_embeddings",

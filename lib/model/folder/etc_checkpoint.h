@@ -10,6 +10,8 @@
 
 namespace bigbird {
 
+inline constexpr const char* etc_config_name = "etc_config.json";
+
 // The model of etc_config.json, without a head. Error{bad_input} naming `file` and the key: what is no number
 // or out of range, a key that is not known, a pre-activation order, an activation other than gelu (its tanh
 // form), embeddings or heads of another width, fewer rows of relative tables than labels, rows without labels.

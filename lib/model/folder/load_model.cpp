@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <span>
 #include <unordered_map>
@@ -16,6 +17,8 @@
 #include "lib/io/files/file.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/folder/config_json.h"
+#include "lib/model/folder/etc_checkpoint.h"
+#include "lib/model/folder/etc_lift.h"
 #include "lib/model/folder/int8_folder.h"
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/network/validate_config.h"
@@ -91,18 +94,20 @@ class Loader {
       : folder_(folder), options_(options), weights_(folder) {}
 
   LoadedModel load() {
-    const std::string config_file = folder_ + "/config.json";
-    model_.dialect = dialect_of(read_file(config_file), config_file);
-    model_.config = read_config(config_file, options_.plan_file);
+    const std::string file = config_file(folder_);
+    model_.dialect = dialect_of(read_file(file), file);
+    model_.config = read_config(file, options_.plan_file);
     untied_ = !model_.config.tie_word_embeddings;
     model_.files = weights_.files();
     stored_ = by_layout_name(weights_, model_.dialect);
+    turn_matrices();
     refuse_foreign_head();
     choose_head();
     choose_positions();
     const ParameterLayout layout(model_.config);
     int8_ = int8_weights(model_.config);
     copy_global_projections(layout);
+    lift_to_two_inputs(layout);
     require_all(layout);
     make_room(layout);
     read_all(layout);
@@ -114,8 +119,6 @@ class Loader {
   }
 
  private:
-  bool is_warm_start() const { return model_.dialect == Dialect::bert || model_.dialect == Dialect::roberta; }
-
   // A head that is not read is nothing that could be used or written. Of BERT and its kin the encoder is all
   // that is ever taken.
   void refuse_foreign_head() const {
@@ -127,7 +130,9 @@ class Loader {
           fmt::format("{}: a {}, which is not read, without an encoder", folder_, one_line_name(name)),
           "take the folder of an encoder, or of a whole bigbird_pegasus");
     }
-    if (options_.head || options_.encoder_only || is_warm_start() || model_.dialect == Dialect::gena) return;
+    if (options_.head || options_.encoder_only || is_warm_start(model_.dialect) ||
+        model_.dialect == Dialect::gena)
+      return;
     throw_bad_input(
         fmt::format("{}: a {}, which is not read", folder_, one_line_name(name)),
         model_.config.has_decoder()
@@ -153,7 +158,11 @@ class Loader {
       model_.notes.push_back(fmt::format("a {}: its {} taken, its head left out",
                                          one_line_name(model_.config.foreign_class),
                                          model_.config.has_decoder() ? "encoder and decoder" : "encoder"));
-    if (is_warm_start() || model_.dialect == Dialect::original_pegasus) {
+    if (is_warm_start(model_.dialect) && model_.config.attention == AttentionPattern::longformer) {
+      model_.notes.push_back(fmt::format("{} as a warm start for Longformer: {}",
+                                         model_.dialect == Dialect::bert ? "BERT" : "RoBERTa",
+                                         attention_options_text(model_.config)));
+    } else if (is_warm_start(model_.dialect) || model_.dialect == Dialect::original_pegasus) {
       model_.notes.push_back(
           fmt::format("{} as a warm start for BigBird: block-sparse attention, random_mode google, blocks of "
                       "64, 3 random",
@@ -188,18 +197,23 @@ class Loader {
 
   void choose_positions() {
     if (options_.positions == 0) return;
-    const std::int64_t stored = model_.config.max_position_embeddings;
-    if (model_.dialect != Dialect::original_pegasus) {
-      throw_usage(message("`positions` {}: {} is no original Pegasus, whose positions are sinusoids",
-                          options_.positions, folder_));
+    const bool repeats = is_warm_start(model_.dialect);
+    const std::int64_t stored = model_.config.max_position_embeddings / (repeats ? warm_position_repeats : 1);
+    if (!repeats && model_.dialect != Dialect::original_pegasus) {
+      throw_usage(
+          message("`positions` {}: {} is neither an original Pegasus, whose positions are sinusoids, "
+                  "nor a BERT or RoBERTa, whose positions are repeated",
+                  options_.positions, folder_));
     }
     if (options_.positions < stored)
       throw_usage(message("`positions` {}: {} has {} already", options_.positions, folder_, stored));
-    model_.config.max_position_embeddings = options_.positions;
+    const std::int64_t block = repeats ? model_.config.block_size : 1;
+    model_.config.max_position_embeddings = (options_.positions + block - 1) / block * block;
     validate(model_.config, folder_);
   }
 
   bool may_be_missing(const std::string& name) const {
+    if (lifted_ && is_new_when_lifted(name)) return true;
     if (other_head_ && is_head_tensor(name)) return true;
     // A head that does not use its pooler need not come with one.
     const bool pooler = name.starts_with("bert.pooler.");
@@ -231,6 +245,41 @@ class Loader {
       model_.notes.push_back("projections of global tokens begin as copies of the layers' own");
   }
 
+  // etcmodel has its matrices as [in, out].
+  void turn_matrices() {
+    if (model_.dialect != Dialect::etcmodel) return;
+    for (auto& [name, tensor] : stored_) {
+      const std::optional<EtcName> known = etc_layout_name(tensor->name);
+      if (known && known->transposed) tensor = &turned_.emplace_back(etc_tensor(*tensor, *known));
+    }
+  }
+
+  // A folder that gets BigBird-ETC's attention and has one input: what it has starts both.
+  void lift_to_two_inputs(const ParameterLayout& layout) {
+    std::vector<std::string> names;
+    for (const auto& entry : stored_) names.push_back(entry.first);
+    lifted_ = model_.config.attention == AttentionPattern::etc && is_one_input(names);
+    if (!lifted_) return;
+    std::size_t copied = 0;
+    Stored lifted;
+    for (const TensorSpec& spec : layout.tensors()) {
+      const auto found = stored_.find(etc_source(spec.name));
+      if (found == stored_.end()) continue;
+      lifted[spec.name] = found->second;
+      ++copied;
+      if (found->first != spec.name) model_.adapted.push_back(spec.name);
+    }
+    stored_ = std::move(lifted);
+    model_.notes.push_back(fmt::format(
+        "a model with one input starts one with two: {} of {} tensors are copies, positions and what "
+        "reads pooled tokens are left out",
+        copied, layout.tensors().size()));
+  }
+  // Labels of pairs and predicted sentences are new then, and rows of token types.
+  static bool is_new_when_lifted(const std::string& name) {
+    return name.find("_relative.") != std::string::npos || name.starts_with("cls.contrast.");
+  }
+
   // Every tensor is there and fits, or one message names all that do not.
   void require_all(const ParameterLayout& layout) {
     std::vector<std::string> missing, misshaped;
@@ -245,6 +294,15 @@ class Loader {
         continue;
       }
       if (found->second->shape == spec.shape) continue;
+      if (lifted_ && spec.name == token_types && spec.shape[1] == found->second->shape.back()) {
+        std::vector<float> source(static_cast<std::size_t>(found->second->elements()));
+        read_floats(*found->second, source);
+        const std::vector<float> fresh = initial_parameters(layout, model_.config, options_.seed);
+        const auto first = fresh.begin() + spec.offset;
+        adapted_[spec.name] = lifted_types(source, {first, first + spec.count}, spec.shape[1]);
+        model_.adapted.push_back(spec.name);
+        continue;
+      }
       adapted_[spec.name] = adapted_values(*found->second, spec, model_.dialect, model_.notes);
       if (!adapted_[spec.name].empty()) {
         model_.adapted.push_back(spec.name);
@@ -381,12 +439,21 @@ class Loader {
     }
   }
 
+  // Of a lifted model: copied under other names, or positions, which it has not.
+  static bool stands_in_for_others(const std::string& name, const ParameterLayout& layout) {
+    const std::vector<TensorSpec>& specs = layout.tensors();
+    return is_position_table(name) || std::any_of(specs.begin(), specs.end(), [&](const TensorSpec& spec) {
+             return etc_source(spec.name) == name;
+           });
+  }
+
   void say_what_is_left(const ParameterLayout& layout) {
     std::vector<std::string> unknown, of_heads;
     int zero_biases = 0;
     for (const StoredTensor& tensor : weights_.tensors()) {
       const std::string name = layout_name(tensor.name, model_.dialect);
-      if (name.empty() || layout.find(name) != nullptr) continue;
+      if (name.empty() || layout.find(name) != nullptr || (lifted_ && stands_in_for_others(name, layout)))
+        continue;
       if (std::any_of(int8_.begin(), int8_.end(),
                       [&](const std::string& weight) { return name == scales_name(weight); }))
         continue;
@@ -418,6 +485,8 @@ class Loader {
   const std::string& folder_;
   const LoadOptions& options_;
   const WeightFiles weights_;
+  std::deque<StoredTensor> turned_;  // views of matrices, turned
+  bool lifted_ = false;
   LoadedModel model_;
   float* parameters_ = nullptr;  // where they go
   bool other_head_ = false;      // than the stored one

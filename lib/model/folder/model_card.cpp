@@ -30,6 +30,18 @@ std::string norm_line(const ModelConfig& config) {
          (config.embedding_norm == EmbeddingNorm::after_dropout ? "after dropout" : "before dropout");
 }
 
+// There global tokens are not the model's but the call's.
+std::string longformer_globals_text(const ModelConfig& config) {
+  const LongformerOptions& options = config.attention_options.longformer;
+  if (options.global_first == 0 && options.global_rule == GlobalRule::task) {
+    return "\nThe class makes the global tokens that this model has, unless a call names others "
+           "(`global_attention_mask`).\n";
+  }
+  return fmt::format(
+      "\nGlobal tokens are named by each call there (`global_attention_mask`). This model has: {}.\n",
+      attention_options_text(config));
+}
+
 std::string huggingface_text(const ModelConfig& config, const WriteOptions& written) {
   if (written.dialect == Dialect::gena) {
     return "The folder is in the form of GENA-LM's own code: load it with the modeling_bert.py of "
@@ -42,7 +54,7 @@ std::string huggingface_text(const ModelConfig& config, const WriteOptions& writ
   if (config.head == HeadType::structured_answers) {
     return "The transformers library has no class for this head, and refuses the folder by its model_type.\n";
   }
-  if (system_of(config.attention).by_own_length) {
+  if (system_of(config.attention).by_own_length && !is_longformer_architecture(config)) {
     return fmt::format(
         "The transformers library has no class for {} attention, and refuses the folder by its model_type.\n",
         name_of(config.attention));
@@ -54,8 +66,9 @@ std::string huggingface_text(const ModelConfig& config, const WriteOptions& writ
   std::string text = fmt::format(
       "```python\nfrom transformers import AutoTokenizer, {0}\nmodel = "
       "{0}.from_pretrained(\"FOLDER\")\n```\n",
-      architecture_name(config.head));
+      architecture_name(config));
   if (config.attention == AttentionPattern::full) return text;
+  if (config.attention == AttentionPattern::longformer) return text + longformer_globals_text(config);
   if (config.attention != AttentionPattern::bigbird) {
     return text + fmt::format("\ntransformers knows the bigbird pattern only, not {}: its outputs differ.\n",
                               name_of(config.attention));

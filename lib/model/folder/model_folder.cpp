@@ -24,7 +24,7 @@ ModelFolder::ModelFolder(std::string path) : path_(std::move(path)) {
     throw_bad_input(path_ + ": no such model folder",
                     "a model folder holds config.json and model.safetensors");
   }
-  config_ = read_config(path_ + "/config.json");
+  config_ = read_config(config_file(path_));
 }
 
 bool ModelFolder::has_tokenizer() const {
@@ -34,9 +34,9 @@ bool ModelFolder::has_tokenizer() const {
 const Tokenizer& ModelFolder::tokenizer() const {
   if (tokenizer_ == nullptr) {
     std::shared_ptr<const Tokenizer> tokenizer = load_tokenizer(path_);
-    const std::string config_file = path_ + "/config.json";
+    const std::string file = config_file(path_);
     if (static_cast<std::int64_t>(tokenizer->vocab_size()) < config_.vocab_size &&
-        dialect_of(read_file(config_file), config_file) == Dialect::original_pegasus) {
+        dialect_of(read_file(file), file) == Dialect::original_pegasus) {
       throw_bad_input(
           fmt::format("{}: the {} pieces of an original Pegasus's tokenizer are numbered otherwise "
                       "than the model's {} rows",
@@ -108,7 +108,7 @@ void require_model_folders(const std::vector<std::string>& paths) {
 
 ProvenanceInput model_input(const std::string& path, const std::string& sha256) {
   const std::string folder = folder_exists(path) ? path : parent_folder(path);
-  const bool int8 = read_config(folder + "/config.json").quantization != nullptr;
+  const bool int8 = read_config(config_file(folder)).quantization != nullptr;
   return {"model", path, sha256, int8 ? "int8" : ""};
 }
 

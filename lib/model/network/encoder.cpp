@@ -159,7 +159,9 @@ void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept)
     pass.backend.upload(to, from.data(), from.size() * sizeof(std::int32_t));
   };
   upload(kept.ids, of_both(pass.batch.ids, pass.batch.globals.ids));
-  upload(kept.types, of_both(pass.batch.types, pass.batch.globals.types));
+  // A model with one token type gives it to all tokens: RoBERTa's and Longformer's inputs have none.
+  const std::vector<std::int32_t> types = of_both(pass.batch.types, pass.batch.globals.types);
+  upload(kept.types, pass.config.type_vocab_size > 1 ? types : std::vector<std::int32_t>(types.size(), 0));
   upload(kept.positions, positions_of(pass));
   if (kept.updated_rows != nullptr) upload(kept.updated_rows, rows_to_update(pass));
   const std::vector<float>& offsets = pass.batch.embedding_offsets;

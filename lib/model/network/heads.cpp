@@ -112,7 +112,8 @@ void next_sentence_head_backward(const PassContext& pass, const PooledHeadTensor
   backend.scatter_add_rows(dfirst, kept.sequence.rows, kept.workspace.gradient, sequences, width);
 }
 
-// BigBirdForSequenceClassification: first token (not pooled), dropout, dense, gelu, dropout, dense.
+// BigBirdForSequenceClassification: first token (not pooled), dropout, dense, gelu, dropout, dense. Of
+// HeadForm::roberta tanh in place of gelu; head.dense_pre is then what tanh gave.
 void classification_head_forward(const PassContext& pass, const ClassificationHeadTensors& tensors,
                                  const Activations& kept, kernels::ConstValues hidden) {
   kernels::Backend& backend = pass.backend;
@@ -121,10 +122,16 @@ void classification_head_forward(const PassContext& pass, const ClassificationHe
   const kernels::Values first = kept.sequence.gathered;
   gather_first_tokens(pass, kept.sequence, hidden);
   backend.dropout(first, first, sequences * width, pass.classifier_dropout(DropoutSite::classifier_input));
-  backend.linear_activation_forward(first, tensors.dense, pass.config.activation, head.dense_pre, head.dense,
-                                    sequences);
-  backend.dropout(head.dense, head.dense, sequences * width,
-                  pass.classifier_dropout(DropoutSite::classifier_inner));
+  const kernels::Dropout inner = pass.classifier_dropout(DropoutSite::classifier_inner);
+  if (pass.config.head_form == HeadForm::roberta) {
+    backend.linear_forward(first, tensors.dense, head.dense, sequences);
+    backend.tanh_forward(head.dense, head.dense_pre, sequences * width);
+    backend.dropout(head.dense_pre, head.dense, sequences * width, inner);
+  } else {
+    backend.linear_activation_forward(first, tensors.dense, pass.config.activation, head.dense_pre,
+                                      head.dense, sequences);
+    backend.dropout(head.dense, head.dense, sequences * width, inner);
+  }
   backend.linear_forward(head.dense, tensors.output, kept.sequence.logits, sequences);
   sequence_loss_forward(pass, kept.sequence, pass.config.num_labels);
 }
@@ -150,7 +157,11 @@ void classification_logits_backward(const PassContext& pass, const Classificatio
   backend.linear_backward_weight(dlogits, head.dense, tensors.output, gradients.output, sequences);
   backend.linear_backward_input(dlogits, tensors.output, ddense, sequences, false);
   backend.dropout(ddense, ddense, sequences * width, pass.classifier_dropout(DropoutSite::classifier_inner));
-  backend.activation_backward(head.dense_pre, ddense, ddense, sequences * width, pass.config.activation);
+  if (pass.config.head_form == HeadForm::roberta) {
+    backend.tanh_backward(head.dense_pre, ddense, ddense, sequences * width);
+  } else {
+    backend.activation_backward(head.dense_pre, ddense, ddense, sequences * width, pass.config.activation);
+  }
   backend.linear_backward_weight(ddense, kept.sequence.gathered, tensors.dense, gradients.dense, sequences);
   backend.linear_backward_input(ddense, tensors.dense, dfirst, sequences, false);
   backend.dropout(dfirst, dfirst, sequences * width, pass.classifier_dropout(DropoutSite::classifier_input));

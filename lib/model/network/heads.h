@@ -37,6 +37,9 @@ void classification_logits_backward(const PassContext& pass, const Classificatio
 // Batch::given_length tokens: the real ones of a ragged batch, so that padding never takes part, or all T of
 // a forward pass on given ids, where Hugging Face lets it. With Batch::token_targets it runs over their
 // groups instead.
+//
+// Of HeadForm::roberta one dense layer on the hidden states gives the two logits, and the question's tokens
+// keep theirs.
 void question_head_stage(const PassContext& pass, const QuestionActivations& kept);
 void question_head_forward(const PassContext& pass, const QuestionHeadTensors& tensors,
                            const Activations& kept, kernels::ConstValues hidden);
@@ -54,6 +57,11 @@ void count_answer_labels(const Batch& batch, const ModelConfig& config, LabelCou
 void answer_head_result(const PassContext& pass, const Activations& kept, ForwardResult& result);
 void answer_head_backward(const PassContext& pass, const AnswerHeadTensors& tensors,
                           const AnswerHeadTensors& gradients, const Activations& kept);
+
+// What sums of losses, and their gradients, are multiplied by: 1, but for answers in parts of a model of
+// BigBird-ETC that have sigmoids. There each score and the type weigh the same, as in etcmodel: of HotpotQA's
+// four losses each is a quarter of what is minimised.
+LossScale answer_weights(const ModelConfig& config);
 
 // Tokens of a sequence up to and with its first [SEP], of the first `length` ones; 1 without [SEP], as
 // transformers counts.

@@ -1,4 +1,5 @@
-// Spans that answer a question, as in Hugging Face's BigBirdForQuestionAnswering; see heads.h.
+// Spans that answer a question, as in Hugging Face's BigBirdForQuestionAnswering, or of HeadForm::roberta as
+// in LongformerForQuestionAnswering and RobertaForQuestionAnswering; see heads.h.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -15,6 +16,7 @@ constexpr float question_penalty = 1e6f;
 std::vector<float> penalties(const PassContext& pass) {
   const Batch& batch = pass.batch;
   std::vector<float> values(batch.ids.size(), 0.0f);
+  if (pass.config.has_plain_question_head()) return values;
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     const std::int64_t first = batch.token_offsets[s];
     const std::int64_t length =
@@ -78,6 +80,50 @@ void losses_of_sides(const PassContext& pass, const Activations& kept, bool grad
   }
 }
 
+// What the last product reads: [T, C] of the block, or of a plain head the hidden states themselves.
+kernels::ConstValues scored_rows(const PassContext& pass, const QuestionActivations& head,
+                                 kernels::ConstValues hidden) {
+  if (pass.config.has_plain_question_head()) return hidden;
+  return head.block.norm;
+}
+
+void question_block_forward(const PassContext& pass, const QuestionHeadTensors& tensors,
+                            const QuestionActivations& head, kernels::ConstValues hidden) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.batch.tokens();
+  const FeedForwardActivations& block = head.block;
+  backend.dropout(hidden, head.input, rows * pass.width(), pass.dropout(DropoutSite::question_input, 0));
+  backend.linear_activation_forward(head.input, tensors.block.inner, pass.config.activation, block.pre,
+                                    block.inner, rows);
+  backend.linear_forward(block.inner, tensors.block.output, block.sum, rows);
+  const kernels::Dropout dropout = pass.dropout(DropoutSite::question_output, 0);
+  backend.dropout_add_layernorm_forward({block.sum, hidden, block.sum, dropout}, tensors.block.norm,
+                                        block.norm, block.norm_state, rows);
+}
+
+// From kept.workspace.branch, the gradient of the block's output.
+void question_block_backward(const PassContext& pass, const FeedForwardTensors& tensors,
+                             const FeedForwardTensors& gradients, const Activations& kept) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.batch.tokens(), width = pass.width();
+  const QuestionActivations& head = kept.question;
+  const FeedForwardActivations& block = head.block;
+  const kernels::Values gradient = kept.workspace.gradient, branch = kept.workspace.branch,
+                        dinner = kept.workspace.wide;
+  // From the sum the gradient goes to the residual as it is, and into the block.
+  backend.layernorm_backward({branch, block.sum, block.norm_state, branch, rows}, tensors.norm,
+                             gradients.norm, false);
+  backend.add(branch, gradient, rows * width);
+  backend.dropout(branch, branch, rows * width, pass.dropout(DropoutSite::question_output, 0));
+  backend.linear_backward_weight(branch, block.inner, tensors.output, gradients.output, rows);
+  backend.linear_backward_input_activation(branch, tensors.output, pass.config.activation, block.pre, dinner,
+                                           rows);
+  backend.linear_backward_weight(dinner, head.input, tensors.inner, gradients.inner, rows);
+  backend.linear_backward_input(dinner, tensors.inner, branch, rows, false);
+  backend.dropout(branch, branch, rows * width, pass.dropout(DropoutSite::question_input, 0));
+  backend.add(branch, gradient, rows * width);
+}
+
 }  // namespace
 
 std::int64_t question_length(const std::int32_t* ids, std::int64_t length, std::int64_t sep_token_id) {
@@ -102,18 +148,12 @@ void question_head_forward(const PassContext& pass, const QuestionHeadTensors& t
   kernels::Backend& backend = pass.backend;
   const kernels::Index rows = pass.batch.tokens();
   const QuestionActivations& head = kept.question;
-  const FeedForwardActivations& block = head.block;
-  backend.dropout(hidden, head.input, rows * pass.width(), pass.dropout(DropoutSite::question_input, 0));
-  backend.linear_activation_forward(head.input, tensors.block.inner, pass.config.activation, block.pre,
-                                    block.inner, rows);
-  backend.linear_forward(block.inner, tensors.block.output, block.sum, rows);
-  const kernels::Dropout dropout = pass.dropout(DropoutSite::question_output, 0);
-  backend.dropout_add_layernorm_forward({block.sum, hidden, block.sum, dropout}, tensors.block.norm,
-                                        block.norm, block.norm_state, rows);
+  if (!pass.config.has_plain_question_head()) question_block_forward(pass, tensors, head, hidden);
+  const kernels::ConstValues scored = scored_rows(pass, head, hidden);
 
   // The two rows of the last product go apart, so that each side's logits lie together for the softmax.
-  backend.linear_forward(block.norm, output_of(tensors.output, 0), head.start, rows);
-  backend.linear_forward(block.norm, output_of(tensors.output, 1), head.end, rows);
+  backend.linear_forward(scored, output_of(tensors.output, 0), head.start, rows);
+  backend.linear_forward(scored, output_of(tensors.output, 1), head.end, rows);
   backend.add(head.penalty, head.start, rows);
   backend.add(head.penalty, head.end, rows);
 
@@ -144,31 +184,20 @@ void question_head_backward(const PassContext& pass, const QuestionHeadTensors& 
                             const QuestionHeadTensors& gradients, const Activations& kept) {
   if (!has_answers(pass.batch)) return;
   kernels::Backend& backend = pass.backend;
-  const kernels::Index rows = pass.batch.tokens(), width = pass.width();
+  const kernels::Index rows = pass.batch.tokens();
   const QuestionActivations& head = kept.question;
-  const FeedForwardActivations& block = head.block;
-  const kernels::Values gradient = kept.workspace.gradient, branch = kept.workspace.branch,
-                        dinner = kept.workspace.wide;
+  const bool plain = pass.config.has_plain_question_head();
+  const kernels::ConstValues scored = scored_rows(pass, head, kept.last_hidden_state());
+  // A plain head's gradient is the hidden state's own, to which it is added.
+  const kernels::Values dscored = plain ? kept.workspace.gradient : kept.workspace.branch;
 
   losses_of_sides(pass, kept, true);
   const LinearTensors start = output_of(tensors.output, 0), end = output_of(tensors.output, 1);
-  backend.linear_backward_weight(head.dstart, block.norm, start, output_of(gradients.output, 0), rows);
-  backend.linear_backward_weight(head.dend, block.norm, end, output_of(gradients.output, 1), rows);
-  backend.linear_backward_input(head.dstart, start, branch, rows, false);
-  backend.linear_backward_input(head.dend, end, branch, rows, true);
-
-  // From the sum the gradient goes to the residual as it is, and into the block.
-  backend.layernorm_backward({branch, block.sum, block.norm_state, branch, rows}, tensors.block.norm,
-                             gradients.block.norm, false);
-  backend.add(branch, gradient, rows * width);
-  backend.dropout(branch, branch, rows * width, pass.dropout(DropoutSite::question_output, 0));
-  backend.linear_backward_weight(branch, block.inner, tensors.block.output, gradients.block.output, rows);
-  backend.linear_backward_input_activation(branch, tensors.block.output, pass.config.activation, block.pre,
-                                           dinner, rows);
-  backend.linear_backward_weight(dinner, head.input, tensors.block.inner, gradients.block.inner, rows);
-  backend.linear_backward_input(dinner, tensors.block.inner, branch, rows, false);
-  backend.dropout(branch, branch, rows * width, pass.dropout(DropoutSite::question_input, 0));
-  backend.add(branch, gradient, rows * width);
+  backend.linear_backward_weight(head.dstart, scored, start, output_of(gradients.output, 0), rows);
+  backend.linear_backward_weight(head.dend, scored, end, output_of(gradients.output, 1), rows);
+  backend.linear_backward_input(head.dstart, start, dscored, rows, plain);
+  backend.linear_backward_input(head.dend, end, dscored, rows, true);
+  if (!plain) question_block_backward(pass, tensors.block, gradients.block, kept);
 }
 
 }  // namespace bigbird

@@ -118,7 +118,8 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     linear("classifier.dense", c, c);
     linear("classifier.out_proj", config.num_labels, c);
   }
-  if (config.head == HeadType::question_answering) {
+  if (config.has_plain_question_head()) linear("qa_outputs", 2, c);
+  if (config.head == HeadType::question_answering && !config.has_plain_question_head()) {
     linear("qa_classifier.intermediate.dense", f, c);
     linear("qa_classifier.output.dense", c, f);
     layernorm("qa_classifier.output.LayerNorm");

@@ -64,6 +64,20 @@ struct GlobalActivations {
   float* log_sum_exp = nullptr;  // [H, G]; null in inference
 };
 
+// Of attention over residue classes (residue_classes.h), shared by all layers, in the classes' order; all
+// null without any. S steps are different ones.
+struct ResidueClassActivations {
+  // [S, T] as ResidueClasses has them, those of a batch end to end.
+  std::int32_t* rows = nullptr;
+  std::int32_t* places = nullptr;
+  std::int32_t* query_groups = nullptr;
+  std::int32_t* key_groups = nullptr;
+  kernels::Values qkv;             // [T, 3C]
+  kernels::Values context;         // [T, C]
+  float* sums = nullptr;           // [H, T]
+  kernels::Values dcontext, dqkv;  // gradients; training only
+};
+
 // Shared by all layers with windows.
 struct WindowedActivations {
   std::int32_t* rows = nullptr;  // [G]; this and the next as WindowedPass has them
@@ -75,6 +89,7 @@ struct WindowedActivations {
   kernels::Values second;              // [T, C] its output, then its gradient of the queries
   kernels::Values gathered;            // [G, C] input rows of global tokens, then their gradient
   kernels::Values dof_keys, dcontext, dquery, dkey_value;  // gradients; training only
+  ResidueClassActivations classes;
 };
 
 // Shared by all layers of BigBird-ETC; what no batch has is null. T long tokens, G global ones.
@@ -192,14 +207,14 @@ struct TokenTargetActivations {
 
 // Rows are tokens, so that the block works as a layer of the encoder does.
 struct QuestionActivations {
-  kernels::Values input;                          // [T, C] after dropout
-  FeedForwardActivations block;                   // sum and norm [T, C]
-  float* penalty = nullptr;                       // [T]: what is added to the logits of the question
-  float* start = nullptr;                         // [T] logits
-  float* end = nullptr;                           // [T]
-  kernels::Values dstart, dend;                   // [T] their gradients; null in inference
-  std::int32_t* labels = nullptr;                 // [2B]: starts, then ends
-  float* losses = nullptr;                        // [2B]
+  kernels::Values input;           // [T, C] after dropout; this and the block null in a plain head
+  FeedForwardActivations block;    // sum and norm [T, C]
+  float* penalty = nullptr;        // [T]: what is added to the logits of the question
+  float* start = nullptr;          // [T] logits
+  float* end = nullptr;            // [T]
+  kernels::Values dstart, dend;    // [T] their gradients; null in inference
+  std::int32_t* labels = nullptr;  // [2B]: starts, then ends
+  float* losses = nullptr;         // [2B]
   std::array<TokenTargetActivations, 2> targets;  // several right starts and ends
 };
 

@@ -8,8 +8,10 @@
 #include <string_view>
 
 #include "lib/model/network/attention_etc.h"
+#include "lib/model/network/attention_windowed.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
+#include "lib/model/plans/token_pairs.h"
 
 namespace bigbird {
 namespace {
@@ -58,21 +60,23 @@ constexpr std::array<DevicePeak, 7> device_peaks{{{"H200 NVL", 835.5e12},
 double linear_operations_of_a_token(const ModelConfig& config) {
   const double width = real(config.hidden_size), inner = real(config.intermediate_size);
   // A Longformer with global tokens has keys and values for them of every token.
-  const bool globals = config.attention == AttentionPattern::longformer &&
-                       config.attention_options.longformer.global_first > 0;
+  const bool globals = longformer_globals(config).any();
   const double projections = globals ? 6.0 : 1.0 + real(projections_of_a_token(config));  // and the output's
   return 2.0 * real(config.num_hidden_layers) * (projections * width * width + 2.0 * width * inner);
+}
+
+double ModelOperations::pairs_in_windows(std::int64_t globals, std::int64_t length) {
+  const auto known = pairs_.find({globals, length});
+  if (known != pairs_.end()) return known->second;
+  double all = 0;
+  for (std::int64_t layer = 0; layer < config_.num_hidden_layers; ++layer)
+    all += real(visible_pairs(config_, layer, {globals, length, 1}));
+  return pairs_.emplace(std::pair(globals, length), all).first->second;
 }
 
 double ModelOperations::pairs(std::int64_t blocks, std::int64_t length) {
   const auto known = pairs_.find({blocks, length});
   if (known != pairs_.end()) return known->second;
-  if (config_.attention == AttentionPattern::longformer) {
-    double all = 0;
-    for (std::int64_t layer = 0; layer < config_.num_hidden_layers; ++layer)
-      all += real(longformer_pairs(config_, layer, length) * config_.num_attention_heads);
-    return pairs_.emplace(std::pair(blocks, length), all).first->second;
-  }
   auto listed = listed_.find(blocks);
   if (listed == listed_.end()) listed = listed_.emplace(blocks, listed_blocks(config_, blocks)).first;
   const auto tokens_of = [&](std::int64_t block) {
@@ -104,6 +108,7 @@ double ModelOperations::heads(const Batch& batch, double tokens) const {
     case HeadType::classification:
       return sequences * 2.0 * width * (width + outputs);
     case HeadType::question_answering:
+      if (config_.has_plain_question_head()) return tokens * 2.0 * width * 2.0;
       return tokens * 2.0 * width * (2.0 * real(config_.intermediate_size) + 2.0);
     case HeadType::structured_answers:
       return 2.0 * width *
@@ -152,6 +157,12 @@ double ModelOperations::forward(const Batch& batch) {
   if (config_.attention == AttentionPattern::etc) return two_inputs(batch) + heads(batch, tokens);
   double all = 0;
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    if (has_windows(config_)) {
+      // Global tokens that a batch names are counted as if they were the first.
+      const auto globals = static_cast<std::int64_t>(global_tokens(config_, batch, s).size());
+      all += pairs_in_windows(globals, batch.lengths[s]);
+      continue;
+    }
     const std::int64_t blocks = (batch.plan_length(s) + config_.block_size - 1) / config_.block_size;
     all += pairs(planned_blocks(config_, blocks, batch.lengths[s]), batch.lengths[s]);
   }

@@ -38,14 +38,16 @@ class ModelOperations {
   // Pairs of a query and a key in all layers and heads of the encoder, for `length` real tokens of a sequence
   // whose attention is planned for so many blocks.
   double pairs(std::int64_t blocks, std::int64_t length);
+  // The same of a Longformer with so many global tokens.
+  double pairs_in_windows(std::int64_t globals, std::int64_t length);
   double heads(const Batch& batch, double tokens) const;
   double decoder(const Batch& batch) const;
   // The encoder of BigBird-ETC.
   double two_inputs(const Batch& batch) const;
 
   ModelConfig config_;
-  std::map<std::int64_t, std::vector<std::int64_t>> listed_;  // of so many blocks: [blocks, blocks]
-  std::map<std::pair<std::int64_t, std::int64_t>, double> pairs_;
+  std::map<std::int64_t, std::vector<std::int64_t>> listed_;       // of so many blocks: [blocks, blocks]
+  std::map<std::pair<std::int64_t, std::int64_t>, double> pairs_;  // of blocks or globals, and the length
 };
 
 // What devices could do at most, by their data sheets: what the speed of a run is held against.

@@ -119,7 +119,9 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     tensors.classification.dense = exact_linear("classifier.dense");
     tensors.classification.output = exact_linear("classifier.out_proj");
   }
-  if (config.head == HeadType::question_answering) {
+  if (config.has_plain_question_head()) {
+    tensors.question.output = linear("qa_outputs");
+  } else if (config.head == HeadType::question_answering) {
     tensors.question.block = feed_forward("qa_classifier.");
     tensors.question.output = linear("qa_classifier.qa_outputs");
   }

@@ -121,8 +121,8 @@ struct ClassificationHeadTensors {
 };
 
 struct QuestionHeadTensors {
-  FeedForwardTensors block;
-  LinearTensors output;  // [2, C]: start and end
+  FeedForwardTensors block;  // null in a plain head
+  LinearTensors output;      // [2, C]: start and end
 };
 
 struct AnswerHeadTensors {

@@ -30,7 +30,9 @@ TEST(AttentionTable, NamesAndKeysAreOfOneThing) {
     for (const AttentionOption& option : system.options) {
       EXPECT_TRUE(keys.insert(option.key).second) << system.name << " " << option.key;
       EXPECT_EQ(option.flag().find('_'), std::string::npos);
-      EXPECT_EQ(option.type == AttentionOption::Type::name, !option.names.empty()) << option.key;
+      const bool named =
+          option.type == AttentionOption::Type::name || option.type == AttentionOption::Type::first;
+      EXPECT_EQ(named, !option.names.empty()) << option.key;
     }
   }
   EXPECT_THROW(parse_attention_pattern("itc"), Error);
@@ -86,7 +88,8 @@ TEST(AttentionTable, ThePageHasARowOfEachOption) {
       const std::string takes =
           option.type == AttentionOption::Type::name ? fmt::format("{}", fmt::join(option.names, ", "))
           : option.type == AttentionOption::Type::first
-              ? fmt::format("none, first:N with N within {} to {}", option.least, option.most)
+              ? fmt::format("{}, first:N with N within {} to {}", fmt::join(option.names, ", "), option.least,
+                            option.most)
               : fmt::format("{} within {} to {}",
                             option.type == AttentionOption::Type::counts ? "numbers, as 10:2," : "a number",
                             option.least, option.most);

@@ -238,7 +238,7 @@ TEST(DecoderPositions, AreOfAnOriginalPegasusAlone) {
                     "card\n");
   LoadOptions options;
   options.positions = 128;
-  EXPECT_NE(message_of([&] { load_model(folder.path(), options); }).find("is no original Pegasus"),
+  EXPECT_NE(message_of([&] { load_model(folder.path(), options); }).find("is neither an original Pegasus"),
             std::string::npos);
 }
 
