@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -202,11 +203,24 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
                   : "the names of Hugging Face's BigBirdForPreTraining.";
   card.use +=
       system_of(config.attention).by_own_length
-          ? fmt::format(" It has no class for {} attention, and refuses the folder by its model_type.\n",
-                        name_of(config.attention))
+          ? fmt::format(
+                " transformers has no class for {} attention, and refuses the folder by its model_type.\n",
+                name_of(config.attention))
           : " Random blocks are seeded by the layer, in training and in use; Hugging Face's "
             "evaluation mode uses none (random mode hf-eval reproduces it).\n";
   return card;
+}
+
+// Sentences are told from each other: those of long sentences, or of documents of one, have nothing to tell.
+void warn_of_too_few_sentences(const PretrainingBatches& batches) {
+  std::vector<std::uint64_t> first(
+      static_cast<std::size_t>(std::min<std::uint64_t>(64, batches.sampler().size())));
+  std::iota(first.begin(), first.end(), std::uint64_t{0});
+  if (batches.piece_batch(first).sentence_pairs.contexts.size() > 1) return;
+  log_warning(fmt::format(
+      "the first {} samples have no two documents of {} sentences or more: cpc finds nothing to learn in "
+      "them; take longer samples, or shorter sentences",
+      first.size(), least_sentences_to_mask));
 }
 
 }  // namespace
@@ -327,15 +341,24 @@ BatchLimits PretrainingBatches::limits(std::int64_t sequences) const {
 
 BatchLimits PretrainingBatches::limits(const ModelConfig& config, const PretrainingObjective& objective,
                                        std::int64_t length, std::int64_t sequences) {
-  const std::int64_t padded = (length + config.block_size - 1) / config.block_size * config.block_size;
-  const std::int64_t alone = objective.cpc ? most_rows_alone(length, config.block_size) : 0;
+  const std::int64_t block = config.block_size;
+  const auto padded = [&](std::int64_t tokens) { return (tokens + block - 1) / block * block; };
+  const std::int64_t ordinary = ordinary_tokens(config, objective, length);
   BatchLimits limits;
-  limits.tokens = sequences * (padded + alone);
-  limits.sequences = sequences * (1 + alone / config.block_size);
-  const std::int64_t masked =
-      most_masked(objective.unit, objective.mask_probability, ordinary_tokens(config, objective, length));
-  limits.masked_tokens = objective.mlm ? sequences * masked : 0;
-  limits.longest = padded;
+  limits.sequences = sequences;
+  limits.tokens = sequences * padded(length);
+  limits.longest = padded(length);
+  if (objective.mlm)
+    limits.masked_tokens = sequences * most_masked(objective.unit, objective.mask_probability, ordinary);
+  const std::int64_t sentences = std::min(most_sentences(config), ordinary);
+  limits.globals = sequences * padded(sentences);
+  if (objective.cpc) {
+    const std::int64_t rows = most_rows_alone(length, block);
+    limits.tokens += sequences * rows;
+    limits.sentence_pairs = sequences * std::min(rows / block, sentences / least_sentences_to_mask);
+    limits.sequences += limits.sentence_pairs;
+    limits.globals += limits.sentence_pairs * block;
+  }
   return limits;
 }
 
@@ -364,11 +387,13 @@ TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend
     valid_batches.emplace(*valid_shards, *tokenizer, config, options.objective, options.length, options.seed);
   }
   options.objective = train_batches.objective();
+  if (options.objective.cpc) warn_of_too_few_sentences(train_batches);
   log_info(fmt::format("{} documents, {} tokens", train_shards.document_count(), train_shards.token_count()));
 
   TaskDescription task;
   task.name = "pretrain";
-  task.columns.sequence = "nsp";
+  if (config.attention != AttentionPattern::etc) task.columns.sequence = "nsp";
+  task.columns.contrast = options.objective.cpc;
   task.config = config;
   task.initial_parameters = [&] {
     if (options.init.empty()) return initial_parameters(ParameterLayout(config), config, options.seed);

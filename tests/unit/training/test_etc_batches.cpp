@@ -152,6 +152,8 @@ TEST_F(EtcBatches, HideSentencesAndReadThemAloneBehindTheSamples) {
     ASSERT_EQ(batch.sequences(), static_cast<std::int64_t>(4 + pairs.contexts.size()));
     EXPECT_LE(batch.sequences(), limits.sequences);
     EXPECT_LE(batch.tokens(), limits.tokens);
+    EXPECT_LE(batch.globals.tokens(), limits.globals);
+    EXPECT_LE(static_cast<std::int64_t>(pairs.contexts.size()), limits.sentence_pairs);
     EXPECT_LE(static_cast<std::int64_t>(batch.masked_rows.size()), limits.masked_tokens);
     const Ids ids = as_it_was(batch);
     const std::set<std::int32_t> targets(batch.masked_rows.begin(), batch.masked_rows.end());
@@ -272,6 +274,27 @@ TEST_F(EtcBatches, PiecesOfAnEvaluationAreThoseOfTheShardsInTheirOrder) {
   }
   EXPECT_EQ(hidden, all.sentence_pairs.contexts.size());
   EXPECT_EQ(all.sequences(), static_cast<std::int64_t>(pieces.size() + hidden));
+}
+
+// Half of a run, and the other half after a stop, are the whole; so are two micro-batches on two threads.
+TEST_F(EtcBatches, ARunWithHiddenSentencesGoesOnAsIfItHadNotStopped) {
+  PretrainOptions whole = options("whole"), parts = options("parts");
+  for (PretrainOptions* each : {&whole, &parts}) {
+    each->train = path("text");
+    each->tokenizer = path("letters");
+    each->config = etc_config(*text_, true);
+    each->length = 100;
+    each->accumulate = 2;
+  }
+  run_whole_and_in_parts(whole, parts, 5);
+  EXPECT_NE(first_metric("whole", "contrast_loss"), "NA");
+  parts.run = path("threads");
+  parts.start = RunStart::fresh;
+  kernels::set_thread_count(2);
+  pretrain(parts, *backend_);
+  kernels::set_thread_count(1);
+  EXPECT_EQ(tensors(path("threads") + "/final/model.safetensors"),
+            tensors(path("whole") + "/final/model.safetensors"));
 }
 
 TEST_F(EtcBatches, AFreshModelIsEtcmodelsAndOthersAreAsTheyWere) {
