@@ -17,24 +17,18 @@
 #include "lib/model/folder/config_json.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
-#include "lib/model/plans/plan_graph.h"
+#include "lib/model/plans/token_pairs.h"
 #include "lib/report/attention_svg.h"
 
 namespace bigbird::apps {
 namespace {
 
-// The measures of graphs are dense in the blocks.
+// The measures of graphs are dense in the blocks, or in the tokens where these decide.
 constexpr std::int64_t most_compared_blocks = 1024;
+constexpr std::int64_t most_compared_tokens = 8192;
 
 const char* yes_or_no(bool is) {
   return is ? "yes" : "no";
-}
-
-nlohmann::ordered_json graph_json(const TokenGraph& graph) {
-  return {{"mean_degree", graph.mean_degree},    {"mean_path", graph.mean_path},
-          {"longest_path", graph.longest_path},  {"unreachable_pairs", graph.unreachable_pairs},
-          {"clustering", graph.clustering},      {"gap", graph.gap},
-          {"two_sided_gap", graph.two_sided_gap}};
 }
 
 nlohmann::ordered_json facts_json(const ModelConfig& config, const AttentionFacts& facts) {
@@ -52,8 +46,8 @@ nlohmann::ordered_json facts_json(const ModelConfig& config, const AttentionFact
           {"bytes_read", facts.bytes_read},
           {"bytes_of_scores", facts.bytes_of_scores},
           {"layers_to_connect", layers},
-          {"first_head", graph_json(facts.head)},
-          {"all_heads", graph_json(facts.all_heads)},
+          {"first_head", nlohmann::ordered_json::parse(graph_json(facts.head))},
+          {"all_heads", nlohmann::ordered_json::parse(graph_json(facts.all_heads))},
           {"causal", system.causal},
           {"cuda", system.cuda}};
 }
@@ -100,7 +94,7 @@ std::string comparison_picture(const AttentionComparison& comparison,
     layers.push_back({name_of(config.attention),
                       fmt::format("{:.0f} keys a query, {} layers", facts[i].mean_keys,
                                   facts[i].layers == 0 ? "never in" : std::to_string(facts[i].layers)),
-                      plan_rows(config, 0, comparison.blocks, !facts[i].full_reason.empty())});
+                      block_shares(config, 0, comparison.blocks)});
   }
   return comparison_svg(fmt::format("{} tokens in blocks of {}: which query block (row) sees which key block",
                                     facts[0].tokens, comparison.systems[0].block_size),
@@ -109,10 +103,29 @@ std::string comparison_picture(const AttentionComparison& comparison,
 
 }  // namespace
 
-void check_plan_of_blocks(const ModelConfig& config, const std::string& where) {
-  if (config.attention == AttentionPattern::longformer) {
-    throw_usage(where + ": longformer is of tokens, and what is drawn and counted here are blocks",
-                "docs/specification.md 1.12 says what it sees; leave it out");
+std::string graph_json(const TokenGraph& graph) {
+  return json_text(nlohmann::ordered_json{{"mean_degree", graph.mean_degree},
+                                          {"mean_path", graph.mean_path},
+                                          {"longest_path", graph.longest_path},
+                                          {"unreachable_pairs", graph.unreachable_pairs},
+                                          {"clustering", graph.clustering},
+                                          {"gap", graph.gap},
+                                          {"two_sided_gap", graph.two_sided_gap}});
+}
+
+void check_drawn_attention(ModelConfig& config, std::int64_t blocks, const std::string& where) {
+  if (decided_by_tokens(config.attention) && blocks * config.block_size > most_compared_tokens) {
+    throw_usage(fmt::format("{}: {} tokens, of at most {} where single tokens decide", where,
+                            blocks * config.block_size, most_compared_tokens),
+                "its graph is measured exactly, token by token: give a shorter --length");
+  }
+  if (longformer_globals(config).question) {
+    throw_usage(where + ": --global question is another number of tokens in every input",
+                "give as many as a question has, such as --global first:20");
+  }
+  if (config.attention == AttentionPattern::etc) {
+    config.embedding_norm = EmbeddingNorm::before_dropout;
+    config.head = HeadType::masked_lm;
   }
   try {
     check_attention(config, where);
@@ -122,7 +135,7 @@ void check_plan_of_blocks(const ModelConfig& config, const std::string& where) {
 }
 
 std::vector<ModelConfig> compared_systems(const std::string& names, const ModelConfig& shared,
-                                          const AttentionOptionGroup& typed) {
+                                          std::int64_t blocks, const AttentionOptionGroup& typed) {
   std::vector<ModelConfig> systems;
   std::istringstream in(names);
   for (std::string name; std::getline(in, name, ',');) {
@@ -132,7 +145,7 @@ std::vector<ModelConfig> compared_systems(const std::string& names, const ModelC
     if (std::any_of(systems.begin(), systems.end(),
                     [&](const ModelConfig& other) { return other.attention == config.attention; }))
       throw_usage("--compare names " + name + " twice", "leave it out once");
-    check_plan_of_blocks(config, "--compare " + name);
+    check_drawn_attention(config, blocks, "--compare " + name);
     systems.push_back(std::move(config));
   }
   if (systems.empty()) throw_usage("--compare names no attention", attention_system_names());

@@ -6,6 +6,7 @@
 
 #include "apps/command_line.h"
 #include "lib/model/config.h"
+#include "lib/model/plans/plan_graph.h"
 
 namespace bigbird::apps {
 
@@ -15,14 +16,18 @@ struct AttentionComparison {
   std::string svg, json;  // files; empty: none; json "-": stdout instead of the table
 };
 
-// Checks the attention of a config as `where` asks for it, of a system that is a plan of blocks.
-// Error{usage}.
-void check_plan_of_blocks(const ModelConfig& config, const std::string& where);
+// Gives the config what its attention asks of a model that is only drawn, and checks the attention as `where`
+// asks for it, of a sequence of so many blocks. Error{usage}.
+void check_drawn_attention(ModelConfig& config, std::int64_t blocks, const std::string& where);
 
-// The systems of "bigbird,star,...", each with what was typed of its options on top of `shared`. Error{usage}
-// for a name that is none or stands there twice, and for a system that cannot compute with what was typed.
+// The systems of "bigbird,star,...", each with what was typed of its options on top of `shared`, for so many
+// blocks. Error{usage} for a name that is none or stands there twice, and for a system that cannot compute
+// with what was typed.
 std::vector<ModelConfig> compared_systems(const std::string& names, const ModelConfig& shared,
-                                          const AttentionOptionGroup& typed);
+                                          std::int64_t blocks, const AttentionOptionGroup& typed);
+
+// The graph of a head or of a layer as a JSON object, as all files have it.
+std::string graph_json(const TokenGraph& graph);
 
 void compare_attention(const AttentionComparison& comparison, const Verb& verb);
 

@@ -10,6 +10,7 @@
 
 #include "apps/command_line.h"
 #include "apps/training/attention_comparison.h"
+#include "apps/training/attention_tokens.h"
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/io/files/file.h"
@@ -19,6 +20,7 @@
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
 #include "lib/model/plans/plan_table.h"
+#include "lib/model/plans/token_pairs.h"
 #include "lib/report/attention_svg.h"
 
 namespace bigbird::apps {
@@ -264,21 +266,36 @@ void compare(const Verb& verb, AttentionRequest& request, const AttentionOutputs
     throw_usage("--random-mode file with --compare, which reads no plan", "leave one of the two out");
   require_length(verb, request);
   check(request);
-  compare_attention({compared_systems(typed.compare, request.config, request.attention), request.blocks(),
-                     typed.svg, typed.json},
+  compare_attention({compared_systems(typed.compare, request.config, request.blocks(), request.attention),
+                     request.blocks(), typed.svg, typed.json},
                     verb);
+}
+
+void show_tokens(const Verb& verb, const AttentionRequest& request, const AttentionOutputs& typed) {
+  if (verb.given("--global-tokens")) {
+    throw_usage("--global-tokens with --attention " + request.pattern, "it has global tokens of its own");
+  }
+  if (request.layer >= request.config.num_hidden_layers) {
+    throw_usage(fmt::format("--layer {} of {} layers", request.layer, request.config.num_hidden_layers),
+                "layers are counted from 0");
+  }
+  show_token_attention({request.config, request.blocks(), request.layer, request.head_drawn, typed.lists,
+                        typed.svg, typed.json},
+                       verb);
 }
 
 }  // namespace
 
 int cmd_attention(int argc, char** argv) {
-  Verb verb("attention", "Print an attention plan: block lists, degrees, path lengths, picture.",
-            {"bigbird attention --length 4096", "bigbird attention --length 768 --heads 2 --json plan.json",
-             "bigbird attention --plan plan.json --lists",
-             "bigbird attention --length 4096 --global-tokens 128 --json question-plan.json",
-             "bigbird attention --attention blockbert --parts 3 --length 4096",
-             "bigbird attention --compare bigbird,window,star,blockbert,sparse-fixed --length 4096",
-             "bigbird attention --length 24 --block-size 2 --random-blocks 1 --heads 1 --svg plan.svg"});
+  Verb verb(
+      "attention", "Print an attention plan: block lists, degrees, path lengths, picture.",
+      {"bigbird attention --length 4096", "bigbird attention --length 768 --heads 2 --json plan.json",
+       "bigbird attention --plan plan.json --lists",
+       "bigbird attention --length 4096 --global-tokens 128 --json question-plan.json",
+       "bigbird attention --attention blockbert --parts 3 --length 4096",
+       "bigbird attention --attention longformer --window 256 --global first:1 --length 4096",
+       "bigbird attention --compare bigbird,window,star,blockbert,sparse-fixed,longformer --length 4096",
+       "bigbird attention --length 24 --block-size 2 --random-blocks 1 --heads 1 --svg plan.svg"});
   AttentionRequest request;
   ModelConfig& config = request.config;
   RandomModeOptions random_mode;
@@ -297,7 +314,11 @@ int cmd_attention(int argc, char** argv) {
   take_shape_of_plan(verb, request);
   require_length(verb, request);
   check(request);
-  check_plan_of_blocks(request.config, "--attention " + request.pattern);
+  check_drawn_attention(config, request.blocks(), "--attention " + request.pattern);
+  if (decided_by_tokens(config.attention)) {
+    show_tokens(verb, request, typed);
+    return 0;
+  }
   Rows rows = plan_rows(config, request.layer, request.blocks(), own_full(request));
   make_first_blocks_global(rows, (request.global_tokens + config.block_size - 1) / config.block_size);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "lib/core/error.h"
 
@@ -104,6 +105,93 @@ std::vector<double> symmetric_eigenvalues(std::vector<double> matrix, std::size_
   implicit_ql(diagonal, beside);
   std::sort(diagonal.begin(), diagonal.end());
   return diagonal;
+}
+
+namespace {
+
+double product(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+void add_scaled(const std::vector<double>& x, double by, std::vector<double>& y) {
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] += by * x[i];
+}
+void scale_to_unit(std::vector<double>& x) {
+  const double length = std::sqrt(product(x, x));
+  for (double& value : x) value /= length;
+}
+
+// How many eigenvalues of a tridiagonal matrix are below x (Sturm's count).
+std::size_t count_below(const std::vector<double>& diagonal, const std::vector<double>& beside, double x) {
+  std::size_t below = 0;
+  double pivot = 1;
+  for (std::size_t i = 0; i < diagonal.size(); ++i) {
+    const double off = i == 0 ? 0 : beside[i - 1];
+    pivot = diagonal[i] - x - off * off / pivot;
+    if (pivot == 0) pivot = -std::numeric_limits<double>::min();
+    if (pivot < 0) ++below;
+  }
+  return below;
+}
+
+SpectrumEnds ends_of_tridiagonal(const std::vector<double>& diagonal, const std::vector<double>& beside) {
+  double bound = 0;
+  for (std::size_t i = 0; i < diagonal.size(); ++i) {
+    const double before = i == 0 ? 0 : beside[i - 1], after = i + 1 < diagonal.size() ? beside[i] : 0;
+    bound = std::max(bound, std::abs(diagonal[i]) + std::abs(before) + std::abs(after));
+  }
+  const auto find = [&](std::size_t rank) {  // the eigenvalue with so many below it
+    double low = -bound, high = bound;
+    for (int halving = 0; halving < 60; ++halving) {
+      const double middle = (low + high) / 2;
+      (count_below(diagonal, beside, middle) > rank ? high : low) = middle;
+    }
+    return (low + high) / 2;
+  };
+  return {find(0), find(diagonal.size() - 1)};
+}
+
+}  // namespace
+
+SpectrumEnds spectrum_ends(std::size_t n, const MatrixProduct& multiply, const std::vector<double>& known) {
+  constexpr std::size_t first_check = 24, most_steps_a_row = 64;
+  constexpr double still = 1e-11;
+  std::vector<double> left_out = known, now(n), before(n, 0.0), next(n);
+  scale_to_unit(left_out);
+  const auto leave_out = [&](std::vector<double>& x) { add_scaled(left_out, -product(left_out, x), x); };
+  // No symmetry that a matrix may have: parts of i^2 sqrt(2) after the point.
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto number = static_cast<double>(i + 1);
+    now[i] = std::fmod(number * number * std::sqrt(2.0), 1.0) - 0.5;
+  }
+  leave_out(now);
+  scale_to_unit(now);
+  std::vector<double> diagonal, beside;
+  SpectrumEnds ends;
+  for (std::size_t step = 1, check = std::min(first_check, n); step <= most_steps_a_row * n; ++step) {
+    multiply(now, next);
+    diagonal.push_back(product(now, next));
+    add_scaled(now, -diagonal.back(), next);
+    if (!beside.empty()) add_scaled(before, -beside.back(), next);
+    leave_out(next);
+    const double length = std::sqrt(product(next, next));
+    double norm = 0;
+    for (const double value : diagonal) norm = std::max(norm, std::abs(value));
+    for (const double value : beside) norm = std::max(norm, value);
+    const bool complete = length <= 1e-13 * norm || length == 0;  // there is no more of the matrix to see
+    if (complete || step == check) {
+      const SpectrumEnds found = ends_of_tridiagonal(diagonal, beside);
+      const bool same = step > first_check && std::abs(found.least - ends.least) <= still * norm &&
+                        std::abs(found.greatest - ends.greatest) <= still * norm;
+      ends = found;
+      if (complete || same) return ends;
+      check = step + step / 2;
+    }
+    beside.push_back(length);
+    before.swap(now);
+    now.swap(next);
+    for (double& value : now) value /= length;
+  }
+  throw_runtime("the ends of a spectrum were not found");
 }
 
 }  // namespace bigbird

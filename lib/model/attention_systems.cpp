@@ -186,7 +186,9 @@ std::vector<AttentionSystem> make_systems() {
   const AttentionOption stride = {
       .key = "stride",
       .value = "N",
-      .help = "Tokens of a chunk, whole blocks",
+      .help =
+          "Tokens of a chunk, whole blocks; of sparse-strided, of any number, how far a token sees and "
+          "how far apart the tokens are that it sees beyond",
       .otherwise = "128",
       .least = 1,
       .most = longest_chunk,
@@ -218,8 +220,8 @@ std::vector<AttentionSystem> make_systems() {
       .key = "heads_as",
       .value = "HOW",
       .help =
-          "Chunk and summary in each head (merged), in one half of the heads each (split), or in layers "
-          "in turn (layers)",
+          "Both sets of tokens in each head (merged), one in each half of the heads (split), or in layers in "
+          "turn (layers)",
       .otherwise = "merged",
       .type = Type::name,
       .names = {"merged", "split", "layers"},
@@ -267,6 +269,31 @@ std::vector<AttentionSystem> make_systems() {
             o.longformer.global_first = std::max<std::int64_t>(count_of_first(t), 0);
             o.longformer.global_rule = find_value(global_rule_names, t).value_or(GlobalRule::task);
           }};
+  const AttentionOption dilation = {
+      .key = "dilation",
+      .value = "COUNTS",
+      .help = "In dilated heads the window has every N-th token; of every layer, or one for each",
+      .otherwise = "1",
+      .type = Type::counts,
+      .least = 1,
+      .most = most_shares,
+      .names = {},
+      .shown =
+          [](const ModelConfig& c) {
+            return fmt::format("{}", fmt::join(c.attention_options.longformer.dilations, ":"));
+          },
+      .set = [](AttentionOptions& o, const std::string& t) { o.longformer.dilations = counts_in(t); }};
+  const AttentionOption dilated_heads = {
+      .key = "dilated_heads",
+      .value = "N",
+      .help = "So many of the heads, the last, are dilated",
+      .otherwise = "0",
+      .least = 0,
+      .most = most_shares,
+      .names = {},
+      .shown =
+          [](const ModelConfig& c) { return std::to_string(c.attention_options.longformer.dilated_heads); },
+      .set = [](AttentionOptions& o, const std::string& t) { o.longformer.dilated_heads = count_in(t); }};
   // pattern, name, family, what it sees; random, by own length, causal, on CUDA; options
   using enum AttentionPattern;
   return {
@@ -326,15 +353,24 @@ std::vector<AttentionSystem> make_systems() {
        true,
        true,
        {stride, summary, patterns, heads_as}},
+      {sparse_strided,
+       "sparse-strided",
+       "Sparse Transformer",
+       "a band of tokens, and every stride-th token from its own on, both ways",
+       false,
+       true,
+       true,
+       true,
+       {stride, heads_as}},
       {longformer,
        "longformer",
        "Longformer",
        "a window of tokens and the global tokens, which see all by projections of their own",
        false,
        true,
-       false,
        true,
-       {token_window, global_tokens}},
+       true,
+       {token_window, global_tokens, dilation, dilated_heads}},
       {etc, "etc", "BigBird-ETC",
        "a window of tokens and all global tokens; these see each other and all tokens", false, true, false,
        true, etc_options()},
@@ -462,7 +498,13 @@ std::int64_t longformer_window(const ModelConfig& config, std::int64_t layer) {
   return windows.size() == 1 ? windows[0] : windows.at(static_cast<std::size_t>(layer));
 }
 
+std::int64_t longformer_dilation(const ModelConfig& config, std::int64_t layer) {
+  const std::vector<std::int64_t>& dilations = config.attention_options.longformer.dilations;
+  return dilations.size() == 1 ? dilations[0] : dilations.at(static_cast<std::size_t>(layer));
+}
+
 LongformerGlobals longformer_globals(const ModelConfig& config) {
+  if (config.attention != AttentionPattern::longformer) return {};
   const LongformerOptions& options = config.attention_options.longformer;
   if (options.global_first > 0) return {options.global_first, false};
   if (options.global_rule != GlobalRule::task) return {0, options.global_rule == GlobalRule::question};

@@ -10,19 +10,20 @@ namespace bigbird {
 
 struct ModelConfig;
 
-// Which blocks a row sees. All but the last are block plans alone; that has rules for pairs of tokens as
-// well.
+// What a row sees. Most are block plans alone; sparse_strided, longformer and etc have rules for pairs of
+// tokens as well (lib/model/plans/token_pairs.h).
 enum class AttentionPattern {
-  bigbird,        // ITC (paper section 2 and Fig. 1): global first and last block, window of 3, r random
-  full,           // every block
-  window,         // window of 3 only
-  random,         // r random only, plus the row's own block
-  window_random,  // window of 3 and r random, no global blocks
-  star,           // the graph of the paper's Definition 1: block 0 sees all and is seen by all
-  blockbert,      // Qiu et al. 2020: parts of a sequence, each of which sees one part, by head
-  sparse_fixed,   // Child et al. 2019, fixed: the own chunk, and the last columns of every chunk
-  longformer,     // Beltagy et al. 2020: a window of tokens, and global tokens with projections of their own
-  etc,            // BigBird-ETC, Ainslie et al. 2020: two inputs, long and global, and labels of pairs
+  bigbird,         // ITC (paper section 2 and Fig. 1): global first and last block, window of 3, r random
+  full,            // every block
+  window,          // window of 3 only
+  random,          // r random only, plus the row's own block
+  window_random,   // window of 3 and r random, no global blocks
+  star,            // the graph of the paper's Definition 1: block 0 sees all and is seen by all
+  blockbert,       // Qiu et al. 2020: parts of a sequence, each of which sees one part, by head
+  sparse_fixed,    // Child et al. 2019, fixed: the own chunk, and the last columns of every chunk
+  sparse_strided,  // Child et al. 2019, strided: a band of tokens, and every l-th token from the own one on
+  longformer,      // Beltagy et al. 2020: a window of tokens, and global tokens with projections of their own
+  etc,             // BigBird-ETC, Ainslie et al. 2020: two inputs, long and global, and labels of pairs
 };
 
 // What the options of a system are, one struct for each that has any. A model has those of its own system;
@@ -36,13 +37,13 @@ struct BlockBertOptions {
 };
 
 enum class HeadsAs {
-  merged,  // every head sees its chunk and the summary
-  split,   // the first half of the heads, rounded up, sees the chunk, the others the summary
-  layers,  // even layers see the chunk, odd ones the summary
+  merged,  // every head sees both sets: its chunk and the summary, or its band and the stride
+  split,   // the first half of the heads, rounded up, sees the first set, the others the second
+  layers,  // even layers see the first set, odd ones the second
 };
 
 struct SparseOptions {
-  std::int64_t stride = 128;          // tokens of a chunk
+  std::int64_t stride = 128;          // tokens of a chunk, or of one side of the band with the token itself
   std::int64_t summary = 0;           // tokens of its summary; 0: one block
   std::int64_t summary_patterns = 1;  // heads take turns between so many groups of columns
   HeadsAs heads_as = HeadsAs::merged;
@@ -62,6 +63,9 @@ struct LongformerOptions {
   std::vector<std::int64_t> windows{512};
   std::int64_t global_first = 0;  // so many first tokens of a sequence are global; 0: what the rule says
   GlobalRule global_rule = GlobalRule::task;
+  // Of the last dilated_heads heads the window has every m-th token, m of every layer, or one for each.
+  std::vector<std::int64_t> dilations{1};
+  std::int64_t dilated_heads = 0;
   bool operator==(const LongformerOptions&) const = default;
 };
 
@@ -152,8 +156,9 @@ std::vector<std::int64_t> blockbert_heads(const ModelConfig& config);
 std::string blockbert_obstacle(const ModelConfig& config);
 // Of sparse-fixed: tokens of the summary.
 std::int64_t sparse_summary(const ModelConfig& config);
-// Of longformer: the window of a layer.
+// Of longformer: the window of a layer, and how far apart its tokens are in dilated heads.
 std::int64_t longformer_window(const ModelConfig& config, std::int64_t layer);
+std::int64_t longformer_dilation(const ModelConfig& config, std::int64_t layer);
 // Of longformer, with the rule of the model's task made out: so many first tokens, or those of the question.
 struct LongformerGlobals {
   std::int64_t first = 0;

@@ -78,6 +78,7 @@ EmbeddingNorm usual_embedding_norm(NormType norm) {
 
 bool is_longformer_architecture(const ModelConfig& config) {
   if (config.attention != AttentionPattern::longformer || config.quantization != nullptr) return false;
+  if (config.attention_options.longformer.dilated_heads > 0) return false;  // its kernels have no dilation
   if (config.norm_type != NormType::postnorm || config.embedding_norm != EmbeddingNorm::before_dropout ||
       config.position_type != PositionType::absolute || config.type_vocab_size == 0 || !config.use_bias ||
       !config.output_bias || config.rescale_embeddings || config.pad_token_id != longformer_pad)

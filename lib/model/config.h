@@ -189,7 +189,7 @@ struct ModelConfig {
 };
 
 // Whether Hugging Face's longformer can hold this architecture: AttentionPattern::longformer in RoBERTa's
-// layers, pad token 1, from which positions are counted there, and a head that it has.
+// layers, no dilated heads, pad token 1, from which positions are counted there, and a head that it has.
 bool is_longformer_architecture(const ModelConfig& config);
 
 // Whether Hugging Face's longformer can hold this architecture, or its big_bird (post-LN, absolute positions,

@@ -71,9 +71,16 @@ std::vector<Panel> panels_of(AttentionPattern pattern) {
     case AttentionPattern::window:
     case AttentionPattern::random:
     case AttentionPattern::window_random:
+      break;
+    case AttentionPattern::sparse_strided:
+      return {{"(a) band", {Kind::window}},
+              {"(b) stride", {Kind::global}},
+              {"(c) together", {Kind::window, Kind::global}}};
     case AttentionPattern::longformer:
     case AttentionPattern::etc:
-      break;
+      return {{"(a) window", {Kind::window}},
+              {"(b) global tokens", {Kind::global}},
+              {"(c) together", {Kind::window, Kind::global}}};
   }
   return {{"(a) random", {Kind::random}},
           {"(b) window", {Kind::window}},
@@ -81,11 +88,17 @@ std::vector<Panel> panels_of(AttentionPattern pattern) {
           {"(d) together", {Kind::global, Kind::window, Kind::random}}};
 }
 
+// Of a share of what a cell stands for, as an attribute; whole cells need none.
+std::string opacity(double share) {
+  const double shown = 0.15 + 0.85 * share;
+  return shown > 0.995 ? "" : fmt::format(" opacity=\"{:.2f}\"", shown);
+}
+
 class Panels {
  public:
   explicit Panels(const AttentionPicture& picture)
       : picture_(picture),
-        blocks_(static_cast<std::int64_t>(picture.rows.size())),
+        blocks_(static_cast<std::int64_t>(std::max(picture.rows.size(), picture.cells.size()))),
         cell_(std::clamp<std::int64_t>(320 / std::max<std::int64_t>(blocks_, 1), 3, 24)),
         side_(cell_ * blocks_) {}
 
@@ -109,14 +122,20 @@ class Panels {
     }
     svg_ += fmt::format(
         "<text x=\"{}\" y=\"{}\" font-size=\"11\" fill=\"#555\">rows: query blocks, columns: key blocks; "
-        "darker: listed more than once</text>\n</svg>\n",
-        margin, header + side_ + 46);
+        "{}</text>\n</svg>\n",
+        margin, header + side_ + 46,
+        picture_.cells.empty() ? "darker: listed more than once"
+                               : "fainter: fewer of its pairs of tokens meet");
     return svg_;
   }
 
  private:
   void draw_panel(std::int64_t x, std::int64_t y, const std::vector<Kind>& kinds) {
     for (std::int64_t row = 0; row < blocks_; ++row) {
+      if (!picture_.cells.empty()) {
+        draw_partial(x, y, row, kinds);
+        continue;
+      }
       std::vector<std::int32_t> keys = picture_.rows[static_cast<std::size_t>(row)];
       std::sort(keys.begin(), keys.end());
       for (std::size_t i = 0; i < keys.size();) {
@@ -135,9 +154,17 @@ class Panels {
     draw_rules(x, y);
   }
 
-  void draw_cell(std::int64_t x, std::int64_t y, const char* fill) {
-    svg_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", x, y, cell_,
-                        cell_, fill);
+  void draw_partial(std::int64_t x, std::int64_t y, std::int64_t row, const std::vector<Kind>& kinds) {
+    for (const PartialCell& cell : picture_.cells[static_cast<std::size_t>(row)]) {
+      const Kind kind = cell.in_window ? Kind::window : Kind::global;
+      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) continue;
+      draw_cell(x + cell.key_block * cell_, y + row * cell_, colour(kind), cell.share);
+    }
+  }
+
+  void draw_cell(std::int64_t x, std::int64_t y, const char* fill, double share = 1) {
+    svg_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"{}/>\n", x, y, cell_,
+                        cell_, fill, opacity(share));
   }
 
   // Block borders, and the tokens inside a block (Fig. 3) where they can be told apart.
@@ -160,29 +187,19 @@ class Panels {
   std::string svg_;
 };
 
-// How many heads list each block of a row.
-std::vector<std::size_t> heads_that_see(const LayerPicture& layer, std::size_t row) {
-  std::vector<std::size_t> seen(layer.heads[0].size(), 0);
-  for (const auto& head : layer.heads) {
-    std::vector<std::int32_t> keys = head[row];
-    std::sort(keys.begin(), keys.end());
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    for (const std::int32_t key : keys) ++seen[static_cast<std::size_t>(key)];
-  }
-  return seen;
-}
-
 // In units of a block, neighbours of one shade as one rectangle.
 std::string layer_cells(const LayerPicture& layer) {
   std::string cells;
-  for (std::size_t row = 0; row < layer.heads[0].size(); ++row) {
-    const std::vector<std::size_t> seen = heads_that_see(layer, row);
-    for (std::size_t begin = 0, end = 0; begin < seen.size(); begin = end) {
-      while (end < seen.size() && seen[end] == seen[begin]) ++end;
-      if (seen[begin] == 0) continue;
-      const double share = static_cast<double>(seen[begin]) / static_cast<double>(layer.heads.size());
-      cells += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"1\"{}/>\n", begin, row, end - begin,
-                           share == 1.0 ? "" : fmt::format(" opacity=\"{:.2f}\"", 0.15 + 0.85 * share));
+  for (std::size_t row = 0; row < layer.shares.size(); ++row) {
+    const std::vector<double>& shares = layer.shares[row];
+    for (std::size_t begin = 0, end = 0; begin < shares.size(); begin = end) {
+      const std::string shade = opacity(shares[begin]);
+      while (end < shares.size() && (shares[end] > 0) == (shares[begin] > 0) && opacity(shares[end]) == shade)
+        ++end;
+      if (shares[begin] > 0) {
+        cells += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"1\"{}/>\n", begin, row,
+                             end - begin, shade);
+      }
     }
   }
   return cells;
@@ -204,7 +221,7 @@ std::string comparison_svg(const std::string& title, const std::vector<LayerPict
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t x = margin + i % columns * (side + gap);
     const std::size_t y = header + i / columns * (side + lines + gap);
-    const double scale = static_cast<double>(side) / static_cast<double>(layers[i].heads[0].size());
+    const double scale = static_cast<double>(side) / static_cast<double>(layers[i].shares.size());
     svg += fmt::format(
         "<g transform=\"translate({0} {1}) scale({2:.4f})\" fill=\"#6aa5d8\">\n{3}</g>\n"
         "<rect x=\"{0}\" y=\"{1}\" width=\"{4}\" height=\"{4}\" fill=\"none\" stroke=\"#333\"/>\n"

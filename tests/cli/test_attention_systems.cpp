@@ -1,6 +1,6 @@
-// Star, BlockBERT, the fixed Sparse Transformer and Longformer as a user meets them: pretraining on DNA and
-// text, fine-tuning, prediction, resuming, convert, check, info, and what is refused; `bigbird attention`
-// counts and compares them.
+// Star, BlockBERT, both forms of the Sparse Transformer and Longformer as a user meets them: pretraining on
+// DNA and text, fine-tuning, prediction, resuming, convert, check, info, and what is refused; `bigbird
+// attention` counts and compares them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,11 @@ const std::vector<Words>& systems() {
       {"--attention", "blockbert", "--parts", "3", "--head-split", "1:1"},
       {"--attention", "sparse-fixed", "--stride", "32", "--summary-patterns", "2"},
       {"--attention", "sparse-fixed", "--stride", "48", "--summary", "16", "--heads-as", "split"},
-      {"--attention", "longformer", "--window", "24", "--global", "first:3"}};
+      {"--attention", "longformer", "--window", "24", "--global", "first:3"},
+      {"--attention", "longformer", "--window", "12", "--global", "first:1", "--dilation", "3",
+       "--dilated-heads", "1"},
+      {"--attention", "sparse-strided", "--stride", "11"},
+      {"--attention", "sparse-strided", "--stride", "24", "--heads-as", "split"}};
   return all;
 }
 
@@ -222,10 +226,16 @@ TEST_F(AttentionSystems, OptionsOfAnotherSystemAndImpossibleSizesAreUsageErrors)
           "--global: 'last:3' is neither task, none, question nor first:N");
   refused(pretrain("no", {"--attention", "longformer", "--global", "first:400"}), 2,
           "400 global tokens of at most 128 positions");
+  refused(pretrain("no", {"--attention", "longformer", "--dilation", "2"}), 2, "dilation 2 of no head");
+  refused(pretrain("no", {"--attention", "longformer", "--dilated-heads", "1"}), 2, "with dilation 1");
+  refused(pretrain("no", {"--attention", "longformer", "--dilation", "2", "--dilated-heads", "3"}), 2,
+          "dilated-heads 3 of ");
+  refused(pretrain("no", {"--attention", "sparse-strided", "--stride", "1"}), 2,
+          "stride 1 of sparse-strided");
   refused({"convert", path("run/final"), path("no"), "--attention", "sparse-fixed", "--stride", "40"}, 1,
           "config.json with --attention sparse-fixed: stride 40 is not a multiple of block_size 16");
   refused({"convert", path("run/final"), path("no"), "--stride", "32"}, 2,
-          "--stride is of attention sparse-fixed, not of bigbird");
+          "--stride is of attention sparse-fixed, sparse-strided, not of bigbird");
   refused({"convert", path("run/final"), path("no"), "--attention", "star", "--to-dialect", "gena"}, 1,
           "a plan that is drawn for every length");
   EXPECT_FALSE(fs::exists(path("no")));
@@ -249,7 +259,17 @@ TEST(AttentionVerb, G9PairsAreThoseThatCountingThemGives) {
        [](auto head, auto i, auto j) { return i / 32 == j / 32 || j % 32 / 8 == 3 - head % 2; }},
       {{"sparse-fixed", "--stride", "32", "--summary", "16", "--heads-as", "split"},
        [](auto head, auto i, auto j) { return head < 2 ? i / 32 == j / 32 : j % 32 >= 16; }},
-      {{"window"}, [](auto, auto i, auto j) { return std::abs(i / 8 - j / 8) <= 1; }}};
+      {{"window"}, [](auto, auto i, auto j) { return std::abs(i / 8 - j / 8) <= 1; }},
+      {{"longformer", "--window", "14", "--global", "first:3"},
+       [](auto, auto i, auto j) { return i < 3 || j < 3 || std::abs(i - j) <= 7; }},
+      {{"longformer", "--window", "6", "--dilation", "4", "--dilated-heads", "2"},
+       [](auto head, auto i, auto j) {
+         return std::abs(i - j) <= (head < 2 ? 3 : 12) && (head < 2 || (i - j) % 4 == 0);
+       }},
+      {{"sparse-strided", "--stride", "11"},
+       [](auto, auto i, auto j) { return std::abs(i - j) < 11 || (i - j) % 11 == 0; }},
+      {{"sparse-strided", "--stride", "11", "--heads-as", "split"},
+       [](auto head, auto i, auto j) { return head < 2 ? std::abs(i - j) < 11 : (i - j) % 11 == 0; }}};
   for (const Case& one : cases) {
     const RunResult run = run_bigbird(Words{"attention", "--length", "96", "--block-size", "8", "--heads",
                                             "4", "--json", "-", "--attention"} +
@@ -297,7 +317,7 @@ TEST(AttentionVerb, SystemsAreComparedSideBySide) {
   EXPECT_EQ(all[3].at("causal"), true);
   EXPECT_EQ(all[3].at("cuda"), true);
   EXPECT_EQ(read_text(svg).find("<svg"), 0u);
-  for (const char* bad : {"star,star", "star,moon", "star,longformer", ""}) {
+  for (const char* bad : {"star,star", "star,moon", "star,longformer,longformer", ""}) {
     const RunResult refused = run_bigbird({"attention", "--compare", bad, "--length", "1024"});
     EXPECT_EQ(refused.status, 2) << bad;
     EXPECT_TRUE(holds(refused.err, "hint: ")) << refused.err;
@@ -308,10 +328,50 @@ TEST(AttentionVerb, SystemsAreComparedSideBySide) {
       run_bigbird({"attention", "--compare", "sparse-fixed", "--length", "1024", "--stride", "100"}).status,
       2);
   EXPECT_EQ(run_bigbird({"attention", "--compare", "star", "--length", "1M"}).status, 2);
-  const RunResult of_tokens = run_bigbird({"attention", "--attention", "longformer", "--window", "64",
-                                           "--global", "first:1", "--length", "1024"});
-  EXPECT_EQ(of_tokens.status, 2);
-  EXPECT_TRUE(holds(of_tokens.err, "longformer is of tokens")) << of_tokens.err;
+}
+
+TEST(AttentionVerb, SystemsOfTokensAreDrawnAndCompared) {
+  const TemporaryFolder folder;
+  const std::string svg = (folder / "c.svg").string(), file = (folder / "c.json").string();
+  const Words longformer = {"--window", "64", "--global", "first:1", "--length", "1024"};
+  const Words files = {"--svg", svg, "--json", file};
+  const RunResult compared =
+      run_bigbird(Words{"attention", "--compare", "full,longformer,sparse-strided"} + longformer + files);
+  ASSERT_EQ(compared.status, 0) << compared.err;
+  const auto all = nlohmann::json::parse(read_text(file)).at("systems");
+  // T (w + 1 + g) + g T pairs, less the ends of the band, and what the global token has of it.
+  EXPECT_EQ(all[1].at("visible_pairs"), 12 * (1024 * (64 + 1 + 1) + 1024 - 32 * 33 - (2 * 32 + 2)));
+  EXPECT_EQ(all[1].at("keys_per_query").at("max"), 1024);
+  EXPECT_EQ(all[1].at("layers_to_connect"), 2);
+  EXPECT_EQ(all[1].at("first_head").at("unreachable_pairs"), 0);
+  EXPECT_EQ(all[1].at("options").at("global"), "first:1");
+  EXPECT_EQ(all[2].at("layers_to_connect"), 2);
+  EXPECT_EQ(read_text(svg).find("<svg"), 0u);
+  EXPECT_TRUE(holds(read_text(svg), "opacity"));
+
+  const RunResult one = run_bigbird(Words{"attention", "--attention", "longformer"} + longformer + files);
+  ASSERT_EQ(one.status, 0) << one.err;
+  EXPECT_TRUE(holds(one.out, "\n0-11\tlocal\tlocal\t1\t32\t32\tyes\n")) << one.out;
+  EXPECT_TRUE(holds(one.out, "\n0-11\tglobal\tall\t1\tany\tany\tyes\n")) << one.out;
+  EXPECT_EQ(nlohmann::json::parse(read_text(file)).at("visible_pairs"), all[1].at("visible_pairs"));
+  EXPECT_TRUE(holds(read_text(svg), "(b) global tokens"));
+  const RunResult lists = run_bigbird({"attention", "--attention", "sparse-strided", "--stride", "3",
+                                       "--length", "8", "--block-size", "4", "--heads", "1", "--lists"});
+  EXPECT_TRUE(holds(lists.out, "\n0\t1\t0 1 2 3 4 7\n")) << lists.out;
+
+  const auto refused = [](const Words& words, const char* message) {
+    const RunResult run = run_bigbird(Words{"attention"} + words);
+    EXPECT_EQ(run.status, 2);
+    EXPECT_TRUE(holds(run.err, message)) << run.err;
+    EXPECT_TRUE(holds(run.err, "hint: ")) << run.err;
+  };
+  refused({"--attention", "longformer", "--length", "8200"},
+          "8256 tokens, of at most 8192 where single tokens");
+  refused({"--compare", "star,longformer", "--length", "16k"}, "of at most 8192 where single tokens decide");
+  refused({"--attention", "longformer", "--length", "128", "--global-tokens", "3"},
+          "--global-tokens with --attention longformer");
+  refused({"--attention", "longformer", "--window", "4:4", "--length", "128"}, "windows for 12 layers");
+  refused({"--attention", "longformer", "--length", "128", "--layer", "12"}, "--layer 12 of 12 layers");
 }
 
 }  // namespace

@@ -31,6 +31,9 @@ struct ShapeCase {
   bool head_rows = false;
   bool decoder = false;
   std::int64_t longformer_globals = -1;  // of a window of 20; negative: BigBird's attention
+  std::int64_t dilation = 1;             // of Longformer's last head
+  std::int64_t stride = 0;               // of the strided Sparse Transformer, merged
+  bool chosen_globals = false;           // instead, some of the first sequence alone
 };
 
 const ShapeCase shape_cases[] = {
@@ -54,6 +57,29 @@ const ShapeCase shape_cases[] = {
     {"HeadRowsOfWidth36", 3, 12, 16, {60, 33}, HeadType::pretraining, NormType::postnorm, 0.1, true},
     {"DecoderHeadsOf24", 2, 24, 20, {70}, HeadType::generation, NormType::prenorm, 0.0, false, true},
     {"Longformer", 2, 32, 16, {120, 20, 3}, HeadType::masked_lm, NormType::postnorm, 0.1, true, false, 5},
+    {"LongformerClasses",
+     2,
+     32,
+     16,
+     {60, 33},
+     HeadType::classification,
+     NormType::postnorm,
+     0.1,
+     true,
+     false,
+     1},
+    {"LongformerChosenGlobals",
+     2,
+     32,
+     16,
+     {60, 33},
+     HeadType::masked_lm,
+     NormType::postnorm,
+     0.0,
+     false,
+     false,
+     0,
+     true},
     {"LongformerWithoutGlobals",
      2,
      24,
@@ -65,6 +91,31 @@ const ShapeCase shape_cases[] = {
      false,
      false,
      0},
+    {"LongformerDilated",
+     2,
+     24,
+     16,
+     {120, 20, 3},
+     HeadType::masked_lm,
+     NormType::postnorm,
+     0.1,
+     true,
+     false,
+     5,
+     3},
+    {"SparseStrided",
+     2,
+     32,
+     16,
+     {120, 20, 3},
+     HeadType::masked_lm,
+     NormType::prenorm,
+     0.0,
+     false,
+     false,
+     -1,
+     1,
+     7},
 };
 
 ModelConfig config_of(const ShapeCase& of) {
@@ -83,8 +134,16 @@ ModelConfig config_of(const ShapeCase& of) {
   config.attention_probs_dropout_prob = 0.0;
   if (of.longformer_globals >= 0) {
     config.attention = AttentionPattern::longformer;
-    config.attention_options.longformer = {{20}, of.longformer_globals};
+    config.attention_options.longformer = {.windows = {20},
+                                           .global_first = of.longformer_globals,
+                                           .dilations = {of.dilation},
+                                           .dilated_heads = of.dilation > 1 ? 1 : 0};
     config.attention_probs_dropout_prob = of.dropout;
+    config.head_form = HeadForm::roberta;
+  }
+  if (of.stride > 0) {
+    config.attention = AttentionPattern::sparse_strided;
+    config.attention_options.sparse.stride = of.stride;
   }
   if (of.decoder) {
     add_decoder(config);
@@ -102,7 +161,8 @@ struct ShapeOutcome {
 
 ShapeOutcome outcome(kernels::Backend& backend, const ShapeCase& of) {
   const ModelConfig config = config_of(of);
-  const Batch batch = random_batch(config, of.lengths, 81);
+  Batch batch = random_batch(config, of.lengths, 81);
+  if (of.chosen_globals) batch.global_rows = {5, 21, 59};
   const auto model = make_model(backend, config, batch, {.training = true, .head_rows = of.head_rows},
                                 random_parameters(config, 82));
   ShapeOutcome got;

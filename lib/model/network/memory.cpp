@@ -175,17 +175,34 @@ void plan_embeddings(Planner& plan, EmbeddingActivations& to, const ModelOptions
   if (options.embedding_offsets) to.offsets = plan.arena.values(what, plan.tokens * plan.width);
 }
 
+void plan_classes(Planner& plan, ResidueClassActivations& to, std::int64_t steps, bool training) {
+  const std::string what = "residue classes of tokens";
+  to.rows = plan.arena.integers(what, steps * plan.tokens);
+  to.places = plan.arena.integers(what, steps * plan.tokens);
+  to.query_groups = plan.arena.integers(what, steps * plan.tokens);
+  to.key_groups = plan.arena.integers(what, steps * plan.tokens);
+  to.qkv = plan.arena.values(what, plan.tokens * 3 * plan.width, plan.operands);
+  to.context = plan.arena.values(what, plan.tokens * plan.width, plan.operands);
+  to.sums = plan.arena.floats(what, plan.heads * plan.tokens);
+  if (!training) return;
+  to.dcontext = plan.arena.values(what, plan.tokens * plan.width, plan.operands);
+  to.dqkv = plan.arena.values(what, plan.tokens * 3 * plan.width, plan.operands);
+}
+
 void plan_windows(Planner& plan, WindowedActivations& to, const ModelOptions& options) {
-  if (plan.config.attention != AttentionPattern::longformer) return;
+  if (!has_windows(plan.config)) return;
   const std::string what = "windows and global tokens";
   if (!options.training) to.sums = plan.arena.floats(what, plan.heads * plan.tokens);
+  const auto steps = static_cast<std::int64_t>(class_steps(plan.config).size());
+  if (steps > 0) plan_classes(plan, to.classes, steps, options.training);
+  if (plan.globals == 0 && steps == 0) return;
+  to.second_sums = plan.arena.floats(what, plan.heads * plan.tokens);
+  to.second = plan.arena.values(what, plan.tokens * plan.width, plan.operands);
   if (plan.globals == 0) return;
   to.rows = plan.arena.integers(what, plan.globals);
   to.hidden = static_cast<std::uint8_t*>(plan.arena.bytes(what, static_cast<std::size_t>(plan.tokens)));
   to.query_groups = plan.arena.integers(what, plan.tokens);
   to.key_groups = plan.arena.integers(what, plan.tokens);
-  to.second_sums = plan.arena.floats(what, plan.heads * plan.tokens);
-  to.second = plan.arena.values(what, plan.tokens * plan.width, plan.operands);
   to.gathered = plan.arena.values(what, plan.globals * plan.width);
   if (!options.training) return;
   to.dof_keys = plan.arena.values(what, plan.globals * 3 * plan.width, plan.operands);
@@ -524,7 +541,7 @@ kernels::AttentionLimits attention_limits(const ModelConfig& config, const Batch
                                           const ModelOptions& options) {
   kernels::AttentionLimits most;
   most.slots = config.num_hidden_layers * most_attention_runs(config, limits, options.training);
-  if (config.attention == AttentionPattern::longformer) most.slots += windowed_slots;
+  most.slots += windowed_slots(config);
   if (config.attention == AttentionPattern::etc) {
     most.slots += etc_slots;
     most.tokens = std::max(most.tokens, most_second_rows(config, limits));

@@ -64,6 +64,20 @@ struct GlobalActivations {
   float* log_sum_exp = nullptr;  // [H, G]; null in inference
 };
 
+// Of attention over residue classes (residue_classes.h), shared by all layers, in the classes' order; all
+// null without any. S steps are different ones.
+struct ResidueClassActivations {
+  // [S, T] as ResidueClasses has them, those of a batch end to end.
+  std::int32_t* rows = nullptr;
+  std::int32_t* places = nullptr;
+  std::int32_t* query_groups = nullptr;
+  std::int32_t* key_groups = nullptr;
+  kernels::Values qkv;             // [T, 3C]
+  kernels::Values context;         // [T, C]
+  float* sums = nullptr;           // [H, T]
+  kernels::Values dcontext, dqkv;  // gradients; training only
+};
+
 // Shared by all layers with windows.
 struct WindowedActivations {
   std::int32_t* rows = nullptr;  // [G]; this and the next as WindowedPass has them
@@ -75,6 +89,7 @@ struct WindowedActivations {
   kernels::Values second;              // [T, C] its output, then its gradient of the queries
   kernels::Values gathered;            // [G, C] input rows of global tokens, then their gradient
   kernels::Values dof_keys, dcontext, dquery, dkey_value;  // gradients; training only
+  ResidueClassActivations classes;
 };
 
 // Shared by all layers of BigBird-ETC; what no batch has is null. T long tokens, G global ones.

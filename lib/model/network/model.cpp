@@ -108,7 +108,7 @@ struct Model::Impl {
             dropout_on,
             held.activations.scalars.dropout_seed,
             &decoder,
-            config.attention == AttentionPattern::longformer ? &windowed : nullptr,
+            has_windows(config) ? &windowed : nullptr,
             config.attention == AttentionPattern::etc ? &etc : nullptr,
             0,
             smoothing,
@@ -190,7 +190,7 @@ struct Model::Impl {
   ParameterLayout layout;
   PlanCache plans;
   DecoderPlans decoder_plans;
-  DecoderPlans window_plans;
+  WindowPlans window_plans;
   DeviceMemory memory;
   ModelMemory held;
   ModelTensors parameter_tensors;
@@ -352,14 +352,15 @@ ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) 
     impl_->decoder = decoder_pass(impl_->config, impl_->decoder_plans, impl_->batch, options.training,
                                   kept.scalars.dropout_seed, behind);
   }
-  if (impl_->config.attention == AttentionPattern::longformer) {
+  if (has_windows(impl_->config)) {
     windowed_pass(impl_->config, impl_->batch, wants_whole_blocks(), options.training,
-                  kept.scalars.dropout_seed, impl_->window_plans, behind - windowed_slots, kept.windowed,
-                  impl_->runs, impl_->windowed);
+                  kept.scalars.dropout_seed, impl_->window_plans, behind - windowed_slots(impl_->config),
+                  kept.windowed, impl_->runs, impl_->windowed);
   }
   if (impl_->config.attention == AttentionPattern::etc) {
-    etc_pass(impl_->config, impl_->batch, options.training, kept.scalars.dropout_seed, impl_->window_plans,
-             behind - etc_slots, kept.etc, impl_->parameter_tensors.layers, impl_->runs, impl_->etc);
+    etc_pass(impl_->config, impl_->batch, options.training, kept.scalars.dropout_seed,
+             impl_->window_plans.globals, behind - etc_slots, kept.etc, impl_->parameter_tensors.layers,
+             impl_->runs, impl_->etc);
   }
   impl_->smoothing = options.smoothing;
   impl_->draw_layers(options.dropout_seed);

@@ -11,6 +11,7 @@
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
+#include "lib/model/plans/token_pairs.h"
 
 namespace bigbird {
 namespace {
@@ -59,7 +60,7 @@ constexpr std::array<DevicePeak, 7> device_peaks{{{"H200 NVL", 835.5e12},
 double linear_operations_of_a_token(const ModelConfig& config) {
   const double width = real(config.hidden_size), inner = real(config.intermediate_size);
   // A Longformer with global tokens has keys and values for them of every token.
-  const bool globals = config.attention == AttentionPattern::longformer && longformer_globals(config).any();
+  const bool globals = longformer_globals(config).any();
   const double projections = globals ? 6.0 : 1.0 + real(projections_of_a_token(config));  // and the output's
   return 2.0 * real(config.num_hidden_layers) * (projections * width * width + 2.0 * width * inner);
 }
@@ -69,7 +70,7 @@ double ModelOperations::pairs_in_windows(std::int64_t globals, std::int64_t leng
   if (known != pairs_.end()) return known->second;
   double all = 0;
   for (std::int64_t layer = 0; layer < config_.num_hidden_layers; ++layer)
-    all += real(longformer_pairs(config_, layer, length, globals) * config_.num_attention_heads);
+    all += real(visible_pairs(config_, layer, {globals, length, 1}));
   return pairs_.emplace(std::pair(globals, length), all).first->second;
 }
 
@@ -156,8 +157,10 @@ double ModelOperations::forward(const Batch& batch) {
   if (config_.attention == AttentionPattern::etc) return two_inputs(batch) + heads(batch, tokens);
   double all = 0;
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
-    if (config_.attention == AttentionPattern::longformer) {
-      all += pairs_in_windows(global_tokens(config_, batch, s), batch.lengths[s]);
+    if (has_windows(config_)) {
+      // Global tokens that a batch names are counted as if they were the first.
+      const auto globals = static_cast<std::int64_t>(global_tokens(config_, batch, s).size());
+      all += pairs_in_windows(globals, batch.lengths[s]);
       continue;
     }
     const std::int64_t blocks = (batch.plan_length(s) + config_.block_size - 1) / config_.block_size;

@@ -36,6 +36,8 @@ class AttentionRun {
   void append_cross(kernels::Index rows, kernels::Index query_length, kernels::Index key_rows,
                     kernels::Index length, const BlockPlan& plan);
   void set_slot(kernels::Index slot) { call_.slot = slot; }
+  // Of the call's heads the first so many, of plans that have as many.
+  void set_heads(kernels::Index heads) { call_.heads = heads; }
   // The rule stays the caller's.
   void set_rule(const kernels::PairRule* rule) { call_.rule = rule; }
   // Its arrays are the run's, at the same address every time.
@@ -87,6 +89,7 @@ enum class DropoutSite : std::uint64_t {
   global_probabilities = 13,  // of global queries over global keys
   global_attention_output = 14,
   global_feed_forward_output = 15,
+  class_probabilities = 16,  // of residue classes (residue_classes.h)
 };
 
 // kernels::Dropout::site: different for every (site, layer, part). Parts are runs of sequences, see
@@ -117,7 +120,7 @@ struct PassContext {
   bool training = false;                               // dropout on
   const std::uint64_t* dropout_seed = nullptr;         // device
   const DecoderPass* decoder = nullptr;                // of models that have one
-  const WindowedPass* windowed = nullptr;              // of AttentionPattern::longformer
+  const WindowedPass* windowed = nullptr;              // of has_windows() (attention_windowed.h)
   const EtcPass* etc = nullptr;                        // of AttentionPattern::etc
   // What layers are counted from where masks are drawn: a decoder's begin behind the encoder's.
   std::int64_t first_layer = 0;

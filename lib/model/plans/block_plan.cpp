@@ -173,6 +173,7 @@ RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, st
     case AttentionPattern::star:
     case AttentionPattern::blockbert:
     case AttentionPattern::sparse_fixed:
+    case AttentionPattern::sparse_strided:
     case AttentionPattern::longformer:
     case AttentionPattern::etc:
       break;
@@ -265,6 +266,7 @@ std::string full_attention_reason(const ModelConfig& config, std::int64_t blocks
     case AttentionPattern::star:
     case AttentionPattern::blockbert:
     case AttentionPattern::sparse_fixed:
+    case AttentionPattern::sparse_strided:
     case AttentionPattern::longformer:
     case AttentionPattern::etc:
       return own_length_reason(config, blocks);

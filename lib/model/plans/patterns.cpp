@@ -2,11 +2,13 @@
 #include "lib/model/plans/patterns.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/model/plans/token_pairs.h"
 
 namespace bigbird {
 namespace {
@@ -63,6 +65,35 @@ void check_blockbert(const ModelConfig& config, const std::string& where) {
   }
 }
 
+// Of both forms of the Sparse Transformer.
+void check_stride(const ModelConfig& config, const std::string& where) {
+  const SparseOptions& options = config.attention_options.sparse;
+  if (options.stride >= config.max_position_embeddings) {
+    refuse_option(where,
+                  fmt::format("stride {} of max_position_embeddings {}", options.stride,
+                              config.max_position_embeddings),
+                  "inputs of one chunk take full attention: take a shorter stride, or attention full");
+  }
+  const bool fixed = config.attention == AttentionPattern::sparse_fixed;
+  const char* const sets = fixed ? "the chunk and one for the summary" : "the band and one for the stride";
+  if (options.heads_as == HeadsAs::split && config.num_attention_heads < 2) {
+    refuse_option(where, "heads_as split with num_attention_heads 1",
+                  fmt::format("a head for {} are needed: take merged or layers", sets));
+  }
+  if (options.heads_as == HeadsAs::layers && config.num_hidden_layers < 2) {
+    refuse_option(where, "heads_as layers with num_hidden_layers 1",
+                  fmt::format("a layer for {} are needed: take merged or split", sets));
+  }
+}
+
+void check_sparse_strided(const ModelConfig& config, const std::string& where) {
+  if (config.attention_options.sparse.stride < 2) {
+    refuse_option(where, "stride 1 of sparse-strided",
+                  "every token would see all: take a longer stride, or attention full");
+  }
+  check_stride(config, where);
+}
+
 void check_sparse_fixed(const ModelConfig& config, const std::string& where) {
   const SparseOptions& options = config.attention_options.sparse;
   const std::int64_t summary = sparse_summary(config);
@@ -84,20 +115,7 @@ void check_sparse_fixed(const ModelConfig& config, const std::string& where) {
     refuse_option(where, fmt::format("summary {} is the whole stride", summary),
                   "that is full attention: take a shorter summary or a longer stride");
   }
-  if (options.stride >= config.max_position_embeddings) {
-    refuse_option(where,
-                  fmt::format("stride {} of max_position_embeddings {}", options.stride,
-                              config.max_position_embeddings),
-                  "inputs of one chunk take full attention: take a shorter stride, or attention full");
-  }
-  if (options.heads_as == HeadsAs::split && config.num_attention_heads < 2) {
-    refuse_option(where, "heads_as split with num_attention_heads 1",
-                  "a head for the chunk and one for the summary are needed: take merged or layers");
-  }
-  if (options.heads_as == HeadsAs::layers && config.num_hidden_layers < 2) {
-    refuse_option(where, "heads_as layers with num_hidden_layers 1",
-                  "a layer for the chunk and one for the summary are needed: take merged or split");
-  }
+  check_stride(config, where);
 }
 
 }  // namespace
@@ -154,18 +172,34 @@ KeyLists token_window_rows(std::int64_t blocks, std::int64_t heads, std::int64_t
   return KeyLists(static_cast<std::size_t>(heads), rows);
 }
 
-std::int64_t longformer_pairs(const ModelConfig& config, std::int64_t layer, std::int64_t length) {
-  return longformer_pairs(config, layer, length, longformer_globals(config).first);
+std::int64_t residue_class_begin(std::int64_t tokens, std::int64_t step, std::int64_t residue) {
+  return tokens / step * residue + std::min(residue, tokens % step);
 }
 
-std::int64_t longformer_pairs(const ModelConfig& config, std::int64_t layer, std::int64_t length,
-                              std::int64_t first_globals) {
-  const std::int64_t side = longformer_window(config, layer) / 2;
-  const std::int64_t globals = std::min(first_globals, length);
-  std::int64_t pairs = globals * length;
-  for (std::int64_t i = globals; i < length; ++i)
-    pairs += globals + std::min(i + side + 1, length) - std::max(i - side, globals);
-  return pairs;
+KeyLists residue_class_rows(std::int64_t blocks, std::int64_t heads, std::int64_t block_size,
+                            std::int64_t step, std::int64_t before, std::int64_t after) {
+  std::vector<std::vector<bool>> met(static_cast<std::size_t>(blocks),
+                                     std::vector<bool>(static_cast<std::size_t>(blocks), false));
+  for (std::int64_t tokens = (blocks - 1) * block_size + 1; tokens <= blocks * block_size; ++tokens) {
+    for (std::int64_t residue = 0; residue < std::min(step, tokens); ++residue) {
+      const std::int64_t begin = residue_class_begin(tokens, step, residue);
+      const std::int64_t end = residue_class_begin(tokens, step, residue + 1);
+      for (std::int64_t place = begin; place < end; ++place) {
+        const std::int64_t first = before < 0 ? begin : std::max(place - before, begin);
+        const std::int64_t last = after < 0 ? end - 1 : std::min(place + after, end - 1);
+        auto& row = met[static_cast<std::size_t>(place / block_size)];
+        for (std::int64_t block = first / block_size; block <= last / block_size; ++block)
+          row[static_cast<std::size_t>(block)] = true;
+      }
+    }
+  }
+  std::vector<std::vector<std::int32_t>> rows(static_cast<std::size_t>(blocks));
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      if (met[row][static_cast<std::size_t>(block)]) push_blocks(rows[row], block, block + 1);
+    }
+  }
+  return KeyLists(static_cast<std::size_t>(heads), rows);
 }
 
 KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int64_t blocks) {
@@ -176,9 +210,12 @@ KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int
       return blockbert_rows(blocks, config.attention_options.blockbert.parts, blockbert_heads(config));
     case AttentionPattern::sparse_fixed:
       return sparse_fixed_rows(sparse_fixed_of(config), blocks, config.num_attention_heads, layer);
+    case AttentionPattern::sparse_strided:
     case AttentionPattern::longformer: {
-      const std::int64_t side = longformer_window(config, layer) / 2;
-      return token_window_rows(blocks, config.num_attention_heads, config.block_size, side, side);
+      const KeyGroup window = local_groups(config, layer).window;
+      // Where no head has one there are lists all the same: a call that nobody makes.
+      return token_window_rows(blocks, std::max<std::int64_t>(window.heads, 1), config.block_size,
+                               window.heads > 0 ? window.before : 0, window.heads > 0 ? window.after : 0);
     }
     case AttentionPattern::etc: {
       const std::int64_t radius = config.attention_options.etc.radius;
@@ -216,14 +253,43 @@ std::int64_t planned_blocks(const ModelConfig& config, std::int64_t blocks, std:
 
 std::int64_t planned_layer(const ModelConfig& config, std::int64_t layer) {
   if (!system_of(config.attention).by_own_length) return layer;
-  if (config.attention == AttentionPattern::longformer)
-    return config.attention_options.longformer.windows.size() == 1 ? 0 : layer;
-  const bool in_turn = config.attention == AttentionPattern::sparse_fixed &&
+  if (config.attention == AttentionPattern::longformer) {
+    for (std::int64_t earlier = 0; earlier < layer; ++earlier) {
+      if (longformer_window(config, earlier) == longformer_window(config, layer) &&
+          longformer_dilation(config, earlier) == longformer_dilation(config, layer))
+        return earlier;
+    }
+    return layer;
+  }
+  const bool in_turn = (config.attention == AttentionPattern::sparse_fixed ||
+                        config.attention == AttentionPattern::sparse_strided) &&
                        config.attention_options.sparse.heads_as == HeadsAs::layers;
   return in_turn ? layer % 2 : 0;
 }
 
 namespace {
+
+void check_dilation(const ModelConfig& config, const std::string& where) {
+  const LongformerOptions& options = config.attention_options.longformer;
+  const auto given = static_cast<std::int64_t>(options.dilations.size());
+  if (given != 1 && given != config.num_hidden_layers) {
+    refuse_option(where,
+                  fmt::format("dilation names {} numbers for {} layers", given, config.num_hidden_layers),
+                  "give one number for all layers, or one for each");
+  }
+  if (options.dilated_heads > config.num_attention_heads) {
+    refuse_option(where,
+                  fmt::format("dilated_heads {} of num_attention_heads {}", options.dilated_heads,
+                              config.num_attention_heads),
+                  "the last heads are dilated: as many as there are at most");
+  }
+  const bool dilated = *std::max_element(options.dilations.begin(), options.dilations.end()) > 1;
+  if (dilated == (options.dilated_heads > 0)) return;
+  refuse_option(where,
+                dilated ? fmt::format("dilation {} of no head", fmt::join(options.dilations, ":"))
+                        : fmt::format("dilated_heads {} with dilation 1", options.dilated_heads),
+                "dilation says how far apart, dilated_heads in how many heads: give both, or neither");
+}
 
 void check_longformer(const ModelConfig& config, const std::string& where) {
   const std::vector<std::int64_t>& windows = config.attention_options.longformer.windows;
@@ -239,6 +305,7 @@ void check_longformer(const ModelConfig& config, const std::string& where) {
                       "windows are even, 2 or more: half of one is on each side of a token");
     }
   }
+  check_dilation(config, where);
   const std::int64_t globals = config.attention_options.longformer.global_first;
   if (globals < 0 || globals > config.max_position_embeddings) {
     throw_bad_input(fmt::format("{}: {} global tokens of at most {} positions", where, globals,
@@ -299,6 +366,7 @@ void check_attention(const ModelConfig& config, const std::string& where) {
   }
   if (config.attention == AttentionPattern::blockbert) check_blockbert(config, where);
   if (config.attention == AttentionPattern::sparse_fixed) check_sparse_fixed(config, where);
+  if (config.attention == AttentionPattern::sparse_strided) check_sparse_strided(config, where);
 }
 
 }  // namespace bigbird

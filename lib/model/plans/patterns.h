@@ -1,6 +1,7 @@
 // Key lists of the systems beside BigBird's family: the star of Definition 1, BlockBERT, the fixed pattern of
-// the Sparse Transformer (docs/specification.md 1.10). A list has every block once, ascending; blocks are
-// those of the tokens that a sequence has, the last one of them may be shorter than the others.
+// the Sparse Transformer, windows and residue classes of tokens (docs/specification.md 1.10, 1.12). A list
+// has every block once, ascending; blocks are those of the tokens that a sequence has, the last one of them
+// may be shorter than the others.
 #pragma once
 
 #include <cstdint>
@@ -43,13 +44,16 @@ SparseFixed sparse_fixed_of(const ModelConfig& config);
 KeyLists token_window_rows(std::int64_t blocks, std::int64_t heads, std::int64_t block_size,
                            std::int64_t before, std::int64_t after);
 
-// Of longformer: the pairs of a query and a key that meet in a head of a layer, in a sequence of so many
-// tokens. With the first tokens that its rule makes global, or with so many, as those of a question are.
-std::int64_t longformer_pairs(const ModelConfig& config, std::int64_t layer, std::int64_t length);
-std::int64_t longformer_pairs(const ModelConfig& config, std::int64_t layer, std::int64_t length,
-                              std::int64_t first_globals);
+// Tokens of a sequence in residue classes modulo `step`, class after class (ResidueClasses of
+// lib/model/network/residue_classes.h): the blocks with a key of a query's class at most `before` of its
+// tokens before the query, or `after` after it (-1: any), however many tokens the last block has.
+KeyLists residue_class_rows(std::int64_t blocks, std::int64_t heads, std::int64_t block_size,
+                            std::int64_t step, std::int64_t before, std::int64_t after);
+// The first place of a class among so many tokens.
+std::int64_t residue_class_begin(std::int64_t tokens, std::int64_t step, std::int64_t residue);
 
-// The lists that a model of such a system has for a sequence of `blocks` blocks.
+// The lists that a model of such a system has for a sequence of `blocks` blocks; of one that decides by
+// tokens (token_pairs.h) those of its windows, of the heads alone that have one.
 KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int64_t blocks);
 // Why such a sequence takes full attention (full_attention_reason()); empty where it does not.
 std::string own_length_reason(const ModelConfig& config, std::int64_t blocks);

@@ -5,11 +5,14 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "lib/core/eigenvalues.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
+#include "lib/model/plans/token_pairs.h"
 
 namespace bigbird {
 namespace {
@@ -23,6 +26,8 @@ class BitMatrix {
   std::size_t size() const { return n_; }
   bool get(std::size_t i, std::size_t j) const { return (bits_[i * words_ + j / 64] >> (j % 64) & 1) != 0; }
   void set(std::size_t i, std::size_t j) { bits_[i * words_ + j / 64] |= std::uint64_t{1} << (j % 64); }
+  std::size_t words() const { return words_; }
+  const std::uint64_t* row(std::size_t i) const { return bits_.data() + i * words_; }
   // Row i takes in row j of the other.
   void join(std::size_t i, const BitMatrix& other, std::size_t j) {
     for (std::size_t w = 0; w < words_; ++w) bits_[i * words_ + w] |= other.bits_[j * words_ + w];
@@ -82,58 +87,123 @@ double clustering_of(const BitMatrix& edges, const std::vector<std::int64_t>& de
   return sum / number(static_cast<std::int64_t>(edges.size()));
 }
 
-// Distances of blocks are those of their tokens; within a block all are one step apart.
+// Distances of blocks are those of their tokens; within a block all are one step apart. From each block on
+// the blocks of one distance after those of another, 64 at a time.
 void find_paths(const BitMatrix& edges, std::int64_t b, TokenGraph& graph) {
-  const std::size_t n = edges.size();
+  const std::size_t n = edges.size(), words = edges.words();
   const std::int64_t within = static_cast<std::int64_t>(n) * b * (b - 1);  // ordered pairs
   std::int64_t reached = within, sum = within;
   graph.longest_path = within > 0 ? 1 : 0;
-  std::vector<std::int64_t> distance(n);
+  std::vector<std::uint64_t> seen(words), next(words);
+  std::vector<std::size_t> ring;
   for (std::size_t start = 0; start < n; ++start) {
-    std::fill(distance.begin(), distance.end(), -1);
-    distance[start] = 0;
-    std::vector<std::size_t> queue{start};
-    for (std::size_t at = 0; at < queue.size(); ++at) {
-      for (std::size_t next = 0; next < n; ++next) {
-        if (distance[next] >= 0 || !edges.get(queue[at], next)) continue;
-        distance[next] = distance[queue[at]] + 1;
-        queue.push_back(next);
-        sum += b * b * distance[next];
-        reached += b * b;
-        graph.longest_path = std::max(graph.longest_path, distance[next]);
+    std::fill(seen.begin(), seen.end(), 0);
+    seen[start / 64] |= std::uint64_t{1} << (start % 64);
+    ring = {start};
+    for (std::int64_t distance = 1; !ring.empty(); ++distance) {
+      std::fill(next.begin(), next.end(), 0);
+      for (const std::size_t block : ring) {
+        const std::uint64_t* const row = edges.row(block);
+        for (std::size_t w = 0; w < words; ++w) next[w] |= row[w];
       }
+      ring.clear();
+      for (std::size_t w = 0; w < words; ++w) {
+        for (std::uint64_t found = next[w] & ~seen[w]; found != 0; found &= found - 1)
+          ring.push_back(64 * w + static_cast<std::size_t>(std::countr_zero(found)));
+        seen[w] |= next[w];
+      }
+      if (ring.empty()) break;
+      const auto count = static_cast<std::int64_t>(ring.size());
+      sum += b * b * distance * count;
+      reached += b * b * count;
+      graph.longest_path = std::max(graph.longest_path, distance);
     }
   }
   if (reached > 0) graph.mean_path = number(sum) / number(reached);
   graph.unreachable_pairs = (graph.tokens * (graph.tokens - 1) - reached) / 2;
 }
 
-// The eigenvalues are those of (b A - I) / (b d_i - 1), here made symmetric, and, b - 1 times for every
-// block, -1 / (b d_i - 1).
+// The matrix of a walk on blocks, (b A - I) / (b d_i - 1), made symmetric: entries of pairs of neighbours.
+class WalkMatrix {
+ public:
+  WalkMatrix(const BitMatrix& edges, const std::vector<std::int64_t>& degrees, std::int64_t b)
+      : edges_(edges), degrees_(degrees), b_(b) {}
+
+  std::vector<double> dense() const {
+    const std::size_t n = edges_.size();
+    std::vector<double> matrix(n * n, 0.0);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (degrees_[i] == 0) matrix[i * n + i] = 1;  // the walk stays
+      for (std::size_t j = 0; j <= i && degrees_[i] > 0; ++j) {
+        if (edges_.get(i, j) && degrees_[j] > 0) matrix[i * n + j] = entry(i, j);
+      }
+    }
+    return matrix;
+  }
+  // The greatest of its eigenvalues but the 1 that all have, and the least. Of a connected graph.
+  SpectrumEnds ends() const {
+    const std::size_t n = edges_.size();
+    std::vector<std::size_t> begins{0};
+    std::vector<std::int32_t> neighbours;
+    std::vector<double> weights, uniform;  // 1 / sqrt(degree); the eigenvector of the eigenvalue 1
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        if (edges_.get(i, j) && (i != j || b_ > 1)) neighbours.push_back(static_cast<std::int32_t>(j));
+      }
+      begins.push_back(neighbours.size());
+      uniform.push_back(std::sqrt(number(degrees_[i])));
+      weights.push_back(1 / uniform.back());
+    }
+    std::vector<double> scaled(n);
+    return spectrum_ends(
+        n,
+        [&](const std::vector<double>& x, std::vector<double>& y) {
+          for (std::size_t i = 0; i < n; ++i) scaled[i] = x[i] * weights[i];
+          for (std::size_t i = 0; i < n; ++i) {
+            double sum = 0;
+            for (std::size_t at = begins[i]; at < begins[i + 1]; ++at)
+              sum += scaled[static_cast<std::size_t>(neighbours[at])];
+            y[i] = weights[i] * (number(b_) * sum - (b_ > 1 ? scaled[i] : 0.0));
+          }
+        },
+        uniform);
+  }
+
+ private:
+  double entry(std::size_t i, std::size_t j) const {
+    return (number(b_) - (i == j ? 1.0 : 0.0)) / std::sqrt(number(degrees_[i]) * number(degrees_[j]));
+  }
+
+  const BitMatrix& edges_;
+  const std::vector<std::int64_t>& degrees_;
+  std::int64_t b_;
+};
+
+// The eigenvalues are those of (b A - I) / (b d_i - 1), and, b - 1 times for every block, -1 / (b d_i - 1).
 void find_gaps(const BitMatrix& edges, const std::vector<std::int64_t>& degrees, std::int64_t b,
                TokenGraph& graph) {
+  constexpr std::size_t most_dense = 512;
   const std::size_t n = edges.size();
-  if (graph.tokens < 2) return;
-  std::vector<double> matrix(n * n, 0.0), values;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (degrees[i] == 0) matrix[i * n + i] = 1;  // the walk stays
-    for (std::size_t j = 0; j <= i && degrees[i] > 0; ++j) {
-      if (!edges.get(i, j) || degrees[j] == 0) continue;
-      matrix[i * n + j] =
-          (number(b) - (i == j ? 1.0 : 0.0)) / std::sqrt(number(degrees[i]) * number(degrees[j]));
-    }
-    if (b > 1) values.push_back(-1 / number(degrees[i]));
+  // A graph in pieces has the eigenvalue 1 once for each.
+  if (graph.tokens < 2 || graph.unreachable_pairs > 0) return;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < n && b > 1; ++i) values.push_back(-1 / number(degrees[i]));
+  const WalkMatrix walk(edges, degrees, b);
+  if (n > most_dense) {
+    const SpectrumEnds ends = walk.ends();
+    values.insert(values.end(), {ends.least, ends.greatest});
+  } else {
+    const std::vector<double> of_blocks = symmetric_eigenvalues(walk.dense(), n);
+    values.insert(values.end(), of_blocks.begin(), of_blocks.end() - 1);  // without the 1 that all have
   }
-  const std::vector<double> of_blocks = symmetric_eigenvalues(std::move(matrix), n);
-  values.insert(values.end(), of_blocks.begin(), of_blocks.end() - 1);  // without the 1 that all have
   const auto [least, second] = std::minmax_element(values.begin(), values.end());
-  // Of a graph in pieces it is 0, up to rounding.
-  graph.gap = std::abs(1 - *second) < 1e-12 ? 0 : 1 - *second;
+  graph.gap = 1 - *second;
   graph.two_sided_gap = 1 - std::max(std::abs(*second), std::abs(*least));
 }
 
 // What any head sees.
 BlockRows union_of(const std::vector<BlockRows>& heads) {
+  if (heads.size() == 1) return heads[0];
   BlockRows all(heads[0].size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     std::set<std::int32_t> keys;
@@ -141,6 +211,102 @@ BlockRows union_of(const std::vector<BlockRows>& heads) {
     all[i].assign(keys.begin(), keys.end());
   }
   return all;
+}
+
+// Each layer one step along its rows.
+std::int64_t steps_to_connect(const std::vector<const BlockRows*>& steps, std::int64_t block_size) {
+  const std::size_t n = steps[0]->size();
+  BitMatrix met(n), everything(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) everything.set(i, j);
+    if (block_size == 1) met.set(i, i);  // a token is there itself; the others of its block are not
+  }
+  if (met == everything) return 0;
+  std::size_t unchanged = 0;
+  for (std::size_t layer = 0; unchanged < steps.size(); ++layer) {
+    BitMatrix now = met;
+    const BlockRows& rows = *steps[layer % steps.size()];
+    for (std::size_t i = 0; i < n; ++i) {
+      for (const std::int32_t key : rows[i]) {
+        now.set(i, static_cast<std::size_t>(key));
+        now.join(i, met, static_cast<std::size_t>(key));
+      }
+    }
+    if (now == everything) return static_cast<std::int64_t>(layer) + 1;
+    unchanged = now == met ? unchanged + 1 : 0;
+    met = std::move(now);
+  }
+  return 0;
+}
+
+// Tokens whose keys and values the blocks of a group's queries read in a head, each once for a block. Queries
+// of residue classes stand class after class.
+double tokens_read(const KeyGroup& group, const TokenNumbers& tokens, std::int64_t block_size) {
+  std::vector<std::int64_t> last_reader(static_cast<std::size_t>(tokens.all), -1);
+  double read = 0;
+  std::int64_t place = 0;
+  for (std::int64_t residue = 0; residue < group.step; ++residue) {
+    for (std::int64_t query = residue; query < tokens.all; query += group.step, ++place) {
+      for (const std::int32_t key : keys_of(group, tokens, query)) {
+        std::int64_t& reader = last_reader[static_cast<std::size_t>(key)];
+        if (reader == place / block_size) continue;
+        reader = place / block_size;
+        ++read;
+      }
+    }
+  }
+  return read;
+}
+
+// Of a system that decides by tokens.
+AttentionFacts token_facts(const ModelConfig& config, std::int64_t length) {
+  AttentionFacts facts;
+  facts.tokens = length;
+  // Layers by what they are like: planned_layer().
+  const bool differ = config.attention == AttentionPattern::longformer;
+  const std::int64_t layers = differ ? config.num_hidden_layers : 2;
+  std::map<std::int64_t, std::vector<TokenHeads>> kinds;
+  std::map<std::int64_t, BlockRows> unions;
+  double pairs = 0, read = 0, queries = 0;  // over the heads of a layer
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    const std::int64_t kind = planned_layer(config, layer);
+    const auto [at, is_new] = kinds.try_emplace(kind);
+    if (is_new) {
+      at->second = token_heads(config, layer, length);
+      std::vector<BlockRows> rows;
+      for (const TokenHeads& alike : at->second) rows.push_back(alike.rows);
+      unions[kind] = union_of(rows);
+    }
+    for (const KeyGroup& group : key_groups(config, layer)) {
+      read += number(group.heads) / number(layers) *
+              tokens_read(group, token_numbers(config, length), config.block_size);
+    }
+    for (const TokenHeads& alike : at->second) {
+      const double share = number(alike.heads) / number(layers);
+      for (const auto& row : alike.rows) {
+        const auto keys = static_cast<std::int64_t>(row.size());
+        pairs += share * number(keys);
+        facts.most_keys = std::max(facts.most_keys, keys);
+      }
+      queries += share * number(static_cast<std::int64_t>(alike.rows.size()));
+    }
+  }
+  const double heads = number(config.num_attention_heads), width = number(config.hidden_size);
+  facts.visible_pairs = pairs;
+  facts.mean_keys = pairs / queries;
+  facts.multiply_adds = 2 * width * pairs / heads;
+  facts.bytes_read = 2 * sizeof(float) * width * read / heads;
+  facts.bytes_of_scores = sizeof(float) * pairs;
+  std::vector<const BlockRows*> steps;
+  for (std::int64_t layer = 0; layer < layers; ++layer)
+    steps.push_back(&unions.at(planned_layer(config, layer)));
+  if (unions.size() == 1) steps.resize(1);
+  facts.layers = steps_to_connect(steps, 1);
+  facts.head = token_graph(kinds.at(0)[0].rows, 1);
+  std::vector<BlockRows> all;
+  for (auto& [kind, rows] : unions) all.push_back(std::move(rows));
+  facts.all_heads = kinds.size() == 1 && kinds.at(0).size() == 1 ? facts.head : token_graph(union_of(all), 1);
+  return facts;
 }
 
 }  // namespace
@@ -162,33 +328,48 @@ TokenGraph token_graph(const BlockRows& rows, std::int64_t block_size) {
 }
 
 std::int64_t layers_to_connect(const std::vector<std::vector<BlockRows>>& layers, std::int64_t block_size) {
-  const std::size_t n = layers[0][0].size();
-  std::vector<BlockRows> steps;
-  for (const auto& heads : layers) steps.push_back(union_of(heads));
-  BitMatrix met(n), everything(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < n; ++j) everything.set(i, j);
-    if (block_size == 1) met.set(i, i);  // a token is there itself; the others of its block are not
-  }
-  if (met == everything) return 0;
-  std::size_t unchanged = 0;
-  for (std::size_t layer = 0; unchanged < steps.size(); ++layer) {
-    BitMatrix now = met;
-    const BlockRows& rows = steps[layer % steps.size()];
-    for (std::size_t i = 0; i < n; ++i) {
-      for (const std::int32_t key : rows[i]) {
-        now.set(i, static_cast<std::size_t>(key));
-        now.join(i, met, static_cast<std::size_t>(key));
+  std::vector<BlockRows> unions;
+  for (const auto& heads : layers) unions.push_back(union_of(heads));
+  std::vector<const BlockRows*> steps;
+  for (const BlockRows& step : unions) steps.push_back(&step);
+  return steps_to_connect(steps, block_size);
+}
+
+std::vector<std::vector<double>> block_shares(const ModelConfig& config, std::int64_t layer,
+                                              std::int64_t blocks) {
+  const std::int64_t heads = config.num_attention_heads, b = config.block_size;
+  std::vector<std::vector<double>> shares;
+  const auto take = [&](std::size_t row, std::int32_t key, double share) {
+    shares[row][static_cast<std::size_t>(key)] += share;
+  };
+  if (decided_by_tokens(config.attention)) {
+    const double pairs = number(heads * b * b);
+    for (const TokenHeads& alike : token_heads(config, layer, blocks * b)) {
+      const std::size_t n =
+          (alike.rows.size() + static_cast<std::size_t>(b) - 1) / static_cast<std::size_t>(b);
+      shares.resize(n, std::vector<double>(n, 0.0));
+      for (std::size_t i = 0; i < alike.rows.size(); ++i) {
+        for (const std::int32_t key : alike.rows[i])
+          take(i / static_cast<std::size_t>(b), static_cast<std::int32_t>(key / b),
+               number(alike.heads) / pairs);
       }
     }
-    if (now == everything) return static_cast<std::int64_t>(layer) + 1;
-    unchanged = now == met ? unchanged + 1 : 0;
-    met = std::move(now);
+    return shares;
   }
-  return 0;
+  const auto n = static_cast<std::size_t>(blocks);
+  shares.resize(n, std::vector<double>(n, 0.0));
+  for (const BlockRows& rows :
+       plan_rows(config, layer, blocks, !full_attention_reason(config, blocks).empty())) {
+    for (std::size_t row = 0; row < n; ++row) {
+      for (const std::int32_t key : std::set<std::int32_t>(rows[row].begin(), rows[row].end()))
+        take(row, key, 1 / number(heads));
+    }
+  }
+  return shares;
 }
 
 AttentionFacts attention_facts(const ModelConfig& config, std::int64_t blocks) {
+  if (decided_by_tokens(config.attention)) return token_facts(config, blocks * config.block_size);
   AttentionFacts facts;
   const std::int64_t b = config.block_size;
   facts.tokens = blocks * b;

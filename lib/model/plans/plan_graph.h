@@ -27,7 +27,9 @@ struct TokenGraph {
   double two_sided_gap = 0;
 };
 
-// rows[i] = key blocks of query block i. Dense in the blocks: O(blocks^3) operations.
+// rows[i] = key blocks of query block i. Exact; dense in the blocks: n^2 / 8 bytes for bits, n^3 / 64
+// operations on words of them, and, up to 512 blocks, n^3 for all eigenvalues, of more only the ends of their
+// spectrum are sought. With a block_size of 1 these are tokens: some seconds for 4,096.
 TokenGraph token_graph(const std::vector<std::vector<std::int32_t>>& rows, std::int64_t block_size);
 
 // Layers after which every token can have met every other, each layer one step along the edges of all its
@@ -36,12 +38,13 @@ TokenGraph token_graph(const std::vector<std::vector<std::int32_t>>& rows, std::
 std::int64_t layers_to_connect(const std::vector<std::vector<std::vector<std::vector<std::int32_t>>>>& layers,
                                std::int64_t block_size);
 
-// A layer of a system at one length, in whole blocks.
+// A layer of a system at one length, in whole blocks. Systems that decide by tokens (token_pairs.h) are
+// counted and measured by tokens.
 struct AttentionFacts {
-  std::int64_t tokens = 0;
+  std::int64_t tokens = 0;  // of the sequence; BigBird-ETC has global ones besides
   std::string full_reason;  // why attention is full at this length; empty where it is not
-  // Keys that a query sees in a head, each once, and pairs over all heads. Of layers that differ in turn
-  // (HeadsAs::layers) the mean of two.
+  // Keys that a query sees in a head, each once, and pairs over all heads. Of layers that differ the mean of
+  // all, or, where they differ in turn (HeadsAs::layers), of two.
   double mean_keys = 0;
   std::int64_t most_keys = 0;
   double visible_pairs = 0;
@@ -53,8 +56,13 @@ struct AttentionFacts {
   double bytes_of_scores = 0;
   std::int64_t layers = 0;  // layers_to_connect()
   TokenGraph head;          // of the first head
-  TokenGraph all_heads;     // of all heads of the layer, in turn of both layers
+  TokenGraph all_heads;     // of all heads of the layer, of layers that differ of all layers
 };
 AttentionFacts attention_facts(const ModelConfig& config, std::int64_t blocks);
+
+// shares[query block][key block]: of the pairs of their tokens, over all heads of a layer, how many meet,
+// within 0 and 1. For pictures; in blocks of block_size tokens, of BigBird-ETC the global ones first.
+std::vector<std::vector<double>> block_shares(const ModelConfig& config, std::int64_t layer,
+                                              std::int64_t blocks);
 
 }  // namespace bigbird

