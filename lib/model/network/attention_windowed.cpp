@@ -227,7 +227,8 @@ void local_backward(const PassContext& pass, std::int64_t layer, const Attention
                                {kept.context, width}, kept.log_sum_exp, {dcontext, width},
                                {{to, 3 * width}, {to + width, 3 * width}, {to + 2 * width, 3 * width}});
   }
-  if (groups.merged()) backend.add(classes.dqkv, dqkv, pass.tokens() * 3 * width);
+  if (groups.merged())
+    backend.add_rows({classes.dqkv, 3 * width}, {dqkv, 3 * width}, pass.tokens(), 3 * width);
 }
 
 }  // namespace
