@@ -24,8 +24,7 @@ std::int64_t most_rows_alone(std::int64_t length, std::int64_t multiple) {
 }
 
 std::vector<std::size_t> draw_masked_sentences(const std::vector<SentenceSpan>& sentences,
-                                               std::int64_t most_rows, std::int64_t multiple,
-                                               CounterRng& rng) {
+                                               std::int64_t most_rows, CounterRng& rng) {
   std::vector<std::size_t> drawn;
   std::int64_t rows = 0;
   for (std::size_t begin = 0, end = 0; begin < sentences.size(); begin = end) {
@@ -39,8 +38,8 @@ std::vector<std::size_t> draw_masked_sentences(const std::vector<SentenceSpan>& 
     candidates.resize(count);
     for (const std::size_t sentence : candidates) {
       const auto tokens = std::min<std::int64_t>(sentences[sentence].size(), most_tokens_alone);
-      if (rows + in_whole(tokens, multiple) > most_rows) continue;
-      rows += in_whole(tokens, multiple);
+      if (rows + tokens > most_rows) continue;
+      rows += tokens;
       drawn.push_back(sentence);
     }
   }

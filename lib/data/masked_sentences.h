@@ -26,13 +26,12 @@ inline constexpr std::int64_t most_tokens_alone = 512;
 // Of an example of so many sentences.
 std::int64_t masked_sentence_count(std::int64_t sentences);
 
-// Rows of the sentences of one sample that are read alone, at most: half of what a sample of so many tokens has, or
-// those of one sentence where that is more. Each sequence is padded to `multiple`.
+// Tokens of the sentences of one sample that are read alone, at most: half of what a sample of so many tokens has, or
+// those of one sentence where that is more; in whole multiples of `multiple`.
 std::int64_t most_rows_alone(std::int64_t length, std::int64_t multiple);
 
 // The numbers of the hidden sentences, ascending.
 std::vector<std::size_t> draw_masked_sentences(const std::vector<SentenceSpan>& sentences,
-                                               std::int64_t most_rows, std::int64_t multiple,
-                                               CounterRng& rng);
+                                               std::int64_t most_rows, CounterRng& rng);
 
 }  // namespace bigbird

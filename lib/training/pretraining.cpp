@@ -298,9 +298,9 @@ Batch PretrainingBatches::piece_batch(std::span<const std::uint64_t> pieces,
 std::vector<std::size_t> PretrainingBatches::hide_sentences(PretrainSample& sample, std::uint64_t draw,
                                                             const Batch& batch, SentencesAlone& alone) const {
   CounterRng rng(seed_, Purpose::masked_sentences, draw);
-  const std::int64_t multiple = config_.block_size;
-  std::vector<std::size_t> hidden = draw_masked_sentences(
-      sample.sentences, most_rows_alone(sampler_.options().length, multiple), multiple, rng);
+  const std::int64_t most = most_rows_alone(sampler_.options().length, config_.block_size);
+  std::vector<std::size_t> hidden = draw_masked_sentences(sample.sentences, most, rng);
+  alone.open_sample();
   for (const std::size_t sentence : hidden) {
     const auto begin = sample.ids.begin() + sample.sentences[sentence].begin;
     const auto end = sample.ids.begin() + sample.sentences[sentence].end;
@@ -355,9 +355,10 @@ BatchLimits PretrainingBatches::limits(const ModelConfig& config, const Pretrain
   if (objective.cpc) {
     const std::int64_t rows = most_rows_alone(length, block);
     limits.tokens += sequences * rows;
-    limits.sentence_pairs = sequences * std::min(rows / block, sentences / least_sentences_to_mask);
-    limits.sequences += limits.sentence_pairs;
-    limits.globals += limits.sentence_pairs * block;
+    const std::int64_t pairs = std::min(rows / least_masked_tokens, sentences / least_sentences_to_mask);
+    limits.sentence_pairs = sequences * pairs;
+    limits.sequences += sequences;
+    limits.globals += sequences * padded(pairs);
   }
   return limits;
 }

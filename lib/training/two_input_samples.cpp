@@ -31,23 +31,34 @@ TwoInputs two_inputs(const PretrainSample& sample, const std::vector<std::size_t
   return inputs;
 }
 
+void SentencesAlone::open_sample() {
+  if (samples_.empty() || !samples_.back().empty()) samples_.emplace_back();
+}
+
 void SentencesAlone::add(std::vector<std::int32_t> ids, std::int64_t context) {
   ids.resize(std::min(ids.size(), static_cast<std::size_t>(most_tokens_alone)));
-  sentences_.push_back(std::move(ids));
+  samples_.back().push_back(std::move(ids));
   contexts_.push_back(static_cast<std::int32_t>(context));
 }
 
 void SentencesAlone::append_to(Batch& batch, std::int64_t multiple, std::int32_t pad_id) const {
   std::map<std::vector<std::int32_t>, std::int32_t> texts;
-  batch.sentence_pairs.contexts = contexts_;
-  for (const std::vector<std::int32_t>& ids : sentences_) {
-    const auto next = static_cast<std::int32_t>(texts.size());
-    batch.sentence_pairs.texts.push_back(texts.emplace(ids, next).first->second);
-    batch.sentence_pairs.targets.push_back(static_cast<std::int32_t>(batch.globals.tokens()));
+  SentencePairs& pairs = batch.sentence_pairs;
+  pairs.contexts = contexts_;
+  for (const auto& sentences : samples_) {
+    if (sentences.empty()) continue;
     TwoInputs inputs;
-    inputs.ids = ids;
-    inputs.global_ids = {etc_sentence_token};
-    inputs.links[static_cast<std::size_t>(GlobalLink::sentence)].assign(ids.size(), 0);
+    for (const std::vector<std::int32_t>& ids : sentences) {
+      const auto next = static_cast<std::int32_t>(texts.size());
+      const auto number = static_cast<std::int32_t>(inputs.global_ids.size());
+      pairs.texts.push_back(texts.emplace(ids, next).first->second);
+      pairs.targets.push_back(static_cast<std::int32_t>(batch.globals.tokens()) + number);
+      inputs.ids.insert(inputs.ids.end(), ids.begin(), ids.end());
+      inputs.global_ids.push_back(etc_sentence_token);
+      inputs.links[static_cast<std::size_t>(GlobalLink::sentence)].resize(inputs.ids.size(), number);
+      inputs.examples.resize(inputs.ids.size(), number + 1);
+      inputs.global_examples.push_back(number + 1);
+    }
     batch.append(inputs, multiple, pad_id);
   }
 }

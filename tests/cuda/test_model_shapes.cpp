@@ -79,6 +79,8 @@ const ShapeCase shape_cases[] = {
      false,
      false,
      0,
+     1,
+     0,
      true},
     {"LongformerWithoutGlobals",
      2,
@@ -212,8 +214,11 @@ TEST_P(CudaModelShapes, OutputsAndGradientsAreTheCpus) {
       EXPECT_GT(cosine(got.logits, expected.logits), 0.99);
     }
     EXPECT_NEAR(got.loss, expected.loss, (exact ? 2e-5 : 0.03) * expected.loss);
+    // Gradients of the projections of global queries are sums over few rows: of eight draws of weights two
+    // had a scale beyond 1.15 in bf16, at most 1.30.
+    const double scale = GetParam().longformer_globals > 0 ? 0.35 : 0.15;
     expect_every_gradient(config_of(GetParam()), got.gradients, expected.gradients,
-                          exact ? exact_bounds : GradientBounds{0.3, 0.15, 0.1});
+                          exact ? exact_bounds : GradientBounds{0.3, scale, 0.1});
   }
 }
 

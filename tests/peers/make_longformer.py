@@ -71,6 +71,7 @@ def layout_name(name):
     for theirs, ours in (("lm_head.dense.", "cls.predictions.transform.dense."),
                          ("lm_head.layer_norm.", "cls.predictions.transform.LayerNorm."),
                          ("lm_head.bias", "cls.predictions.bias"), ("lm_head.decoder.bias", "cls.predictions.bias"),
+                         ("lm_head.decoder.weight", "cls.predictions.decoder.weight"),
                          ("pooler.dense.", "pooler.")):
         if name.startswith(theirs):
             name = ours + name[len(theirs):]

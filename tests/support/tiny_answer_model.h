@@ -37,10 +37,12 @@ inline void write_tiny_answer_init(const std::filesystem::path& folder) {
   write_model_files(folder.string(), config, layout, initial_parameters(layout, config, 5), "", "tiny\n");
 }
 
-// The same as BigBird-ETC, with at most so many global tokens.
+// The same as BigBird-ETC, with at most so many global tokens; of two layers, the fewest through which a
+// question is seen from another segment.
 inline ModelConfig tiny_etc_config(std::int64_t globals = 64, std::int64_t types = 16) {
   ModelConfig config = tiny_answer_config();
   config.attention = AttentionPattern::etc;
+  config.num_hidden_layers = 2;
   config.embedding_norm = EmbeddingNorm::before_dropout;
   config.position_type = PositionType::none;
   config.num_random_blocks = 0;

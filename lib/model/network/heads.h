@@ -59,8 +59,8 @@ void answer_head_backward(const PassContext& pass, const AnswerHeadTensors& tens
                           const AnswerHeadTensors& gradients, const Activations& kept);
 
 // What sums of losses, and their gradients, are multiplied by: 1, but for answers in parts of a model of
-// BigBird-ETC that have sigmoids. There each score and the type weigh the same, as in etcmodel: of HotpotQA's
-// four losses each is a quarter of what is minimised.
+// BigBird-ETC that have sigmoids beside softmaxes. There each score and the type weigh the same, as in
+// etcmodel: of HotpotQA's four losses each is a quarter of what is minimised.
 LossScale answer_weights(const ModelConfig& config);
 
 // Tokens of a sequence up to and with its first [SEP], of the first `length` ones; 1 without [SEP], as

@@ -96,10 +96,10 @@ LossScale answer_weights(const ModelConfig& config) {
   const auto marks =
       static_cast<float>(std::count_if(config.token_scores.begin(), config.token_scores.end(),
                                        [](const TokenScore& score) { return !score.softmax; }));
-  if (marks == 0) return weights;
   // What is minimised is the mean over all choices and types, and for each sigmoid that of its groups.
   const float choices =
       static_cast<float>(config.token_scores.size()) - marks + (config.num_labels > 0 ? 1.0f : 0.0f);
+  if (marks == 0 || choices == 0) return weights;
   weights[Loss::choice] = weights[Loss::sequence] = choices / (choices + marks);
   weights[Loss::mark] = 1.0f / (choices + marks);
   return weights;

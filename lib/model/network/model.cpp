@@ -46,6 +46,7 @@ struct Model::Impl {
         plans(of),
         decoder_plans(of.decoder.num_attention_heads),
         window_plans(of.num_attention_heads),
+        etc_plans(of),
         memory(on, model_bytes(on, of, up_to, how)) {
     Arena arena(memory.bytes(), backend);
     held = plan_model(arena, config, limits, options, backend);
@@ -191,6 +192,7 @@ struct Model::Impl {
   PlanCache plans;
   DecoderPlans decoder_plans;
   WindowPlans window_plans;
+  EtcPlans etc_plans;
   DeviceMemory memory;
   ModelMemory held;
   ModelTensors parameter_tensors;
@@ -358,9 +360,9 @@ ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) 
                   kept.windowed, impl_->runs, impl_->windowed);
   }
   if (impl_->config.attention == AttentionPattern::etc) {
-    etc_pass(impl_->config, impl_->batch, options.training, kept.scalars.dropout_seed,
-             impl_->window_plans.globals, behind - etc_slots, kept.etc, impl_->parameter_tensors.layers,
-             impl_->runs, impl_->etc);
+    etc_pass(impl_->config, impl_->batch, options.training, kept.scalars.dropout_seed, impl_->etc_plans,
+             behind - etc_slots(impl_->config), kept.etc, impl_->parameter_tensors.layers, impl_->runs,
+             impl_->etc);
   }
   impl_->smoothing = options.smoothing;
   impl_->draw_layers(options.dropout_seed);

@@ -38,7 +38,8 @@ ModelCard describe_answerer(const QuestionFinetuneOptions& options, const ModelC
                                  train.facts().unanswerable, options.task->name)},
        {"windows", fmt::format("{} of at most {} tokens{}", train.inputs(), windows.length, distance)}});
   card.use = "Use: `bigbird text qa predict -m FOLDER questions.json -o predictions.json`";
-  card.use += config.head == HeadType::question_answering
+  card.use += most_globals(config) > 0 ? ". transformers has no BigBird-ETC.\n"
+              : config.head == HeadType::question_answering
                   ? ", or the question-answering pipeline of transformers.\n"
                   : ". The head is bigbird's own: transformers has none like it.\n";
   return card;

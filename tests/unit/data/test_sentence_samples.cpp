@@ -292,7 +292,7 @@ std::vector<SentenceSpan> spans_of(const Lengths& documents) {
 std::vector<std::size_t> hidden_of(const Lengths& documents, std::uint64_t draw,
                                    std::int64_t rows = 1 << 20) {
   CounterRng rng(3, Purpose::masked_sentences, draw);
-  return draw_masked_sentences(spans_of(documents), rows, 16, rng);
+  return draw_masked_sentences(spans_of(documents), rows, rng);
 }
 
 TEST(MaskedSentences, AreAShareOfThoseOfAnExample) {
@@ -336,10 +336,10 @@ TEST(MaskedSentences, KeepTheirRowsWithinTheBound) {
   EXPECT_EQ(most_rows_alone(4096, 64), 2048);
   EXPECT_EQ(most_rows_alone(600, 64), 512);
   EXPECT_EQ(most_rows_alone(100, 64), 128);
-  // Twenty documents, a sentence of each: 32 rows of 16.
+  // Twenty documents, a sentence of 17 tokens of each.
   const Lengths packed(20, {17, 17, 17});
   EXPECT_EQ(hidden_of(packed, 1).size(), 20u);
-  EXPECT_EQ(hidden_of(packed, 1, 160).size(), 5u);
+  EXPECT_EQ(hidden_of(packed, 1, 160).size(), 9u);
   EXPECT_TRUE(hidden_of(packed, 1, 16).empty());
   // One of any length fits.
   EXPECT_EQ(hidden_of({{4000, 4000, 4000}}, 1, most_rows_alone(12000, 16)).size(), 1u);

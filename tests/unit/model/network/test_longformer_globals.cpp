@@ -160,7 +160,9 @@ TEST(Longformer, TheHeadForClassesIsDerivedThroughItsDropout) {
   const Batch batch = random_batch(config, {40, 17, 9, 30}, 3);
   const auto backend = kernels::make_cpu_backend();
   const auto model = make_model(*backend, config, batch, {.training = true}, parameters);
-  const ForwardOptions options{.training = true, .dropout_seed = 7};
+  ForwardOptions options;
+  options.training = true;
+  options.dropout_seed = 7;
   const TensorSpec& weight = *model->layout().find("classifier.dense.weight");
   const auto loss_at = [&](float step) {
     std::vector<float> moved = parameters;

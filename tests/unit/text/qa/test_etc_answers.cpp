@@ -8,7 +8,9 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "lib/model/network/heads.h"
+#include "lib/model/network/layout.h"
 #include "lib/model/network/losses.h"
+#include "lib/model/network/model.h"
 #include "lib/text/qa/answer_samples.h"
 #include "lib/text/qa/hotpotqa/two_inputs.h"
 #include "lib/text/qa/natural_questions/two_inputs.h"
@@ -159,6 +161,57 @@ TEST_F(Etc, Check19HotpotQaLossIsAQuarterOfFour) {
   one.attention = AttentionPattern::bigbird;
   EXPECT_EQ(answer_weights(one)[Loss::mark], 1.0f);
   EXPECT_EQ(answer_weights(one)[Loss::choice], 1.0f);
+}
+
+TEST_F(Etc, Check19TheModelMinimisesThatQuarter) {
+  const EtcSamples data;
+  Batch batch;
+  const AnswerSamples samples = data.read(hotpotqa_task(), testing::tiny_hotpotqa_json());
+  ModelConfig config = testing::tiny_etc_config();
+  config.head = HeadType::structured_answers;
+  config.token_scores = hotpotqa_task().head.scores;
+  config.label_names = hotpotqa_task().head.types;
+  config.num_labels = 3;
+  for (std::size_t i = 0; i < samples.size(); ++i) samples.append(i, config, batch);
+  BatchLimits limits{batch.tokens(), batch.sequences(), 0, 64};
+  limits.globals = batch.globals.tokens();
+  const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
+  Model model(*backend, config, limits, {.training = true});
+  model.set_parameters(initial_parameters(model.layout(), config, 5));
+  const ForwardResult result = model.forward(batch, {});
+  batch.find_global_rows();
+  double sum = 0, marks_gradient = 0;
+  for (std::size_t score = 0; score < 3; ++score) {
+    const std::vector<float> logits = model.token_logits(score);
+    ASSERT_EQ(logits.size(), static_cast<std::size_t>(batch.rows()));
+    const TokenTargets& targets = batch.token_targets[score];
+    for (std::size_t s = 0; s < 4; ++s) {
+      double of_all = 0, of_right = 0;
+      for (auto i = static_cast<std::size_t>(targets.group_offsets[s]);
+           i < static_cast<std::size_t>(targets.group_offsets[s + 1]); ++i) {
+        const auto x = static_cast<double>(logits[static_cast<std::size_t>(targets.rows[i])]);
+        const bool right = targets.right[i] != 0;
+        of_all += std::exp(x);
+        of_right += right ? std::exp(x) : 0;
+        if (score != hotpot_support) continue;
+        sum += std::log1p(std::exp(right ? -x : x));
+        marks_gradient += 1 / (1 + std::exp(-x)) - (right ? 1 : 0);
+      }
+      if (score != hotpot_support) sum += std::log(of_all) - std::log(of_right);
+    }
+  }
+  const std::vector<float> types = model.sequence_logits();
+  for (std::size_t s = 0; s < 4; ++s) {
+    const std::vector<double> logits(types.begin() + static_cast<std::ptrdiff_t>(3 * s),
+                                     types.begin() + static_cast<std::ptrdiff_t>(3 * s + 3));
+    sum += log_sum_exp(logits) - logits[static_cast<std::size_t>(batch.sequence_labels[s])];
+  }
+  EXPECT_NEAR(LossSums(result).loss(), sum / 16, 1e-5);
+  EXPECT_NEAR(scaled_loss(result, mean_scale(result)), sum / 16, 1e-5);
+  model.zero_gradients();
+  model.backward(mean_scale(result));
+  const auto bias = static_cast<std::size_t>(model.layout().offset("answer_scores.token.bias"));
+  EXPECT_NEAR(model.host_gradients().at(bias + hotpot_support), marks_gradient / 16, 1e-5);
 }
 
 TEST_F(Etc, Check19NaturalQuestionsCompeteOverClsAndPage) {
