@@ -142,11 +142,11 @@ TEST_F(EtcPretrain, BeginsFromAModelWithOneInputAndHasRandomBlocksWhenAsked) {
   must(itc);
   const std::string folder = path("itc/final");
   const auto lifted = [&](const std::string& run, const Words& more) {
-    return must({"pretrain", "--init",    folder, "--attention",      "etc", "--radius", "8",
-                 "--train",  path("dna"), "-m",   path("dna_pieces"), "-o",  path(run),  "--batch",
-                 "4",        "--length",  "192",  "--steps",          "1",   "--lr",     "0",
-                 "--warmup", "0"} +
-                more);
+    const Words words{"pretrain", "--init",    folder, "--attention",      "etc", "--radius", "8",
+                      "--train",  path("dna"), "-m",   path("dna_pieces"), "-o",  path(run),  "--batch",
+                      "4",        "--length",  "192",  "--steps",          "1",   "--lr",     "0",
+                      "--warmup", "0"};
+    return must(words + more);
   };
   const std::string said = lifted("lifted", {"--relative-init", "0"}).err;
   EXPECT_TRUE(holds(said, "a model with one input starts one with two")) << said;
