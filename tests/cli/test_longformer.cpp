@@ -1,5 +1,5 @@
-// A Longformer as a user of text meets it: begun from a RoBERTa, pretrained, resumed, given classes and answers
-// in folders that transformers' classes have, converted, and what is refused.
+// A Longformer as a user of text meets it: begun from a RoBERTa, pretrained, resumed, given classes and
+// answers in folders that transformers' classes have, converted, and what is refused.
 #include <gtest/gtest.h>
 
 #include <filesystem>
