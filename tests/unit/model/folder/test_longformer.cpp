@@ -280,7 +280,8 @@ TEST(Longformer, L5BegunFromRobertaItComputesTheSameInAWindowOfAll) {
   }
 }
 
-// RoBERTa's heads for classes and answers are Longformer's; a BigBird has others, and takes the encoder alone.
+// RoBERTa's heads for classes and answers are Longformer's; a BigBird has others, and takes the encoder
+// alone.
 TEST(Longformer, L5ARobertaKeepsItsHeadAsALongformerAlone) {
   for (const HeadType head : {HeadType::classification, HeadType::question_answering}) {
     const std::string name =
