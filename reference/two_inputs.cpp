@@ -1,6 +1,7 @@
 // See two_inputs.h.
 #include "reference/two_inputs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -20,6 +21,14 @@ bool linked(const TwoInputsSequence& sequence, std::size_t longs, std::size_t gl
 
 bool differ(const std::vector<std::int32_t>& numbers, std::size_t a, std::size_t b) {
   return !numbers.empty() && numbers[a] != numbers[b];
+}
+
+bool meets_by_chance(const TwoInputsConfig& config, const TwoInputsSequence& sequence, std::size_t layer,
+                     std::size_t head, std::size_t query, std::size_t key) {
+  if (config.random.empty() || differ(sequence.segments, query, key) || differ(sequence.examples, query, key))
+    return false;
+  const std::vector<std::size_t>& blocks = config.random[layer][head][query / config.block];
+  return std::find(blocks.begin(), blocks.end(), key / config.block) != blocks.end();
 }
 
 Matrix rows_of(const Matrix& x, std::size_t first, std::size_t count, std::size_t column,
@@ -45,6 +54,7 @@ Matrix one_below_the_other(const Matrix& above, const Matrix& below) {
 // One of the two inputs of a layer: its rows, and the names of what it goes through.
 struct Side {
   bool longs;
+  std::size_t layer;
   std::string query, own, across, output, norm, relative, feed_forward;
 };
 // across: what projects the *other* input's rows for this side's queries.
@@ -59,6 +69,7 @@ Side side_of(const Network& network, std::size_t layer, bool longs) {
   };
   Side side;
   side.longs = longs;
+  side.layer = layer;
   const std::string own_key = longs ? first_there({"l2l_key"}) : first_there({"g2g_key", "l2l_key"});
   // Keys by the side of the query where those across are not there; one set where that is missing too.
   const std::string across_key =
@@ -90,7 +101,11 @@ PairAttention pairs_of(const TwoInputsConfig& config, const TwoInputsSequence& s
                      : question(config, sequence, side.longs, false, i, j - own);
     };
   };
-  pairs.visible = ask(pair_meets);
+  const auto meets = ask(pair_meets);
+  pairs.visible = [&config, &sequence, &side, own, head, meets](std::size_t i, std::size_t j) {
+    return meets(i, j) ||
+           (side.longs && j < own && meets_by_chance(config, sequence, side.layer, head, i, j));
+  };
   if (config.distance == 0) return pairs;
   pairs.label = ask(pair_label);
   const Vector& weight = network.values(side.relative + ".weight");

@@ -18,6 +18,9 @@ struct TwoInputsConfig {
   std::size_t distance = 0;  // 0: no labels
   bool hard_g2l = false;
   bool hard_l2g = false;
+  // [layer][head][block of queries] blocks of long keys beyond the window; empty: none.
+  std::vector<std::vector<std::vector<std::vector<std::size_t>>>> random = {};
+  std::size_t block = 0;  // their tokens
 };
 
 // What is empty is not there. links [3][longs]: the number of a global token, or -1.
@@ -29,7 +32,7 @@ struct TwoInputsSequence {
   std::vector<std::uint8_t> free, global_free;
 };
 
-// Which pairs meet. `long_query`: the query is a long token; `own`: the key is of the query's input.
+// Which pairs meet, but for random blocks. `long_query`: the query is a long token; `own`: the key is of the query's input.
 bool pair_meets(const TwoInputsConfig& config, const TwoInputsSequence& sequence, bool long_query, bool own,
                 std::size_t query, std::size_t key);
 // The label of the same pair.

@@ -28,8 +28,10 @@
 namespace bigbird::apps {
 namespace {
 
-constexpr std::array<std::pair<AnswerDecoding, const char*>, 2> decoding_names{
-    {{AnswerDecoding::run_qa, "run_qa"}, {AnswerDecoding::pipeline, "pipeline"}}};
+constexpr std::array<std::pair<AnswerDecoding, const char*>, 3> decoding_names{
+    {{AnswerDecoding::run_qa, "run_qa"},
+     {AnswerDecoding::pipeline, "pipeline"},
+     {AnswerDecoding::etcmodel, "etcmodel"}}};
 
 nlohmann::ordered_json answer_json(const SquadAnswer& answer) {
   return {{"answer", answer.text()},
@@ -126,8 +128,9 @@ void add_squad_options(Verb& verb, PredictChoice& choice) {
       "--null-threshold", options.null_threshold,
       "With --version-2: no answer where its score is above that of the best one by more than this"));
   add(verb.add_option("--decode", choice.decoding,
-                      "run_qa: as Hugging Face's run_qa.py; pipeline: as its question-answering pipeline",
-                      CLI::IsMember({"run_qa", "pipeline"})));
+                      "run_qa: as Hugging Face's run_qa.py; pipeline: as its question-answering pipeline; of "
+                      "nq, etcmodel: as its eval_nq_lib.py, in place of the rule of the model's attention",
+                      CLI::IsMember({"run_qa", "pipeline", "etcmodel"})));
 }
 
 // The data set, and what the model was trained for where the command line leaves it open.
@@ -208,6 +211,10 @@ int cmd_text_qa_predict(int argc, char** argv) {
   const QuestionTask& task = choice.at_once ? squad_task() : format;
   choice.formats.check("text qa predict", task);
   options.decoding = parse_name(decoding_names, choice.decoding, "way of decoding");
+  if (verb.given("--decode") && options.decoding == AnswerDecoding::run_qa && !task.takes("nbest")) {
+    throw_usage(fmt::format("text qa predict: --decode run_qa is of squad, and the format is {}", task.name),
+                "leave --decode away, or take etcmodel");
+  }
   options.batch = choice.scoring.batch();
   if (verb.given("--support-threshold")) options.support_threshold = choice.support_threshold;
   choice.work.set_usual_chunk(task.chunk);

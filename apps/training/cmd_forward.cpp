@@ -22,7 +22,8 @@ int cmd_forward(int argc, char** argv) {
   verb.add_required(
       "-i,--input", input,
       "safetensors with input_ids, attention_mask, token_type_ids (B x T) and the labels of the "
-      "model's head; of a model with a decoder decoder_input_ids, labels or both (B x T')");
+      "model's head; of a Longformer global_attention_mask, instead of its own global tokens; of a model "
+      "with a decoder decoder_input_ids, labels or both (B x T')");
   verb.add_required("-o,--output", output, "safetensors to write");
   verb.add_flag("--hidden-states", options.hidden_states,
                 "Also write hidden_states.0 (embeddings) to .L; of a decoder decoder_hidden_states");

@@ -45,9 +45,9 @@ void add_model_options(Verb& verb, Typed& typed) {
   verb.add_option("--norm", typed.norm, "LayerNorm after each part or before it: postnorm or prenorm");
   verb.add_option(
       "--positions", typed.positions,
-      "A learned table (absolute), or queries and keys turned by their position (rotary; no model "
-      "of Hugging Face's BigBird)",
-      CLI::IsMember({"absolute", "rotary"}));
+      "A learned table (absolute), queries and keys turned by their position (rotary; no model of Hugging "
+      "Face's BigBird), or nothing but labels of pairs (none; attention etc, whose own it is)",
+      CLI::IsMember({"absolute", "rotary", "none"}));
   verb.add_option("--attention-dropout", typed.attention_dropout,
                   "Dropout of attention probabilities (full attention and longformer)",
                   CLI::Range(0.0, 0.999));
@@ -59,15 +59,12 @@ void add_model_options(Verb& verb, Typed& typed) {
 void add_objective_options(Verb& verb, Typed& typed, PretrainOptions& options) {
   const OptionGroup group(verb, "Training");
   verb.add_option("--mask-probability", options.objective.mask_probability, "Fraction of tokens to predict");
-  verb.add_flag("--no-nsp", typed.no_nsp,
-                "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]");
+  verb.add_flag(
+      "--no-nsp", typed.no_nsp,
+      "Leave next-sentence prediction out: samples are [CLS] tokens [SEP] (text and attention etc have none)");
   verb.add_flag("--no-mlm", typed.no_mlm, "Leave masked-token prediction out");
   verb.add_count("--eval-samples", options.eval_samples, "Samples of a validation, a seeded choice; 0 is all")
       ->group("Checkpoints and validation");
-}
-
-PositionType positions_of(const Typed& typed) {
-  return typed.positions == "rotary" ? PositionType::rotary : PositionType::absolute;
 }
 
 // The model folder's config with what was typed on top; the shape of its weights cannot change.
@@ -93,7 +90,7 @@ ModelConfig config_on_top_of(const std::string& folder, const Verb& verb, const 
         fmt::format("--norm {}: the model in {} has {}", typed.norm, folder, name_of(config.norm_type)),
         "leave --norm out with --init");
   }
-  if (verb.given("--positions") && positions_of(typed) != config.position_type) {
+  if (verb.given("--positions") && parse_position_type(typed.positions) != config.position_type) {
     throw_usage(fmt::format("--positions {}: the model in {} has others", typed.positions, folder),
                 "leave --positions out with --init");
   }
@@ -105,7 +102,7 @@ ModelConfig config_on_top_of(const std::string& folder, const Verb& verb, const 
   return config;
 }
 
-ModelConfig fresh_config(const Typed& typed) {
+ModelConfig fresh_config(const Verb& verb, const Typed& typed) {
   ModelConfig config = typed.config;
   config.intermediate_size = typed.intermediate > 0 ? typed.intermediate : 4 * config.hidden_size;
   typed.attention.apply(config);
@@ -113,7 +110,13 @@ ModelConfig fresh_config(const Typed& typed) {
   config.norm_type = parse_norm_type(typed.norm);
   config.embedding_norm = usual_embedding_norm(config.norm_type);
   config.attention_probs_dropout_prob = typed.attention_dropout;
-  config.position_type = positions_of(typed);
+  config = fresh_architecture(config);
+  if (verb.given("--random-blocks") && typed.config.num_random_blocks != config.num_random_blocks) {
+    throw_usage(fmt::format("--random-blocks {}: attention {} has none", typed.config.num_random_blocks,
+                            name_of(config.attention)),
+                "leave --random-blocks out, or take another --attention");
+  }
+  if (verb.given("--positions")) config.position_type = parse_position_type(typed.positions);
   // All of a head; where the heads do not share the width evenly, the model is refused for that.
   if (config.position_type == PositionType::rotary && config.num_attention_heads > 0)
     config.rotary_dim = config.head_size();
@@ -146,7 +149,8 @@ int cmd_pretrain(int argc, char** argv) {
   add_objective_options(verb, typed, options);
   if (!verb.parse(argc, argv)) return 0;
 
-  options.config = options.init.empty() ? fresh_config(typed) : config_on_top_of(options.init, verb, typed);
+  options.config =
+      options.init.empty() ? fresh_config(verb, typed) : config_on_top_of(options.init, verb, typed);
   // The model that is begun from has them; the parser's defaults would be another one's.
   if (!options.init.empty()) {
     verb.leave_out_of_toml({"--layers", "--width", "--heads", "--intermediate", "--max-positions", "--norm",
@@ -158,6 +162,8 @@ int cmd_pretrain(int argc, char** argv) {
     verb.set_in_toml("--attention", name_of(options.config.attention));
     for (const AttentionOption& option : system_of(options.config.attention).options)
       verb.set_in_toml(option.flag(), option.shown(options.config));
+    verb.set_in_toml("--positions", name_of(options.config.position_type));
+    verb.set_in_toml("--random-blocks", std::to_string(options.config.num_random_blocks));
   }
   options.objective.mlm = !typed.no_mlm;
   options.objective.nsp = !typed.no_nsp;

@@ -36,6 +36,7 @@ enum class Purpose : std::uint32_t {
   auroc_bootstrap = 21,
   summary_sampling = 22,
   layer_drop = 23,
+  masked_sentences = 24,
   test = 1000,
 };
 
@@ -69,6 +70,13 @@ void shuffle(std::vector<T>& values, CounterRng& rng) {
   for (std::size_t i = values.size(); i > 1; --i) {
     std::swap(values[i - 1], values[static_cast<std::size_t>(rng.below(i))]);
   }
+}
+
+// Moves `count` of the values, drawn without replacement, to the front; count <= values.size().
+template <typename T>
+void draw_to_front(std::vector<T>& values, std::size_t count, CounterRng& rng) {
+  for (std::size_t i = 0; i < count; ++i)
+    std::swap(values[i], values[i + static_cast<std::size_t>(rng.below(values.size() - i))]);
 }
 
 // A bijection of [0, size) that needs no table: a keyed Feistel network with cycle walking. Used to visit

@@ -120,6 +120,42 @@ std::string utf8_of(std::u16string_view units) {
   return text;
 }
 
+// What lies between two borders of a kind, one stretch after the other.
+void for_each_stretch(UBreakIteratorType kind, std::string_view text,
+                      const std::function<void(std::string_view)>& take) {
+  UErrorCode code = U_ZERO_ERROR;
+  const std::unique_ptr<UBreakIterator, void (*)(UBreakIterator*)> breaks(
+      ubrk_open(kind, "", nullptr, 0, &code), ubrk_close);
+  check_icu(code);
+  const std::unique_ptr<UText, UText* (*)(UText*)> source(
+      utext_openUTF8(nullptr, text.data(), static_cast<std::int64_t>(text.size()), &code), utext_close);
+  check_icu(code);
+  ubrk_setUText(breaks.get(), source.get(), &code);
+  check_icu(code);
+  std::int32_t begin = ubrk_first(breaks.get());
+  for (std::int32_t end = ubrk_next(breaks.get()); end != UBRK_DONE; end = ubrk_next(breaks.get())) {
+    take(text.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
+    begin = end;
+  }
+}
+
+// Whether a stretch of text ends in an abbreviation that a name follows: "Mr.", "J.", "U.S.".
+bool is_abbreviation(std::string_view stretch) {
+  constexpr std::array<std::string_view, 17> titles = {"capt", "col", "dr", "gen",  "gov", "lt",
+                                                       "mr",   "mrs", "ms", "prof", "rep", "rev",
+                                                       "sen",  "sgt", "st", "v",    "vs"};
+  if (!stretch.ends_with('.')) return false;
+  stretch.remove_suffix(1);
+  std::size_t begin = stretch.size();
+  while (begin > 0) {
+    const CodePoint c = code_point_before(stretch, begin);
+    if (!is_letter(c.value)) break;
+    begin = c.begin;
+  }
+  const std::string word = lower(stretch.substr(begin));
+  return count_code_points(word) == 1 || std::find(titles.begin(), titles.end(), word) != titles.end();
+}
+
 }  // namespace
 
 bool is_white_space(char32_t c) {
@@ -344,20 +380,23 @@ void for_each_normalized(std::string_view text, NormalForm form,
 }
 
 void for_each_grapheme(std::string_view text, const std::function<void(std::string_view)>& take) {
-  UErrorCode code = U_ZERO_ERROR;
-  const std::unique_ptr<UBreakIterator, void (*)(UBreakIterator*)> breaks(
-      ubrk_open(UBRK_CHARACTER, "", nullptr, 0, &code), ubrk_close);
-  check_icu(code);
-  const std::unique_ptr<UText, UText* (*)(UText*)> source(
-      utext_openUTF8(nullptr, text.data(), static_cast<std::int64_t>(text.size()), &code), utext_close);
-  check_icu(code);
-  ubrk_setUText(breaks.get(), source.get(), &code);
-  check_icu(code);
-  std::int32_t begin = ubrk_first(breaks.get());
-  for (std::int32_t end = ubrk_next(breaks.get()); end != UBRK_DONE; end = ubrk_next(breaks.get())) {
-    take(text.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
-    begin = end;
-  }
+  for_each_stretch(UBRK_CHARACTER, text, take);
+}
+
+std::vector<std::size_t> sentence_begins(std::string_view text) {
+  std::vector<std::size_t> begins;
+  bool ended = true;  // whether a sentence ends before the stretch at hand
+  for_each_stretch(UBRK_SENTENCE, text, [&](std::string_view stretch) {
+    const std::string_view words = strip_white_space(stretch);
+    if (ended && (!words.empty() || begins.empty()))
+      begins.push_back(static_cast<std::size_t>(stretch.data() - text.data()));
+    if (words.empty()) {
+      ended = ended && begins.back() != static_cast<std::size_t>(stretch.data() - text.data());
+    } else {
+      ended = stretch.ends_with('\n') || !is_abbreviation(words);
+    }
+  });
+  return begins;
 }
 
 bool normalization_begins_at(char32_t c, NormalForm form) {

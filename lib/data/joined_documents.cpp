@@ -31,9 +31,24 @@ JoinedDocuments::JoinedDocuments(const TokenShards& shards, const std::vector<bo
   const std::uint64_t documents = shards.document_count();
   first_cut_.reserve(static_cast<std::size_t>(documents) + 1);
   last_stretch_.reserve(static_cast<std::size_t>(documents));
-  for (std::uint64_t document = 0; document < documents; ++document) cut_document(document, starts_word);
+  for (std::uint64_t document = 0; document < documents; ++document) {
+    if (options.sentences > 0) {
+      cut_between_sentences(document, starts_word);
+    } else {
+      cut_document(document, starts_word);
+    }
+  }
   first_cut_.push_back(cuts_.size());
   in_order_ = pack(order_of_shards);
+}
+
+std::uint64_t JoinedDocuments::cut_inside(const TokenView& tokens, std::uint64_t begin,
+                                          const std::vector<bool>& starts_word) const {
+  const auto budget = static_cast<std::uint64_t>(options_.budget);
+  std::uint64_t taken = budget;
+  if (starts_word.empty()) return taken;
+  while (taken > 0 && !starts_word[tokens[static_cast<std::size_t>(begin + taken)]]) --taken;
+  return taken == 0 ? budget : taken;
 }
 
 void JoinedDocuments::cut_document(std::uint64_t document, const std::vector<bool>& starts_word) {
@@ -42,31 +57,63 @@ void JoinedDocuments::cut_document(std::uint64_t document, const std::vector<boo
   const auto budget = static_cast<std::uint64_t>(options_.budget);
   std::uint64_t begin = 0;
   while (tokens.size() - begin > budget) {
-    std::uint64_t end = begin + budget;
-    while (end > begin && !starts_word[tokens[static_cast<std::size_t>(end)]]) --end;
-    if (end == begin) end = begin + budget;
-    cuts_.push_back(end);
-    begin = end;
+    begin += cut_inside(tokens, begin, starts_word);
+    cuts_.push_back(begin);
   }
   last_stretch_.push_back(static_cast<std::uint32_t>(tokens.size() - begin));
+}
+
+void JoinedDocuments::cut_between_sentences(std::uint64_t document, const std::vector<bool>& starts_word) {
+  first_cut_.push_back(cuts_.size());
+  const auto budget = static_cast<std::uint64_t>(options_.budget);
+  const auto most = static_cast<std::uint64_t>(options_.sentences);
+  std::uint64_t before = 0;               // tokens of the document before the stretch that is open
+  std::uint64_t tokens = 0, members = 0;  // of that stretch
+  const auto cut = [&](std::uint64_t sentence, std::uint64_t offset) {
+    before += tokens;
+    cuts_.push_back(before);
+    sentence_cuts_.push_back({sentence, offset});
+    tokens = members = 0;
+  };
+  const SentenceRange sentences = shards_.document(document);
+  for (std::uint64_t sentence = sentences.first; sentence < sentences.last; ++sentence) {
+    const std::uint64_t length = shards_.sentence_length(sentence);
+    if (length == 0) continue;
+    if (tokens > 0 && (tokens + length > budget || members == most)) cut(sentence, 0);
+    std::uint64_t offset = 0;
+    while (length - offset > budget) {  // then nothing of another sentence is in the stretch
+      tokens = cut_inside(shards_.sentence(sentence), offset, starts_word);
+      offset += tokens;
+      cut(sentence, offset);
+    }
+    tokens += length - offset;
+    ++members;
+  }
+  last_stretch_.push_back(static_cast<std::uint32_t>(tokens));
+  last_sentences_.push_back(static_cast<std::uint32_t>(members));
 }
 
 template <typename Order>
 JoinedDocuments::Packing JoinedDocuments::pack(const Order& order) const {
   Packing packing;
   const auto budget = static_cast<std::uint64_t>(options_.budget);
-  std::uint64_t used = 0;  // tokens of the sample that is open; 0: none is
+  const auto most = static_cast<std::uint64_t>(options_.sentences);
+  std::uint64_t used = 0;       // tokens of the sample that is open; 0: none is
+  std::uint64_t sentences = 0;  // of it
   for (std::uint64_t place = 0; place < last_stretch_.size(); ++place) {
     const std::uint64_t document = order(place);
     const std::uint64_t last = last_stretch_[document];
     if (last == 0) continue;
     const std::uint64_t cuts = cuts_of(document);
-    if (cuts == 0 && used > 0 && used + 1 + last <= budget) {
+    const std::uint64_t members = most == 0 ? 0 : last_sentences_[document];
+    if (cuts == 0 && used > 0 && used + 1 + last <= budget && sentences + members <= most) {
       used += 1 + last;
+      sentences += members;
       continue;
     }
     for (std::uint64_t stretch = 0; stretch <= cuts; ++stretch) packing.push_back({place, stretch});
     used = options_.join ? last : 0;
+    sentences = members;
   }
   packing.shrink_to_fit();
   return packing;
@@ -74,7 +121,7 @@ JoinedDocuments::Packing JoinedDocuments::pack(const Order& order) const {
 
 template <typename Order>
 void JoinedDocuments::append(const Packing& packing, std::uint64_t sample, const Order& order,
-                             std::vector<std::int32_t>& ids) const {
+                             std::vector<std::int32_t>& ids, std::vector<SentenceSpan>* spans) const {
   Begin at = packing[static_cast<std::size_t>(sample)];
   const Begin end = sample + 1 < packing.size() ? packing[static_cast<std::size_t>(sample + 1)]
                                                 : Begin{last_stretch_.size(), 0};
@@ -83,7 +130,10 @@ void JoinedDocuments::append(const Packing& packing, std::uint64_t sample, const
     const std::uint64_t document = order(at.place);
     if (last_stretch_[document] > 0) {
       if (ids.size() > before) ids.push_back(options_.separator);
+      const auto begin = static_cast<std::int32_t>(ids.size());
       append_stretch(document, at.stretch, ids);
+      if (spans != nullptr)
+        append_spans(document, at.stretch, begin, static_cast<std::int32_t>(ids.size()), *spans);
     }
     if (at.stretch < cuts_of(document)) {
       ++at.stretch;
@@ -101,6 +151,21 @@ void JoinedDocuments::append_stretch(std::uint64_t document, std::uint64_t stret
   const std::uint64_t end = stretch == cuts_of(document) ? tokens.size() : cuts[stretch];
   for (std::uint64_t i = begin; i < end; ++i) {
     ids.push_back(static_cast<std::int32_t>(tokens[static_cast<std::size_t>(i)]));
+  }
+}
+
+// A stretch may begin, and end, inside of a sentence.
+void JoinedDocuments::append_spans(std::uint64_t document, std::uint64_t stretch, std::int32_t begin,
+                                   std::int32_t end, std::vector<SentenceSpan>& spans) const {
+  const std::int32_t number = spans.empty() ? 0 : spans.back().document + 1;
+  SentenceCut from = {shards_.document(document).first, 0};
+  if (stretch > 0) from = sentence_cuts_[static_cast<std::size_t>(first_cut_[document] + stretch - 1)];
+  for (; begin < end; ++from.sentence, from.offset = 0) {
+    const auto length = static_cast<std::int64_t>(shards_.sentence_length(from.sentence) - from.offset);
+    if (length == 0) continue;
+    const auto next = static_cast<std::int32_t>(std::min<std::int64_t>(end, begin + length));
+    spans.push_back({begin, next, number});
+    begin = next;
   }
 }
 
@@ -131,11 +196,13 @@ std::uint64_t JoinedDocuments::epoch_size(std::uint64_t epoch) const {
   return packing_of(epoch)->size();
 }
 
-void JoinedDocuments::append_sample(std::uint64_t sample, std::vector<std::int32_t>& ids) const {
-  append(in_order_, sample, order_of_shards, ids);
+void JoinedDocuments::append_sample(std::uint64_t sample, std::vector<std::int32_t>& ids,
+                                    std::vector<SentenceSpan>* spans) const {
+  append(in_order_, sample, order_of_shards, ids, spans);
 }
 
-void JoinedDocuments::append_draw(std::uint64_t draw, std::vector<std::int32_t>& ids) const {
+void JoinedDocuments::append_draw(std::uint64_t draw, std::vector<std::int32_t>& ids,
+                                  std::vector<SentenceSpan>* spans) const {
   std::shared_ptr<const Packing> packing;
   std::uint64_t epoch = 0, first = 0;
   {
@@ -150,7 +217,7 @@ void JoinedDocuments::append_draw(std::uint64_t draw, std::vector<std::int32_t>&
   const RandomPermutation samples(options_.seed, Purpose::pretrain_order, key_of_samples(epoch), size);
   const RandomPermutation documents(options_.seed, Purpose::pretrain_order, key_of_documents(epoch),
                                     last_stretch_.size());
-  append(*packing, samples(draw - first), documents, ids);
+  append(*packing, samples(draw - first), documents, ids, spans);
 }
 
 }  // namespace bigbird

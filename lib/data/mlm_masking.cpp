@@ -6,24 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
-namespace {
-
-// Moves `count` of the values, drawn without replacement, to the front.
-template <typename T>
-void draw_to_front(std::vector<T>& values, std::size_t count, CounterRng& rng) {
-  for (std::size_t i = 0; i < count; ++i) {
-    std::swap(values[i], values[i + static_cast<std::size_t>(rng.below(values.size() - i))]);
-  }
-}
-
-}  // namespace
-
 MlmMasker::MlmMasker(const Tokenizer& tokenizer, double probability)
     : probability_(probability),
       mask_id_(static_cast<std::int32_t>(tokenizer.special().mask)),

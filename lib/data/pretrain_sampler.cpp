@@ -10,13 +10,21 @@
 #include "lib/data/mlm_masking.h"
 
 namespace bigbird {
+namespace {
+
+std::int64_t special_tokens(const PretrainSamplerOptions& options) {
+  if (options.sentences > 0) return 1;
+  return options.pairs ? 3 : 2;
+}
+
+}  // namespace
 
 PretrainSampler::PretrainSampler(const TokenShards& shards, const SpecialIds& special,
                                  const PretrainSamplerOptions& options)
     : shards_(shards),
       special_(special),
       options_(options),
-      budget_(options.length - (options.pairs ? 3 : 2)) {
+      budget_(options.length - special_tokens(options)) {
   check_budget();
   cut_documents();
 }
@@ -26,20 +34,27 @@ PretrainSampler::PretrainSampler(const TokenShards& shards, const Tokenizer& tok
     : shards_(shards),
       special_(tokenizer.special()),
       options_(options),
-      budget_(options.length - (options.pairs ? 3 : 2)) {
+      budget_(options.length - special_tokens(options)) {
   check_budget();
-  if (!shards.is_text() || options.pairs) {
+  if (options.sentences > 0 || (shards.is_text() && !options.pairs)) {
+    join_documents(tokenizer);
+  } else {
     cut_documents();
-    return;
   }
-  shards.require_ids_below(tokenizer.vocab_size());
-  require_pieces(shards.token_count() > 0);
+}
+
+void PretrainSampler::join_documents(const Tokenizer& tokenizer) {
+  shards_.require_ids_below(tokenizer.vocab_size());
+  require_pieces(shards_.token_count() > 0);
+  const bool text = shards_.is_text();
   JoinedDocumentsOptions joined;
   joined.budget = budget_;
-  joined.join = shards.joins_documents();
-  joined.seed = options.seed;
-  joined.separator = static_cast<std::int32_t>(special_.sep);
-  joined_ = std::make_unique<const JoinedDocuments>(shards, word_starts(tokenizer), joined);
+  joined.join = !text || shards_.joins_documents();
+  joined.seed = options_.seed;
+  joined.sentences = options_.sentences;
+  joined.separator = static_cast<std::int32_t>(options_.sentences > 0 ? special_.cls : special_.sep);
+  joined_ = std::make_unique<const JoinedDocuments>(
+      shards_, text ? word_starts(tokenizer) : std::vector<bool>(), joined);
 }
 
 void PretrainSampler::check_budget() const {
@@ -150,18 +165,19 @@ void PretrainSampler::append_random_run(std::size_t own_document, std::size_t to
 
 template <typename Append>
 PretrainSample PretrainSampler::joined_sample(const Append& append) const {
+  const bool asked = options_.sentences > 0;
   PretrainSample sample;
   sample.ids.reserve(static_cast<std::size_t>(options_.length));
   sample.ids.push_back(static_cast<std::int32_t>(special_.cls));
-  append(sample.ids);
-  sample.ids.push_back(static_cast<std::int32_t>(special_.sep));
-  sample.types.assign(sample.ids.size(), 0);
+  append(sample.ids, asked ? &sample.sentences : nullptr);
+  if (!asked) sample.ids.push_back(static_cast<std::int32_t>(special_.sep));
+  sample.types.assign(sample.ids.size(), asked ? 1 : 0);
   return sample;
 }
 
 PretrainSample PretrainSampler::training_sample(std::uint64_t draw) const {
   if (joined_ != nullptr) {
-    return joined_sample([&](std::vector<std::int32_t>& ids) { joined_->append_draw(draw, ids); });
+    return joined_sample([&](auto& ids, auto* sentences) { joined_->append_draw(draw, ids, sentences); });
   }
   const std::uint64_t epoch = draw / size();
   const RandomPermutation order(options_.seed, Purpose::pretrain_order, epoch, size());
@@ -170,7 +186,8 @@ PretrainSample PretrainSampler::training_sample(std::uint64_t draw) const {
 
 PretrainSample PretrainSampler::sample(std::uint64_t piece_number, std::uint64_t draw) const {
   if (joined_ != nullptr) {
-    return joined_sample([&](std::vector<std::int32_t>& ids) { joined_->append_sample(piece_number, ids); });
+    return joined_sample(
+        [&](auto& ids, auto* sentences) { joined_->append_sample(piece_number, ids, sentences); });
   }
   const Piece& piece = pieces_[static_cast<std::size_t>(piece_number)];
   const auto cls = static_cast<std::int32_t>(special_.cls);

@@ -17,6 +17,10 @@
 // Text (TokenShards::is_text) without pairs has joined documents for pieces (joined_documents.h): a sample is
 // [CLS] documents with a [SEP] between two [SEP], all of type 0. With pairs it is cut as above.
 //
+// With sentences (BigBird-ETC, which has a global token for each) DNA and text alike have joined documents for
+// pieces, cut between sentences, and every document of a sample begins with a [CLS] of its own: [CLS] A [CLS] B,
+// all of type 1. DNA always joins. PretrainSample::sentences tells where they are.
+//
 // An epoch visits every piece once. Draw number g is piece permutation_e(g mod N) of epoch e = g / N; the
 // split, the label and the random B are drawn for g, so every epoch pairs anew. Joined documents are packed
 // anew for every epoch, so that N differs a little between epochs; draws go on from one to the next all the
@@ -39,12 +43,15 @@ struct PretrainSamplerOptions {
   std::int64_t length = 4096;  // most tokens of a sample, special ones included
   bool pairs = true;           // A and B, for next-sentence prediction
   std::uint64_t seed = 1;
+  std::int64_t sentences = 0;  // most of a sample, where they are asked for; 0: they are not. Not with pairs
 };
 
 struct PretrainSample {
   std::vector<std::int32_t> ids;    // special tokens included
   std::vector<std::int32_t> types;  // 0 or 1, one per id
   std::int32_t next_label = 0;      // 0: B follows A, 1: B is from another document; 0 without pairs
+  // Where they are asked for; all ids but the [CLS] of each document are in one of them.
+  std::vector<SentenceSpan> sentences;
 };
 
 // Immutable: safe from many threads. Refers to the shards, which must outlive it.
@@ -54,8 +61,8 @@ class PretrainSampler {
   // Error{usage} for a length without room for two tokens.
   PretrainSampler(const TokenShards& shards, const SpecialIds& special,
                   const PretrainSamplerOptions& options);
-  // The same; of text without pairs, joined documents. Error{bad_input} for text shards and a vocabulary that
-  // does not mark where words begin.
+  // The same; of text without pairs, and with sentences, joined documents. Error{bad_input} for text shards and
+  // a vocabulary that does not mark where words begin.
   PretrainSampler(const TokenShards& shards, const Tokenizer& tokenizer,
                   const PretrainSamplerOptions& options);
 
@@ -86,6 +93,7 @@ class PretrainSampler {
   void require_pieces(bool found) const;
   void cut_documents();
   void cut_document(std::uint64_t document);
+  void join_documents(const Tokenizer& tokenizer);
   template <typename Append>
   PretrainSample joined_sample(const Append& append) const;
   std::size_t document_of(std::uint64_t piece) const;
@@ -101,7 +109,7 @@ class PretrainSampler {
   std::int64_t budget_ = 0;
   std::vector<Piece> pieces_;
   std::vector<UsableDocument> documents_;
-  std::unique_ptr<const JoinedDocuments> joined_;  // instead of the two, of text without pairs
+  std::unique_ptr<const JoinedDocuments> joined_;  // instead of the two, where documents are joined
 };
 
 }  // namespace bigbird

@@ -31,6 +31,7 @@ struct ForwardInput {
   std::int64_t tokens = 0;     // T as given
   std::int64_t padded = 0;     // T rounded up to whole blocks
   std::int64_t real_tokens = 0;
+  std::int64_t most_globals = 0;    // of a sequence, where the file names them
   std::int64_t targets = 0;         // T' as given, of a decoder
   std::int64_t padded_targets = 0;  // and in whole blocks
   // Padding on the left of each sequence. In the batch its real tokens come first, so that it counts as the
@@ -46,8 +47,10 @@ struct ForwardInput {
   }
 };
 
-std::vector<std::string> inputs_of(HeadType head) {
+std::vector<std::string> inputs_of(const ModelConfig& config) {
+  const HeadType head = config.head;
   std::vector<std::string> names{"input_ids", "attention_mask", "token_type_ids"};
+  if (config.attention == AttentionPattern::longformer) names.emplace_back("global_attention_mask");
   if (head == HeadType::generation) return {"input_ids", "attention_mask", "decoder_input_ids", "labels"};
   switch (head) {
     case HeadType::encoder:
@@ -82,7 +85,7 @@ std::int64_t elements(const Shape& shape) {
 class Reader {
  public:
   Reader(const std::string& path, const ModelConfig& config) : file_(path), config_(config) {
-    const std::vector<std::string> known = inputs_of(config.head);
+    const std::vector<std::string> known = inputs_of(config);
     for (const TensorInfo& tensor : file_.tensors()) {
       if (std::find(known.begin(), known.end(), tensor.name) == known.end()) {
         fail(tensor.name, fmt::format("is not an input of a model with the {} head", name_of(config.head)),
@@ -207,6 +210,7 @@ class Reader {
       in_.batch.given_lengths.push_back(in_.tokens);
       in_.real_tokens += length;
     }
+    if (file_.has("global_attention_mask")) read_global_tokens(matrix);
     const auto left = static_cast<std::int64_t>(
         std::count_if(in_.shifts.begin(), in_.shifts.end(), [](std::int64_t shift) { return shift > 0; }));
     if (left > 0) {
@@ -216,6 +220,25 @@ class Reader {
                       file_.path(), left, in_.sequences));
     }
     in_.padded = in_.batch.token_offsets[1];
+  }
+
+  // As transformers takes them: ones are global tokens.
+  void read_global_tokens(const Shape& matrix) {
+    const char* const name = "global_attention_mask";
+    const auto mask = read(name, matrix, 2, Ignored::refused, 0);
+    std::vector<std::int32_t>& rows = in_.batch.global_rows.emplace();
+    for (std::size_t s = 0; s < in_.batch.lengths.size(); ++s) {
+      const std::vector<std::int32_t> turned = row_of_batch(mask, static_cast<std::int64_t>(s));
+      std::int64_t globals = 0;
+      for (std::size_t t = 0; t < turned.size(); ++t) {
+        if (turned[t] == 0) continue;
+        if (static_cast<std::int64_t>(t) >= in_.batch.lengths[s])
+          fail(name, fmt::format("marks padding of sequence {} as global", s), "mark real tokens alone");
+        rows.push_back(static_cast<std::int32_t>(in_.batch.token_offsets[s] + static_cast<std::int64_t>(t)));
+        ++globals;
+      }
+      in_.most_globals = std::max(in_.most_globals, globals);
+    }
   }
 
   // transformers' default: 0 for the question with its [SEP], 1 for everything behind.
@@ -484,9 +507,9 @@ std::int64_t run_forward_pass(kernels::Backend& backend, const ModelFolder& fold
     }
     in = Reader(input, config).take();
     config.problem_type = in.problem_type;
-    return BatchLimits{in.batch.tokens(), in.batch.sequences(),
-                       static_cast<std::int64_t>(in.batch.masked_rows.size()), in.padded,
-                       in.batch.targets.tokens()};
+    return BatchLimits{
+        in.batch.tokens(), in.batch.sequences(),      static_cast<std::int64_t>(in.batch.masked_rows.size()),
+        in.padded,         in.batch.targets.tokens(), in.most_globals};
   };
   const std::unique_ptr<Model> opened =
       open_model(folder, {backend, limits, {.training = options.gradients}}).model;

@@ -19,9 +19,12 @@
 namespace bigbird {
 namespace {
 
-std::int64_t padded(std::int64_t tokens, const ModelConfig& config) {
+std::int64_t in_blocks(std::int64_t tokens, const ModelConfig& config) {
   const std::int64_t block = config.block_size;
-  return std::max((tokens + block - 1) / block * block, config.input_length);
+  return (tokens + block - 1) / block * block;
+}
+std::int64_t padded(std::int64_t tokens, const ModelConfig& config) {
+  return std::max(in_blocks(tokens, config), config.input_length);
 }
 
 // The largest batch: one sequence always fits.
@@ -29,7 +32,10 @@ BatchLimits limits_of(const ModelConfig& config, const SequenceRunnerOptions& op
   const std::int64_t longest = padded(options.longest > 0 ? options.longest : most_tokens(config), config);
   const std::int64_t tokens = options.batch.sequences > 0 ? options.batch.sequences * longest
                                                           : std::max(options.batch.tokens, longest);
-  return {tokens, tokens / config.block_size, options.masked_tokens, longest};
+  BatchLimits limits{tokens, tokens / config.block_size, options.masked_tokens, longest};
+  // Short inputs have as many global tokens as long ones: a batch has those of as many of the longest.
+  limits.globals = tokens / longest * in_blocks(options.globals, config);
+  return limits;
 }
 
 ModelOptions model_options(const SequenceRunnerOptions& options) {
@@ -38,6 +44,17 @@ ModelOptions model_options(const SequenceRunnerOptions& options) {
   model.embedding_offsets = options.offsets;
   model.head_rows = !options.hidden;
   return model;
+}
+
+// Rows of results that are of the global tokens of a sequence.
+struct GlobalRows {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+std::optional<GlobalRows> global_rows_of(const Batch& batch, std::size_t sequence) {
+  if (batch.globals.empty()) return std::nullopt;
+  const auto begin = static_cast<std::size_t>(batch.tokens() + batch.globals.token_offsets[sequence]);
+  return GlobalRows{begin, begin + static_cast<std::size_t>(batch.globals.lengths[sequence])};
 }
 
 // Batches on their way to the device: results of tokens are large.
@@ -116,6 +133,7 @@ BatchLimits SequenceRunner::plan_batches(const ModelConfig& config) {
   const BatchLimits limits = limits_of(config, options_);
   limit_ = limits.tokens;
   most_sequences_ = limits.sequences;
+  most_globals_ = limits.globals;
   if (options_.says_memory) {
     const auto plan = [&config, this, options = options_](const BatchSize& batch) mutable {
       options.batch = batch;
@@ -146,16 +164,26 @@ void SequenceRunner::add(const SequenceInput& input, std::function<void(const Se
   const auto length = static_cast<std::int64_t>(input.ids.size());
   const std::int64_t tokens = model_->wants_whole_blocks() ? padded(length, config()) : length;
   const auto rows = static_cast<std::int64_t>(input.masked.size());
+  const auto globals =
+      input.two_inputs ? static_cast<std::int64_t>(input.two_inputs->global_ids.size()) : std::int64_t{0};
   const bool is_full =
       next_->batch.tokens() + tokens > limit_ ||
+      next_->batch.globals.tokens() + in_blocks(globals, config()) > most_globals_ ||
       static_cast<std::int64_t>(next_->batch.masked_rows.size()) + rows > options_.masked_tokens ||
       next_->batch.sequences() == most_sequences_;
   if (is_full) run();
   Batch& batch = next_->batch;
   const bool whole_blocks = model_->wants_whole_blocks();
   const auto first = static_cast<std::int32_t>(batch.tokens());
-  batch.append(input.ids, input.types, whole_blocks ? config().block_size : 1,
-               static_cast<std::int32_t>(config().pad_token_id), whole_blocks ? config().input_length : 0);
+  const std::int64_t multiple = whole_blocks ? config().block_size : 1;
+  const auto pad = static_cast<std::int32_t>(config().pad_token_id);
+  if (input.two_inputs) {
+    const std::int64_t first_global = batch.globals.tokens();
+    batch.append(*input.two_inputs, multiple, pad);
+    if (input.reads_global) batch.sequence_rows.push_back(global_row(first_global));
+  } else {
+    batch.append(input.ids, input.types, multiple, pad, whole_blocks ? config().input_length : 0);
+  }
   if (!whole_blocks) batch.plan_lengths.push_back(padded(length, config()));
   for (const std::int32_t row : input.masked) {
     batch.masked_rows.push_back(first + row);
@@ -208,8 +236,11 @@ void SequenceRunner::deliver(const Pass& pass) const {
       result.masked_logits = std::span(pass.masked_logits).subspan(masked * vocabulary, rows * vocabulary);
     masked += rows;
     result.sequence_logits = std::span(pass.class_logits).subspan(i * labels, labels);
-    for (const std::vector<float>& all : pass.answer_logits)
+    for (const std::vector<float>& all : pass.answer_logits) {
       result.token_logits.push_back(std::span(all).subspan(first_token, tokens));
+      if (const auto globals = global_rows_of(pass.batch, i); globals && globals->end <= all.size())
+        result.global_logits.push_back(std::span(all).subspan(globals->begin, globals->end - globals->begin));
+    }
     if (config().head == HeadType::question_answering && !pass.answer_logits.empty()) {
       result.start_logits = result.token_logits[0];
       result.end_logits = result.token_logits[1];

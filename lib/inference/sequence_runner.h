@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ struct SequenceResult {
   // [tokens] for each of config().token_scores, of a structured_answers head (asked for by answer_logits; its
   // types are sequence_logits); empty for other heads.
   std::vector<std::span<const float>> token_logits;
+  // [global tokens] for each of them, of an input with two_inputs; else empty.
+  std::vector<std::span<const float>> global_logits;
   // For each of options.derive the gradient with respect to the vector of each token
   // (Model::input_gradients), [tokens, C] without padding.
   std::vector<std::span<const float>> input_gradients;
@@ -59,6 +62,7 @@ struct SequenceRunnerOptions {
   bool sequence_logits = false;    // whether they carry the logits of a classification head
   bool answer_logits = false;      // whether they carry those of a head that answers questions
   std::int64_t longest = 0;        // most tokens that a sequence will have; 0: what the model takes
+  std::int64_t globals = 0;        // of inputs with two_inputs: most global tokens of one
   // Weighted sums of the logits, [num_labels] weights each, whose gradients results carry. Every sum takes a
   // pass of its own.
   std::vector<std::vector<float>> derive = {};
@@ -85,6 +89,11 @@ struct SequenceInput {
   // [ids, C], with options.offsets: what is added to the vector of each token (Batch::embedding_offsets);
   // empty: nothing.
   std::vector<float> offsets = {};
+  // Of BigBird-ETC: the same ids and their types, with global tokens; of all inputs or of none, for which the
+  // model makes them itself. And whether sequence_logits are those of the first global token, not of the
+  // first long one.
+  std::optional<TwoInputs> two_inputs = {};
+  bool reads_global = false;
 };
 
 class SequenceRunner {
@@ -143,6 +152,7 @@ class SequenceRunner {
   kernels::Backend& backend_;
   std::unique_ptr<Model> model_;  // null until open()
   std::int64_t limit_ = 0;        // tokens of a batch
+  std::int64_t most_globals_ = 0;
   std::int64_t most_sequences_ = 0;
   std::shared_ptr<Pass> next_;  // is filled: sequences come one by one, and a model takes many at once
   std::unique_ptr<BatchPipeline> pipeline_;  // behind the model, which its batches use

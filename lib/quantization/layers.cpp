@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
@@ -179,9 +180,8 @@ MaskedDivergence masked_divergence(Model& model, const PretrainingBatches& batch
   Progress progress("divergence", pieces.size(), "samples");
   for (std::size_t begin = 0; begin < pieces.size(); begin += together) {
     throw_if_cancelled();
-    Batch batch;
     const std::size_t end = std::min(pieces.size(), begin + together);
-    for (std::size_t i = begin; i < end; ++i) batches.append_piece(pieces[i], batch);
+    const Batch batch = batches.piece_batch(std::span(pieces).subspan(begin, end - begin));
     model.compute_in_int8({});
     const ForwardResult of_full = model.forward(batch, {});
     const std::vector<float> full = model.masked_logits();

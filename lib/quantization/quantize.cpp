@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "kernels/backend.h"
@@ -206,9 +207,7 @@ class QuantizeRun {
     loss_.most = options_.max_loss.value_or(most_divergence);
     loss_.data_sha256 = shards_digest(options_.data);
     errors_ = layer_errors(*network, chosen.size(), [&](std::size_t i) {
-      Batch batch;
-      others.append_piece(chosen[i], batch);
-      return batch;
+      return others.piece_batch(std::span(chosen).subspan(i, 1));
     });
     choose_and_measure([&](const LayerChoice& choice) {
       const MaskedDivergence measured =

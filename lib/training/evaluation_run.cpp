@@ -113,7 +113,7 @@ std::optional<EvaluationReport> run_evaluation(
   const std::unique_ptr<kernels::Backend> backend = make_backend();
   const auto limits = [&](const ModelConfig&) { return batches.limits(options.evaluation.batch); };
   LoadOptions load;
-  load.head = HeadType::pretraining;
+  load.head = pretraining_head(config.attention);
   load.seed = options.seed;
   const std::unique_ptr<Model> model = open_model(folder, {*backend, limits, {}, load}).model;
   team.enter(

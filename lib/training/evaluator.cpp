@@ -29,9 +29,8 @@ struct BatchResult {
 
 BatchResult evaluate_batch(Model& model, const PretrainingBatches& batches, const Tokenizer& tokenizer,
                            std::span<const std::uint64_t> pieces, bool keep_scored) {
-  Batch batch;
   std::vector<std::int32_t> left;
-  for (const std::uint64_t piece : pieces) batches.append_piece(piece, batch, &left);
+  const Batch batch = batches.piece_batch(pieces, &left);
   BatchResult result;
   const auto losses = LossSums(model.forward(batch, {})).numbers();
   std::copy(losses.begin(), losses.end(), result.numbers.begin());

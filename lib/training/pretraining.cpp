@@ -6,15 +6,18 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/data/masked_sentences.h"
 #include "lib/data/token_shards.h"
 #include "lib/io/files/file.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/folder/dialect.h"
+#include "lib/model/folder/etc_lift.h"
 #include "lib/model/folder/model_card.h"
 #include "lib/model/folder/vocabulary_transfer.h"
 #include "lib/model/network/model.h"
@@ -27,7 +30,15 @@
 namespace bigbird {
 namespace {
 
-std::int64_t ordinary_tokens(const PretrainingObjective& objective, std::int64_t length) {
+// Global tokens of a sequence, one for each sentence; 0: the model has none.
+std::int64_t most_sentences(const ModelConfig& config) {
+  return config.attention == AttentionPattern::etc ? config.attention_options.etc.globals : 0;
+}
+
+// Of a sample at most.
+std::int64_t ordinary_tokens(const ModelConfig& config, const PretrainingObjective& objective,
+                             std::int64_t length) {
+  if (most_sentences(config) > 0) return length - 1;
   return length - (objective.nsp ? 3 : 2);
 }
 
@@ -64,6 +75,7 @@ std::optional<VocabularyTransfer> transfer_of(const PretrainOptions& options, co
 // BigBirdForPreTraining's, of which a run without next sentences leaves one half as it is. transformers'
 // Longformer has no such class, and without next sentences the one for masked tokens.
 HeadType head_of_run(ModelConfig config, const PretrainingObjective& objective, const Tokenizer& tokenizer) {
+  if (config.attention == AttentionPattern::etc) return pretraining_head(config.attention);
   const bool next_sentences = objective.nsp && (tokenizer.is_dna() || objective.nsp_of_text);
   config.head = HeadType::masked_lm;
   return !next_sentences && is_longformer_architecture(config) ? HeadType::masked_lm : HeadType::pretraining;
@@ -133,7 +145,7 @@ std::map<std::string, std::string> identity(const PretrainOptions& options, cons
 std::size_t shard_bytes_touched(const PretrainOptions& options, std::uint64_t steps,
                                 const TokenShards& shards, std::uint64_t samples) {
   constexpr std::uint64_t mapped_at_once = 64 * 1024;
-  const bool joined = shards.is_text() && !options.objective.nsp;
+  const bool joined = most_sentences(options.config) > 0 || (shards.is_text() && !options.objective.nsp);
   const std::uint64_t documents =
       joined ? shards.document_count() / samples + 1 : (options.objective.nsp ? 2u : 1u);
   const std::uint64_t touches = steps * options.batch * documents;
@@ -155,6 +167,7 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
                                                           options.objective.mask_probability)
                                             : "";
   if (options.objective.nsp) tasks += tasks.empty() ? "next sentence" : " and next sentence";
+  if (options.objective.cpc) tasks += " and masked sentences";
   const OptimizerVariant variant = options.optimizer.variant;
   const bool factored = variant == OptimizerVariant::adafactor;
   const std::string optimizer = factored                            ? "Adafactor"
@@ -184,62 +197,127 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
                                              : fmt::format("{} ({})", options.init, transfer->summary()));
   }
   card.command = options.command;
-  card.use =
-      "Use: `bigbird evaluate` on other shards, `bigbird forward -m FOLDER ...`; the weights carry "
-      "the names of Hugging Face's BigBirdForPreTraining.";
+  card.use = "Use: `bigbird evaluate` on other shards, `bigbird forward -m FOLDER ...`; the weights carry ";
+  card.use += config.attention == AttentionPattern::etc
+                  ? "names of their own (docs/specification.md 2.8)."
+                  : "the names of Hugging Face's BigBirdForPreTraining.";
   card.use +=
       system_of(config.attention).by_own_length
-          ? fmt::format(" It has no class for {} attention, and refuses the folder by its model_type.\n",
-                        name_of(config.attention))
+          ? fmt::format(
+                " transformers has no class for {} attention, and refuses the folder by its model_type.\n",
+                name_of(config.attention))
           : " Random blocks are seeded by the layer, in training and in use; Hugging Face's "
             "evaluation mode uses none (random mode hf-eval reproduces it).\n";
   return card;
 }
 
-}  // namespace
-
-PretrainingObjective objective_for(const TokenShards& shards, const PretrainingObjective& asked) {
-  PretrainingObjective objective = asked;
-  objective.unit = shards.is_text() ? MaskingUnit::words : MaskingUnit::tokens;
-  if (shards.is_text()) objective.nsp = asked.nsp && asked.nsp_of_text;
-  return objective;
+// Sentences are told from each other: those of long sentences, or of documents of one, have nothing to tell.
+void warn_of_too_few_sentences(const PretrainingBatches& batches) {
+  std::vector<std::uint64_t> first(
+      static_cast<std::size_t>(std::min<std::uint64_t>(64, batches.sampler().size())));
+  std::iota(first.begin(), first.end(), std::uint64_t{0});
+  if (batches.piece_batch(first).sentence_pairs.contexts.size() > 1) return;
+  log_warning(fmt::format(
+      "the first {} samples have no two documents of {} sentences or more: cpc finds nothing to learn in "
+      "them; take longer samples, or shorter sentences",
+      first.size(), least_sentences_to_mask));
 }
 
-PretrainingBatches::PretrainingBatches(const TokenShards& shards, const Tokenizer& tokenizer,
-                                       const ModelConfig& config, const PretrainingObjective& objective,
-                                       std::int64_t length, std::uint64_t seed)
-    : config_(config),
-      objective_(objective_for(shards, objective)),
-      seed_(seed),
-      sampler_(shards, tokenizer, {length, objective_.nsp, seed}),
-      masker_(tokenizer, objective.mask_probability, objective_.unit, ordinary_tokens(objective_, length)) {
-  shards.require_ids_below(tokenizer.vocab_size());
-  if (objective_.mlm || objective_.nsp) return;
-  if (objective.nsp) {
+}  // namespace
+
+PretrainingObjective objective_for(const TokenShards& shards, const ModelConfig& config,
+                                   const PretrainingObjective& asked) {
+  PretrainingObjective objective = asked;
+  objective.unit = shards.is_text() ? MaskingUnit::words : MaskingUnit::tokens;
+  if (config.attention == AttentionPattern::etc) {
+    if (asked.nsp_of_text) {
+      throw_usage("attention etc learns no next sentences",
+                  "its samples are documents with a global token for each sentence: leave them out");
+    }
+    if (!asked.mlm) throw_usage(message("`no_mlm` leaves nothing to learn by attention etc"), "drop it");
+    objective.nsp = false;
+    objective.cpc = asked.cpc && config.attention_options.etc.cpc;
+    return objective;
+  }
+  objective.cpc = false;
+  if (shards.is_text()) objective.nsp = asked.nsp && asked.nsp_of_text;
+  if (objective.mlm || objective.nsp) return objective;
+  if (asked.nsp) {
     throw_usage(message("`no_mlm` leaves nothing to learn: text has no next sentences to predict"),
                 "drop it, or ask for next sentences of text as well");
   }
   throw_usage(message("`no_mlm` and `no_nsp` together leave nothing to learn"), "drop one of them");
 }
 
+HeadType pretraining_head(AttentionPattern attention) {
+  return attention == AttentionPattern::etc ? HeadType::masked_lm : HeadType::pretraining;
+}
+
+ModelConfig fresh_architecture(ModelConfig config) {
+  if (config.attention != AttentionPattern::etc) return config;
+  become_etc(config);
+  config.activation = Activation::gelu_tanh;
+  config.layer_norm_eps = 1e-12;
+  return config;
+}
+
+PretrainingBatches::PretrainingBatches(const TokenShards& shards, const Tokenizer& tokenizer,
+                                       const ModelConfig& config, const PretrainingObjective& objective,
+                                       std::int64_t length, std::uint64_t seed)
+    : config_(config),
+      objective_(objective_for(shards, config, objective)),
+      seed_(seed),
+      mask_id_(static_cast<std::int32_t>(tokenizer.special().mask)),
+      sampler_(shards, tokenizer, {length, objective_.nsp, seed, most_sentences(config)}),
+      masker_(tokenizer, objective.mask_probability, objective_.unit,
+              ordinary_tokens(config, objective_, length)) {
+  shards.require_ids_below(tokenizer.vocab_size());
+}
+
 Batch PretrainingBatches::training_batch(std::uint64_t first, std::uint64_t count) const {
   Batch batch;
+  SentencesAlone alone;
   for (std::uint64_t draw = first; draw < first + count; ++draw)
-    append(sampler_.training_sample(draw), draw, batch, nullptr);
+    append(sampler_.training_sample(draw), draw, batch, alone, nullptr);
+  alone.append_to(batch, config_.block_size, static_cast<std::int32_t>(config_.pad_token_id));
   return batch;
 }
 
-void PretrainingBatches::append_piece(std::uint64_t piece, Batch& batch,
+Batch PretrainingBatches::piece_batch(std::span<const std::uint64_t> pieces,
                                       std::vector<std::int32_t>* left_neighbours) const {
-  append(sampler_.sample(piece, piece), piece, batch, left_neighbours);
+  Batch batch;
+  SentencesAlone alone;
+  for (const std::uint64_t piece : pieces)
+    append(sampler_.sample(piece, piece), piece, batch, alone, left_neighbours);
+  alone.append_to(batch, config_.block_size, static_cast<std::int32_t>(config_.pad_token_id));
+  return batch;
+}
+
+// The sample will stand behind the batch as it is. Before the masks of single tokens are drawn: what is hidden
+// here is no ordinary token any more, and no target.
+std::vector<std::size_t> PretrainingBatches::hide_sentences(PretrainSample& sample, std::uint64_t draw,
+                                                            const Batch& batch, SentencesAlone& alone) const {
+  CounterRng rng(seed_, Purpose::masked_sentences, draw);
+  const std::int64_t most = most_rows_alone(sampler_.options().length, config_.block_size);
+  std::vector<std::size_t> hidden = draw_masked_sentences(sample.sentences, most, rng);
+  alone.open_sample();
+  for (const std::size_t sentence : hidden) {
+    const auto begin = sample.ids.begin() + sample.sentences[sentence].begin;
+    const auto end = sample.ids.begin() + sample.sentences[sentence].end;
+    alone.add({begin, end}, batch.globals.tokens() + static_cast<std::int64_t>(sentence));
+    std::fill(begin, end, mask_id_);
+  }
+  return hidden;
 }
 
 void PretrainingBatches::append(PretrainSample sample, std::uint64_t draw, Batch& batch,
-                                std::vector<std::int32_t>* left_neighbours) const {
+                                SentencesAlone& alone, std::vector<std::int32_t>* left_neighbours) const {
   const auto first_row = static_cast<std::int32_t>(batch.tokens());
+  const std::vector<std::int32_t> original = left_neighbours ? sample.ids : std::vector<std::int32_t>();
+  std::vector<std::size_t> hidden;
+  if (objective_.cpc) hidden = hide_sentences(sample, draw, batch, alone);
   if (objective_.mlm) {
     CounterRng rng(seed_, Purpose::mlm_masking, draw);
-    const std::vector<std::int32_t> original = left_neighbours ? sample.ids : std::vector<std::int32_t>();
     const MaskedTokens masked = masker_.mask(sample.ids, rng);
     for (const std::int32_t position : masked.positions) {
       batch.masked_rows.push_back(first_row + position);
@@ -248,7 +326,12 @@ void PretrainingBatches::append(PretrainSample sample, std::uint64_t draw, Batch
     }
     batch.masked_labels.insert(batch.masked_labels.end(), masked.labels.begin(), masked.labels.end());
   }
-  batch.append(sample.ids, sample.types, config_.block_size, static_cast<std::int32_t>(config_.pad_token_id));
+  const auto pad = static_cast<std::int32_t>(config_.pad_token_id);
+  if (config_.attention == AttentionPattern::etc) {
+    batch.append(two_inputs(sample, hidden), config_.block_size, pad);
+    return;
+  }
+  batch.append(sample.ids, sample.types, config_.block_size, pad);
   if (objective_.nsp) batch.sequence_labels.push_back(sample.next_label);
 }
 
@@ -258,14 +341,25 @@ BatchLimits PretrainingBatches::limits(std::int64_t sequences) const {
 
 BatchLimits PretrainingBatches::limits(const ModelConfig& config, const PretrainingObjective& objective,
                                        std::int64_t length, std::int64_t sequences) {
-  const std::int64_t padded = (length + config.block_size - 1) / config.block_size * config.block_size;
+  const std::int64_t block = config.block_size;
+  const auto padded = [&](std::int64_t tokens) { return (tokens + block - 1) / block * block; };
+  const std::int64_t ordinary = ordinary_tokens(config, objective, length);
   BatchLimits limits;
-  limits.tokens = sequences * padded;
   limits.sequences = sequences;
-  const std::int64_t masked =
-      most_masked(objective.unit, objective.mask_probability, ordinary_tokens(objective, length));
-  limits.masked_tokens = objective.mlm ? sequences * masked : 0;
-  limits.longest = padded;
+  limits.tokens = sequences * padded(length);
+  limits.longest = padded(length);
+  if (objective.mlm)
+    limits.masked_tokens = sequences * most_masked(objective.unit, objective.mask_probability, ordinary);
+  const std::int64_t sentences = std::min(most_sentences(config), ordinary);
+  limits.globals = sequences * padded(sentences);
+  if (objective.cpc) {
+    const std::int64_t rows = most_rows_alone(length, block);
+    limits.tokens += sequences * rows;
+    const std::int64_t pairs = std::min(rows / least_masked_tokens, sentences / least_sentences_to_mask);
+    limits.sentence_pairs = sequences * pairs;
+    limits.sequences += sequences;
+    limits.globals += sequences * padded(pairs);
+  }
   return limits;
 }
 
@@ -275,6 +369,7 @@ TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.tokenizer);
   const std::optional<VocabularyTransfer> transfer = transfer_of(options, *tokenizer);
   const ModelConfig config = complete_config(options, *tokenizer, transfer.has_value());
+  options.objective.cpc = true;  // where the model has it
   const TokenShards train_shards(options.train);
   train_shards.require_tokenizer(tokenizer->digest(), tokenizer->vocab_size());
   const PretrainingBatches train_batches(train_shards, *tokenizer, config, options.objective, options.length,
@@ -293,11 +388,13 @@ TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend
     valid_batches.emplace(*valid_shards, *tokenizer, config, options.objective, options.length, options.seed);
   }
   options.objective = train_batches.objective();
+  if (options.objective.cpc) warn_of_too_few_sentences(train_batches);
   log_info(fmt::format("{} documents, {} tokens", train_shards.document_count(), train_shards.token_count()));
 
   TaskDescription task;
   task.name = "pretrain";
-  task.columns.sequence = "nsp";
+  if (config.attention != AttentionPattern::etc) task.columns.sequence = "nsp";
+  task.columns.contrast = options.objective.cpc;
   task.config = config;
   task.initial_parameters = [&] {
     if (options.init.empty()) return initial_parameters(ParameterLayout(config), config, options.seed);
@@ -332,10 +429,8 @@ TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend
       [&](std::uint64_t first, std::uint64_t count) { return train_batches.training_batch(first, count); },
       pieces.size(),
       [&](std::uint64_t first, std::uint64_t count) {
-        Batch batch;
-        for (std::uint64_t i = first; i < first + count; ++i)
-          valid_batches->append_piece(pieces[static_cast<std::size_t>(i)], batch);
-        return batch;
+        return valid_batches->piece_batch(
+            std::span(pieces).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
       });
   return run_training(batches, task, options, backend);
 }

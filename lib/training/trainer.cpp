@@ -36,6 +36,8 @@ std::vector<std::string> column_names(const LossColumns& columns) {
     names.push_back(columns.sequence + "_loss");
     if (columns.sequence_accuracy) names.push_back(columns.sequence + "_accuracy");
   }
+  const std::string contrast = name_of(Loss::contrast);
+  if (columns.contrast) names.insert(names.end(), {contrast + "_loss", contrast + "_accuracy"});
   return names;
 }
 
@@ -52,6 +54,11 @@ std::vector<std::string> loss_fields(const LossSums& sums, const LossColumns& co
     fields.push_back(ratio(sequence.sum, sequence.count));
     if (columns.sequence_accuracy)
       fields.push_back(ratio(static_cast<double>(sequence.correct), sequence.count));
+  }
+  if (columns.contrast) {
+    const LossTerm& contrast = sums[LossMean::contrast];
+    fields.push_back(ratio(contrast.sum, contrast.count));
+    fields.push_back(ratio(static_cast<double>(contrast.correct), contrast.count));
   }
   return fields;
 }

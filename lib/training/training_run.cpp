@@ -39,6 +39,7 @@ std::string data_digest(const TrainingTask& task, std::uint64_t steps) {
     digest.add(std::span(batch.sequence_targets));
     digest.add(std::span(batch.start_positions));
     digest.add(std::span(batch.targets.ids));
+    digest.add(std::span(batch.globals.lengths));
   };
   for (const std::uint64_t step : {std::uint64_t{0}, steps - 1}) {
     for (const Batch& batch : task.batches(step, {0, 1})) add(batch);

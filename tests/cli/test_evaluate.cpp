@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "kernels/backend.h"
 #include "lib/data/token_shards.h"
@@ -111,8 +112,7 @@ TEST_F(Evaluate, AccuraciesAreCounted) {
   model.set_parameters(loaded.parameters);
   double masked = 0, masked_correct = 0, pairs = 0, pairs_correct = 0;
   for (std::uint64_t piece = 0; piece < batches.sampler().size(); ++piece) {
-    Batch batch;
-    batches.append_piece(piece, batch, nullptr);
+    const Batch batch = batches.piece_batch(std::span(&piece, 1));
     model.forward(batch, {});
     const std::vector<float> pair = model.sequence_logits(), tokens = model.masked_logits();
     pairs_correct += (pair[1] > pair[0] ? 1 : 0) == batch.sequence_labels[0] ? 1 : 0;

@@ -82,6 +82,11 @@ TEST_F(LongformerVerbs, L5ARobertaIsPretrainedAsALongformerOfTheLengthThatIsAske
   fs::remove_all(path("run/checkpoint-4"));
   must(pretrain("run", {"--resume"}));
   EXPECT_TRUE(trained == weights("run/final"));
+  const auto measured = nlohmann::json::parse(
+      must({"evaluate", "-m", path("run/final"), "--data", path("text"), "--device", "cpu"}).out);
+  EXPECT_GT(measured.at("mlm").at("loss"), 0.0);
+  must({"embed", "-m", path("run/final"), "--text", path("books.txt"), "-o", path("vectors.npy"), "--device",
+        "cpu"});
   // And it goes on: what is read again is itself.
   must({"pretrain", "--train", path("text"), "-m", path("roberta"), "--init", path("run/final"), "-o",
         path("more"), "--length", "192", "--batch", "4", "--steps", "1", "--device", "cpu"});

@@ -83,7 +83,7 @@ inline void demand_windows(const std::vector<ContextWindow>& windows,
   for (const ContextWindow& window : windows) {
     if (window.first > behind || window.first + window.count < behind) std::abort();
     behind = window.first + window.count;
-    const auto [ids, types] = window_input(question, context, window, special.cls, special.sep);
+    const auto [ids, types, globals] = window_input(question, context, window, special.cls, special.sep);
     if (ids.size() != input_length(question.size(), window)) std::abort();
     demand_input(ids, types, length);
   }

@@ -4,8 +4,8 @@ every output at real tokens, and the largest relative norm error of the gradient
     python compare_forward.py FOLDER --bigbird PROGRAM [--length 4096] [--batch 1] [--padding] [--train] [--gradients]
                               [--double] [--input IN.safetensors] [--work FOLDER] [--threads 1]
 
-FOLDER is any BigBird folder: downloaded, written by make_model.py, or written by bigbird (pretrain, promoter finetune,
-convert). It must load without missing, unexpected or mismatched tensors and without a warning; else the status is 1.
+FOLDER is any folder of a BigBird or a Longformer: downloaded, written by make_model.py, or written by bigbird (pretrain,
+promoter finetune, convert); a Longformer has the global tokens that its class makes. It must load without missing, unexpected or mismatched tensors and without a warning; else the status is 1.
 --double runs transformers in float64 and in float32, and compares both programs with float64."""
 
 import argparse
@@ -23,6 +23,7 @@ import transformers
 from safetensors.numpy import load_file, save_file
 
 import formula_weights
+import make_longformer
 
 AUTO_CLASSES = {
     "BigBirdModel": transformers.AutoModel,
@@ -30,6 +31,7 @@ AUTO_CLASSES = {
     "BigBirdForMaskedLM": transformers.AutoModelForMaskedLM,
     "BigBirdForSequenceClassification": transformers.AutoModelForSequenceClassification,
     "BigBirdForQuestionAnswering": transformers.AutoModelForQuestionAnswering,
+    **{made.__name__: made for made in make_longformer.CLASSES.values()},
 }
 # transformers 4.57 says this of its own class, whatever is loaded.
 OF_THE_CLASS = "BigBirdForMaskedLM has generative capabilities"
@@ -45,9 +47,11 @@ def load(folder, dtype):
     logging.getLogger("transformers").addHandler(handler)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        no_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+        if config["model_type"] != "longformer":
+            no_dropout["classifier_dropout"] = 0.0
         model, info = AUTO_CLASSES[config["architectures"][0]].from_pretrained(
-            folder, output_loading_info=True, dtype=dtype, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
-            classifier_dropout=0.0)
+            folder, output_loading_info=True, dtype=dtype, **no_dropout)
     logging.getLogger("transformers").removeHandler(handler)
     said += [str(warning.message) for warning in caught]
     said = [message for message in said if not message.startswith(OF_THE_CLASS)]
@@ -65,7 +69,10 @@ def make_batch(model, batch, length, padding):
     ids = np.where(mask, random.randint(101 if config.vocab_size > 1000 else 4, config.vocab_size, (batch, length)),
                    config.pad_token_id)
     inputs = {"input_ids": ids, "token_type_ids": np.zeros_like(ids), "attention_mask": mask.astype(np.int64)}
-    name = type(model).__name__
+    if config.type_vocab_size < 2:
+        del inputs["token_type_ids"]
+    # The classes of both have the same labels.
+    name = type(model).__name__.replace("Longformer", "BigBird")
     if name in ("BigBirdForPreTraining", "BigBirdForMaskedLM"):
         labelled = (random.rand(batch, length) < 0.15) & mask
         inputs["labels"] = np.where(labelled, random.randint(0, config.vocab_size, ids.shape), -100)
@@ -81,7 +88,12 @@ def make_batch(model, batch, length, padding):
             inputs["labels"] = random.randint(0, config.num_labels, batch)
     if name == "BigBirdForQuestionAnswering":
         ids[:, 0], ids[:, 20] = 65 % config.vocab_size, config.sep_token_id
-        inputs["token_type_ids"] = (np.arange(length) > 20).astype(np.int64) + np.zeros_like(ids)
+        if config.model_type == "longformer":  # which wants three
+            ids[ids == config.sep_token_id] += 1
+            ids[:, [20, 21]] = config.sep_token_id
+            ids[np.arange(batch), mask.sum(1) - 1] = config.sep_token_id
+        else:
+            inputs["token_type_ids"] = (np.arange(length) > 20).astype(np.int64) + np.zeros_like(ids)
         inputs["start_positions"] = np.full(batch, length // 3)
         inputs["end_positions"] = np.full(batch, length // 3 + 7)
     return inputs
@@ -106,9 +118,13 @@ def run_peer(model, inputs, gradients):
             result[name] = out[name]
     if gradients:
         out.loss.backward()
+        longformer = model.config.model_type == "longformer"
         for name, parameter in model.named_parameters():
-            if parameter.grad is not None:
-                result["grad." + formula_weights.full_name(name)] = parameter.grad
+            if parameter.grad is None:
+                continue
+            full = make_longformer.layout_name(name) if longformer else formula_weights.full_name(name)
+            rows = model.config.pad_token_id + 1 if longformer and "position_embeddings" in name else 0
+            result["grad." + full] = parameter.grad[rows:]
     return {name: value.detach().numpy() for name, value in result.items()}
 
 

@@ -50,6 +50,9 @@ CASES = [
     case("masked_lm_512_wide", "masked_lm", windows=[64, 512], tokens=512, lengths=[512, 400], globals=5),
     case("encoder_512", "encoder", windows=[64, 128], tokens=512, lengths=[500], globals=20),
     case("encoder_4096", "encoder", windows=[64, 512], tokens=4096, lengths=[4096], globals=1, block=64, heads=2),
+    # Tokens that each call names: several, none, one.
+    case("masked_lm_29_chosen_globals", "masked_lm", windows=[4, 8], tokens=29, lengths=[29, 21, 17], globals="chosen",
+         block=8),
     # Global tokens that the class makes by itself: the first token, and the question before its separator.
     case("classification_29", "classification", windows=[4, 8], tokens=29, lengths=[29, 21, 25], globals="task", block=8),
     case("classification_29_several_labels", "classification", windows=[4, 8], tokens=29, lengths=[29, 21], globals=3),
@@ -68,6 +71,7 @@ def layout_name(name):
     for theirs, ours in (("lm_head.dense.", "cls.predictions.transform.dense."),
                          ("lm_head.layer_norm.", "cls.predictions.transform.LayerNorm."),
                          ("lm_head.bias", "cls.predictions.bias"), ("lm_head.decoder.bias", "cls.predictions.bias"),
+                         ("lm_head.decoder.weight", "cls.predictions.decoder.weight"),
                          ("pooler.dense.", "pooler.")):
         if name.startswith(theirs):
             name = ours + name[len(theirs):]
@@ -102,7 +106,7 @@ def own_config(case, config):
     labels, form = {}, {} if case["head"] in ("encoder", "masked_lm") else {"head_form": "roberta"}
     if case["head"] == "classification":
         labels = {"problem_type": config.problem_type, "id2label": config.id2label}
-    globals = {"task": "task", 0: "none"}.get(case["globals"], f"first:{case['globals']}")
+    globals = {"task": "task", "chosen": "none", 0: "none"}.get(case["globals"], f"first:{case['globals']}")
     return {
         "architectures": [OUR_CLASSES[case["head"]]], **labels,
         "model_type": "bigbird_extended", "vocab_size": config.vocab_size, "hidden_size": config.hidden_size,
@@ -127,6 +131,9 @@ def make_inputs(case, config):
             ids[s, 0] = config.bos_token_id
             ids[s, [question, question + 1, length - 1]] = SEPARATOR
     inputs = {"input_ids": ids, "attention_mask": mask}
+    if case["globals"] == "chosen":
+        inputs["global_attention_mask"] = np.zeros_like(mask)
+        inputs["global_attention_mask"][[0, 0, 0, 2], [3, 9, 28, 0]] = 1
     if case["head"] == "classification":
         labels = config.num_labels
         inputs["labels"] = (random.randint(0, 2, size=(batch, labels)).astype(np.float32)
@@ -162,11 +169,11 @@ def run(case, config, inputs, dtype):
     model = CLASSES[case["head"]](config).to(dtype)
     fill(model)
     model.train()
-    mask = None  # the class's own
-    if case["globals"] != "task":
-        mask = torch.zeros(inputs["input_ids"].shape, dtype=torch.long)
-        mask[:, :case["globals"]] = 1
-    out = model(**make_golden.to_torch(inputs, dtype), global_attention_mask=mask, output_hidden_states=True)
+    given = make_golden.to_torch(inputs, dtype)
+    if isinstance(case["globals"], int):  # else what the class takes by itself, or the inputs name
+        given["global_attention_mask"] = torch.zeros(inputs["input_ids"].shape, dtype=torch.long)
+        given["global_attention_mask"][:, :case["globals"]] = 1
+    out = model(**given, output_hidden_states=True)
     tokens = inputs["input_ids"].shape[1]
     expected = {"last_hidden_state": out.hidden_states[-1][:, :tokens]}
     expected.update({f"hidden_states.{layer}": state[:, :tokens] for layer, state in enumerate(out.hidden_states)})

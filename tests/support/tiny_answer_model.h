@@ -37,6 +37,30 @@ inline void write_tiny_answer_init(const std::filesystem::path& folder) {
   write_model_files(folder.string(), config, layout, initial_parameters(layout, config, 5), "", "tiny\n");
 }
 
+// The same as BigBird-ETC, with at most so many global tokens; of two layers, the fewest through which a
+// question is seen from another segment.
+inline ModelConfig tiny_etc_config(std::int64_t globals = 64, std::int64_t types = 16) {
+  ModelConfig config = tiny_answer_config();
+  config.attention = AttentionPattern::etc;
+  config.num_hidden_layers = 2;
+  config.embedding_norm = EmbeddingNorm::before_dropout;
+  config.position_type = PositionType::none;
+  config.num_random_blocks = 0;
+  config.type_vocab_size = types;
+  config.attention_options.etc.radius = 12;
+  config.attention_options.etc.distance = 4;
+  config.attention_options.etc.globals = globals;
+  return config;
+}
+inline void write_tiny_etc_init(const std::filesystem::path& folder, std::int64_t globals = 64,
+                                std::int64_t types = 16) {
+  write_tiny_text_tokenizer(folder, tiny_answer_pieces());
+  ModelConfig config = tiny_etc_config(globals, types);
+  config.tokenizer_digest = load_tokenizer(folder.string())->digest();
+  const ParameterLayout layout(config);
+  write_model_files(folder.string(), config, layout, initial_parameters(layout, config, 5), "", "tiny\n");
+}
+
 // Spans of two paragraphs, a yes and a no.
 inline std::string tiny_hotpotqa_json() {
   const std::string context =

@@ -104,13 +104,16 @@ std::string translated_original_pegasus(OrderedJson json, const std::string& fil
   return translated_pegasus_config(json_text(json), file);
 }
 
-// Heads that are not ours (a linear classifier, token classes) leave the encoder.
-void translate_head(OrderedJson& json) {
+// Heads that are not ours (a linear classifier, token classes) leave the encoder; so do RoBERTa's for classes
+// and answers, which BigBird's classes do not have and Longformer's have.
+void translate_head(OrderedJson& json, bool as_longformer) {
   const OrderedJson architectures = json.value("architectures", OrderedJson::array());
   const OrderedJson first =
       architectures.is_array() && !architectures.empty() ? architectures[0] : OrderedJson();
+  std::string name = first.is_string() ? first.get<std::string>() : "";
+  if (as_longformer && name.starts_with("Roberta")) name = "Longformer" + name.substr(7);
   const auto known = std::find_if(foreign_heads.begin(), foreign_heads.end(),
-                                  [&](const HeadName& head) { return first == head.foreign; });
+                                  [&](const HeadName& head) { return name == head.foreign; });
   json["architectures"] = {known == foreign_heads.end() ? "BigBirdModel" : known->ours};
   if (known == foreign_heads.end() && first.is_string()) json["class_in_file"] = first;
 }
@@ -254,15 +257,16 @@ std::string translated_config(const std::string& config_text, const std::string&
   if (dialect == Dialect::pegasus) return translated_pegasus_config(config_text, file);
   if (dialect == Dialect::original_pegasus) return translated_original_pegasus(std::move(json), file);
   refuse_decoder(json, file);
-  translate_head(json);
+  const bool is_roberta = dialect == Dialect::roberta;
+  const bool as_longformer = is_roberta && attention == AttentionPattern::longformer;
+  translate_head(json, as_longformer);
   if (!json.contains("hidden_act")) json["hidden_act"] = "gelu";
   if (dialect == Dialect::gena) {
     translate_gena(json, file);
   } else if (dialect == Dialect::longformer) {
     translate_longformer(json, file);
   } else {
-    const bool is_roberta = dialect == Dialect::roberta;
-    translate_warm_start(json, is_roberta, is_roberta && attention == AttentionPattern::longformer, file);
+    translate_warm_start(json, is_roberta, as_longformer, file);
   }
   return json_text(json);
 }

@@ -37,7 +37,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> lifted_m
 }  // namespace
 
 void become_etc(ModelConfig& config) {
-  if (config.attention == AttentionPattern::etc) return;
   config.attention = AttentionPattern::etc;
   config.embedding_norm = EmbeddingNorm::before_dropout;
   config.position_type = PositionType::none;

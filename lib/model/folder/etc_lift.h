@@ -12,7 +12,7 @@ namespace bigbird {
 
 // A model of this kind, with the options that `config` has: LayerNorm of the embeddings before dropout, no
 // positions, 16 token types, no random blocks, and the head for masked tokens in place of the one with next
-// sentences. What is BigBird-ETC already stays as it is.
+// sentences.
 void become_etc(ModelConfig& config);
 
 // Whether the source's tensors, by their names, are those of a model with one input.

@@ -32,11 +32,14 @@ std::string norm_line(const ModelConfig& config) {
 
 // There global tokens are not the model's but the call's.
 std::string longformer_globals_text(const ModelConfig& config) {
-  const std::string own = attention_options_text(config);
+  const LongformerOptions& options = config.attention_options.longformer;
+  if (options.global_first == 0 && options.global_rule == GlobalRule::task) {
+    return "\nThe class makes the global tokens that this model has, unless a call names others "
+           "(`global_attention_mask`).\n";
+  }
   return fmt::format(
-      "\ntransformers takes global tokens from each call (`global_attention_mask`); without them it makes "
-      "those that its class has by default. This model has {}.\n",
-      own);
+      "\nGlobal tokens are named by each call there (`global_attention_mask`). This model has: {}.\n",
+      attention_options_text(config));
 }
 
 std::string huggingface_text(const ModelConfig& config, const WriteOptions& written) {

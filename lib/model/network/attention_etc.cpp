@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "lib/core/error.h"
 #include "lib/model/attention_systems.h"
+#include "lib/model/plans/patterns.h"
 
 namespace bigbird {
 namespace {
@@ -60,23 +62,27 @@ kernels::QueryKeyValue read(const Projected& of, const SideRows& queries, const 
   return {q, k, v};
 }
 
-// The four calls of a layer.
+// The calls of a layer for the queries of one input.
 struct Calls {
   kernels::AttentionBatch own, across;
+  std::optional<kernels::AttentionBatch> random;
 };
 Calls calls_of(const PassContext& pass, std::int64_t layer, std::size_t side) {
   const EtcPass& etc = *pass.etc;
   const auto number = static_cast<std::size_t>(layer);
   Calls calls{side == long_side ? pass.runs[number].front().call() : etc.global_run.front().call(),
-              etc.across_runs[side].call()};
+              etc.across_runs[side].call(), std::nullopt};
+  if (side == long_side && !etc.random_runs.empty()) calls.random = etc.random_runs[number].call();
   if (!etc.near.empty()) {
     calls.own.relative = &etc.near[number][side];
     calls.across.relative = &etc.far[number][side];
+    if (calls.random) calls.random->relative = &etc.near[number][side];
   }
   const auto draw = [&](kernels::AttentionBatch& call, DropoutSite site) {
     if (call.drop_probability > 0) call.dropout_site = dropout_site(site, pass.first_layer + layer);
   };
   if (side == global_side) draw(calls.own, DropoutSite::global_probabilities);
+  if (calls.random) draw(*calls.random, DropoutSite::random_probabilities);
   draw(calls.across,
        side == long_side ? DropoutSite::global_key_probabilities : DropoutSite::global_query_probabilities);
   return calls;
@@ -134,6 +140,20 @@ bool none_or_all(std::size_t size, std::int64_t all) {
 }
 
 }  // namespace
+
+const BlockPlan& EtcPlans::random(std::int64_t layer, std::int64_t blocks, std::int64_t own) {
+  auto& slot = random_[{layer, blocks, own}];
+  if (slot) return *slot;
+  auto rows = etc_random_rows(own, config_.num_attention_heads, config_.block_size,
+                              config_.attention_options.etc.radius, config_.num_random_blocks, layer);
+  for (auto& head : rows) head.resize(static_cast<std::size_t>(blocks));
+  slot = std::make_unique<BlockPlan>(rows);
+  return *slot;
+}
+
+kernels::Index etc_slots(const ModelConfig& config) {
+  return 3 + (config.num_random_blocks > 0 ? config.num_hidden_layers : 0);
+}
 
 void add_to_key(const EtcPass& pass, const Batch& batch, const std::function<void(std::int64_t)>& add) {
   for (const std::int64_t offset : batch.globals.token_offsets) add(offset);
@@ -202,7 +222,7 @@ void check_globals(const Batch& batch, const ModelConfig& config, const BatchLim
 }
 
 void etc_pass(const ModelConfig& config, const Batch& batch, bool training, const std::uint64_t* dropout_seed,
-              DecoderPlans& plans, kernels::Index first_slot, const EtcActivations& kept,
+              EtcPlans& plans, kernels::Index first_slot, const EtcActivations& kept,
               const std::vector<LayerTensors>& layers, std::vector<std::vector<AttentionRun>>& runs,
               EtcPass& pass) {
   const EtcOptions& options = config.attention_options.etc;
@@ -210,8 +230,10 @@ void etc_pass(const ModelConfig& config, const Batch& batch, bool training, cons
   pass = {};
   pass.sides = {SideRows{0, batch.tokens()}, SideRows{batch.tokens(), globals.tokens()}};
   pass.window.before = pass.window.after = options.radius;
-  if (!globals.segments.empty() || !globals.examples.empty())
+  if (!globals.segments.empty() || !globals.examples.empty()) {
     pass.window.query_groups = pass.window.key_groups = kept.segments;
+    pass.beyond = {.query_groups = kept.segments, .key_groups = kept.segments};
+  }
   kernels::PairRule &to_globals = pass.across[long_side], &to_longs = pass.across[global_side];
   if (!globals.examples.empty()) {
     pass.among_globals.query_groups = pass.among_globals.key_groups = kept.global_examples;
@@ -262,9 +284,19 @@ void etc_pass(const ModelConfig& config, const Batch& batch, bool training, cons
     const std::int64_t longs = batch.token_offsets[s + 1] - batch.token_offsets[s];
     const std::int64_t second = globals.token_offsets[s + 1] - globals.token_offsets[s];
     const std::int64_t length = batch.lengths[s], count = globals.lengths[s];
-    among.append(second, count, count, plans.cross(blocks(second), blocks(second)));
-    of_longs.append_cross(longs, length, second, count, plans.cross(blocks(longs), blocks(second)));
-    of_globals.append_cross(second, count, longs, length, plans.cross(blocks(second), blocks(longs)));
+    among.append(second, count, count, plans.globals.cross(blocks(second), blocks(second)));
+    of_longs.append_cross(longs, length, second, count, plans.globals.cross(blocks(longs), blocks(second)));
+    of_globals.append_cross(second, count, longs, length, plans.globals.cross(blocks(second), blocks(longs)));
+  }
+  for (std::int64_t layer = 0; config.num_random_blocks > 0 && layer < config.num_hidden_layers; ++layer) {
+    AttentionRun& run = pass.random_runs.emplace_back(0, call);
+    run.set_rule(&pass.beyond);
+    run.set_slot(first_slot + 3 + layer);
+    for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+      const std::int64_t longs = batch.token_offsets[s + 1] - batch.token_offsets[s];
+      run.append(longs, batch.lengths[s], batch.lengths[s],
+                 plans.random(layer, blocks(longs), blocks(batch.lengths[s])));
+    }
   }
   pass.global_run.push_back(std::move(among));
   pass.across_runs.push_back(std::move(of_longs));
@@ -303,6 +335,7 @@ void etc_stage(const PassContext& pass, const EtcActivations& kept) {
   upload(kept.global_free, globals.global_free);
   for (const AttentionRun& run : pass.etc->global_run) pass.backend.prepare_attention(run.call());
   for (const AttentionRun& run : pass.etc->across_runs) pass.backend.prepare_attention(run.call());
+  for (const AttentionRun& run : pass.etc->random_runs) pass.backend.prepare_attention(run.call());
 }
 
 void etc_attention_layer_forward(const PassContext& pass, std::int64_t layer, const LayerTensors& tensors,
@@ -329,11 +362,13 @@ void etc_attention_layer_forward(const PassContext& pass, std::int64_t layer, co
     float* const sums = sums_of(pass, kept, side);
     backend.attention_forward(calls.own, read(of, queries, queries, key_columns(projections, side).own),
                               context, sums);
-    backend.attention_forward(calls.across,
-                              read(of, queries, others, key_columns(projections, 1 - side).across), second,
-                              work.second_sums);
-    backend.merge_attention({context, sums}, {second, work.second_sums}, context, sums, queries.count, heads,
-                            pass.config.head_size());
+    const auto merge = [&](const kernels::AttentionBatch& call, const kernels::QueryKeyValue& inputs) {
+      backend.attention_forward(call, inputs, second, work.second_sums);
+      backend.merge_attention({context, sums}, {second, work.second_sums}, context, sums, queries.count,
+                              heads, pass.config.head_size());
+    };
+    if (calls.random) merge(*calls.random, read(of, queries, queries, key_columns(projections, side).own));
+    merge(calls.across, read(of, queries, others, key_columns(projections, 1 - side).across));
   }
 
   for_sides(etc, tensors, &EtcSideTensors::output, [&](std::size_t side, const SideRows& rows) {
@@ -373,34 +408,38 @@ void etc_attention_layer_backward(const PassContext& pass, std::int64_t layer, c
     backend.linear_backward_input(branch, layers.output, dcontext + rows.first * width, rows.count, false);
   }
 
-  // Own keys write their gradients, and those of the other input's queries are written beside them, or, where
-  // one projection serves both, added.
+  // The calls over own keys write their gradients; of the others the gradients of queries are added, and those of
+  // keys where another call has written them: of random blocks, and where one projection serves both inputs.
   const EtcProjections projections = pass.config.attention_options.etc.projections;
-  const bool shared = projections == EtcProjections::shared;
-  const auto backward = [&](std::size_t side, bool across) {
-    const SideRows &queries = etc.sides[side], &keys = etc.sides[across ? 1 - side : side];
-    const KeyColumns columns = key_columns(projections, across ? 1 - side : side);
-    const kernels::Index column = across ? columns.across : columns.own;
-    const Calls calls = calls_of(pass, layer, side);
+  const auto backward = [&](std::size_t side, const kernels::AttentionBatch& call, const SideRows& keys,
+                            kernels::Index column, bool first, bool adds_keys) {
+    const SideRows& queries = etc.sides[side];
     kernels::QueryKeyValueGradients to{gradient_of.query(queries), gradient_of.key(keys, column),
                                        gradient_of.key(keys, column + 1)};
-    if (across) to.q = {scratch.second, width};
-    if (across && shared) {
+    if (!first) to.q = {scratch.second, width};
+    if (adds_keys) {
       to.k = {scratch.dkey_value, 2 * width};
       to.v = {scratch.dkey_value + width, 2 * width};
     }
     to.relative = {gradients.sides[side].relative_weight, gradients.sides[side].relative_bias};
     const kernels::ConstRows context{kept.context + queries.first * width, width},
         dout{dcontext + queries.first * width, width};
-    backend.attention_backward(across ? calls.across : calls.own, read(of, queries, keys, column), context,
-                               sums_of(pass, kept, side), dout, to);
-    if (!across) return;
-    backend.add_rows({scratch.second, width}, gradient_of.query(queries), queries.count, width);
-    if (shared)
-      backend.add_rows({scratch.dkey_value, 2 * width}, gradient_of.key(keys, 0), keys.count, 2 * width);
+    backend.attention_backward(call, read(of, queries, keys, column), context, sums_of(pass, kept, side),
+                               dout, to);
+    if (!first) backend.add_rows({scratch.second, width}, gradient_of.query(queries), queries.count, width);
+    if (adds_keys)
+      backend.add_rows({scratch.dkey_value, 2 * width}, gradient_of.key(keys, column), keys.count, 2 * width);
   };
-  for (const bool across : {false, true}) {
-    for (const std::size_t side : {long_side, global_side}) backward(side, across);
+  const std::array<Calls, 2> calls{calls_of(pass, layer, long_side), calls_of(pass, layer, global_side)};
+  for (const std::size_t side : {long_side, global_side})
+    backward(side, calls[side].own, etc.sides[side], key_columns(projections, side).own, true, false);
+  if (calls[long_side].random) {
+    backward(long_side, *calls[long_side].random, etc.sides[long_side],
+             key_columns(projections, long_side).own, false, true);
+  }
+  for (const std::size_t side : {long_side, global_side}) {
+    backward(side, calls[side].across, etc.sides[1 - side], key_columns(projections, 1 - side).across, false,
+             projections == EtcProjections::shared);
   }
 
   const auto product = [&](LinearTensors EtcSideTensors::*which, kernels::Values dy, kernels::Index out) {

@@ -1,8 +1,10 @@
 // Attention of BigBird-ETC (Ainslie et al. 2020, section 2; google-research/etcmodel; AttentionPattern::etc).
 // A layer has two inputs, T long and G global rows, which are one matrix [T + G, C], long rows first. Each query
-// has one softmax over the keys of its own input and of the other one: of two calls, whose parts are merged.
+// has one softmax over the keys of its own input and of the other one: of two calls or three, whose parts are
+// merged.
 //
 //   long query     long tokens within the radius, of its segment      labels by distance
+//                  random blocks beyond it, where there are any       labels by distance
 //                  all global tokens                                  labels by links
 //   global query   all global tokens                                  labels by distance, and of other parts
 //                  all long tokens (hard: those that it is linked to) labels by links
@@ -14,6 +16,8 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "lib/model/network/decoder.h"
@@ -41,25 +45,39 @@ struct SideRows {
   kernels::Index count = 0;
 };
 
+// Block lists beside those of the window; a plan lives as long as the cache.
+class EtcPlans {
+ public:
+  explicit EtcPlans(const ModelConfig& config) : globals(config.num_attention_heads), config_(config) {}
+  // Of `blocks` blocks, the first `own` of which have real tokens: the others have no list.
+  const BlockPlan& random(std::int64_t layer, std::int64_t blocks, std::int64_t own);
+  DecoderPlans globals;
+
+ private:
+  ModelConfig config_;
+  std::map<std::array<std::int64_t, 3>, std::unique_ptr<BlockPlan>> random_;
+};
+
 // The host's side of one pass. It stays where it is as long as its calls are used.
 struct EtcPass {
   std::array<SideRows, 2> sides = {};  // long, global
   kernels::PairRule window;            // of long queries over long keys
+  kernels::PairRule beyond;            // of long queries over random blocks
   kernels::PairRule among_globals;
   std::array<kernels::PairRule, 2> across;  // by the input of the queries
   // [layer][input of the queries]; none without labels.
   std::vector<std::array<kernels::RelativeTerm, 2>> near, far;  // labels by distance, by links
   std::vector<AttentionRun> global_run;                         // [1] global queries over global keys
   std::vector<AttentionRun> across_runs;                        // [2] by the input of the queries
+  std::vector<AttentionRun> random_runs;                        // [layer]; none without random blocks
 };
 
-// Slots that these three calls of all layers take together.
-constexpr kernels::Index etc_slots = 3;
+// Slots that these calls of all layers take together.
+kernels::Index etc_slots(const ModelConfig& config);
 
 // The pass of a batch; `runs` are the calls of long queries over long keys, which get their rules and labels.
-// plans: of as many heads as the config has.
 void etc_pass(const ModelConfig& config, const Batch& batch, bool training, const std::uint64_t* dropout_seed,
-              DecoderPlans& plans, kernels::Index first_slot, const EtcActivations& kept,
+              EtcPlans& plans, kernels::Index first_slot, const EtcActivations& kept,
               const std::vector<LayerTensors>& layers, std::vector<std::vector<AttentionRun>>& runs,
               EtcPass& pass);
 // What of it the calls of a pass depend on (pass_key).

@@ -2,6 +2,7 @@
 #include "lib/model/network/attention_windowed.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "lib/model/attention_systems.h"
 #include "lib/model/plans/patterns.h"
@@ -11,9 +12,21 @@ namespace {
 
 constexpr kernels::Index global_slots = 2;  // of all layers together
 
-// The rows that global tokens of a sequence take.
+// The rows that global tokens of a sequence take: at least one, since a call wants keys of every sequence.
 std::int64_t rows_of_globals(const ModelConfig& config, std::int64_t count, bool whole_blocks) {
+  count = std::max<std::int64_t>(count, 1);
   return whole_blocks ? (count + config.block_size - 1) / config.block_size * config.block_size : count;
+}
+
+// By the rule: so many first ones.
+std::int64_t first_globals(const ModelConfig& config, const Batch& batch, std::size_t sequence) {
+  const LongformerGlobals rule = longformer_globals(config);
+  const std::int64_t length = batch.lengths[sequence];
+  if (!rule.question) return std::min(rule.first, length);
+  const std::int32_t* const ids = batch.ids.data() + batch.token_offsets[sequence];
+  const auto* const separator = std::find(ids, ids + length, static_cast<std::int32_t>(config.sep_token_id));
+  // Without a separator there is no question.
+  return separator == ids + length ? 1 : std::max<std::int64_t>(separator - ids, 1);
 }
 
 kernels::QueryKeyValue by_column(kernels::ConstRows q, kernels::ConstValues key_value, kernels::Index stride,
@@ -50,14 +63,19 @@ void add_globals(const ModelConfig& config, const Batch& batch, bool whole_block
   const auto blocks = [&](std::int64_t rows) { return (rows + config.block_size - 1) / config.block_size; };
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     const std::int64_t first = batch.token_offsets[s], rows = batch.token_offsets[s + 1] - first;
-    const std::int64_t globals = global_tokens(config, batch, s);
+    const std::vector<std::int64_t> tokens = global_tokens(config, batch, s);
+    const auto globals = static_cast<std::int64_t>(tokens.size());
     const std::int64_t taken = rows_of_globals(config, globals, whole_blocks);
-    for (std::int64_t i = 0; i < taken; ++i) {
-      const std::int64_t row = first + i;  // first tokens: the rows behind them are the next ones
+    for (const std::int64_t token : tokens) {
+      pass.rows.push_back(static_cast<std::int32_t>(first + token));
+      pass.hidden[static_cast<std::size_t>(first + token)] = 1;
+      pass.query_groups[static_cast<std::size_t>(first + token)] = 1;
+    }
+    // Others fill up: the first that are not global, since rows are distinct.
+    for (std::int64_t row = first, left = taken - globals; left > 0; ++row) {
+      if (pass.hidden[static_cast<std::size_t>(row)] != 0) continue;
       pass.rows.push_back(static_cast<std::int32_t>(row));
-      if (i >= globals) continue;
-      pass.hidden[static_cast<std::size_t>(row)] = 1;
-      pass.query_groups[static_cast<std::size_t>(row)] = 1;
+      --left;
     }
     pass.offsets.push_back(pass.offsets.back() + taken);
     keys.append_cross(rows, batch.lengths[s], taken, globals, plans.cross(blocks(rows), blocks(taken)));
@@ -254,14 +272,18 @@ kernels::Index windowed_slots(const ModelConfig& config) {
   return global_slots + (class_steps(config).empty() ? 0 : config.num_hidden_layers);
 }
 
-std::int64_t global_tokens(const ModelConfig& config, const Batch& batch, std::size_t sequence) {
-  const LongformerGlobals rule = longformer_globals(config);
-  const std::int64_t length = batch.lengths[sequence];
-  if (!rule.question) return std::min(rule.first, length);
-  const std::int32_t* const ids = batch.ids.data() + batch.token_offsets[sequence];
-  const auto* const separator = std::find(ids, ids + length, static_cast<std::int32_t>(config.sep_token_id));
-  // Without a separator there is no question.
-  return separator == ids + length ? 1 : std::max<std::int64_t>(separator - ids, 1);
+std::vector<std::int64_t> global_tokens(const ModelConfig& config, const Batch& batch, std::size_t sequence) {
+  std::vector<std::int64_t> globals;
+  if (!batch.global_rows) {
+    globals.resize(static_cast<std::size_t>(first_globals(config, batch, sequence)));
+    std::iota(globals.begin(), globals.end(), std::int64_t{0});
+    return globals;
+  }
+  const std::int64_t first = batch.token_offsets[sequence];
+  for (const std::int32_t row : *batch.global_rows) {
+    if (row >= first && row < first + batch.lengths[sequence]) globals.push_back(row - first);
+  }
+  return globals;
 }
 
 WindowedActivations plan_windows(Arena& arena, const ModelConfig& config, std::int64_t tokens,
@@ -292,9 +314,10 @@ WindowedActivations plan_windows(Arena& arena, const ModelConfig& config, std::i
 }
 
 std::int64_t most_global_rows(const ModelConfig& config, const BatchLimits& limits) {
+  if (config.attention != AttentionPattern::longformer) return 0;
   const LongformerGlobals rule = longformer_globals(config);
-  if (!rule.any()) return 0;
-  const std::int64_t globals = rule.question ? limits.longest : rule.first;
+  if (!rule.any() && limits.global_tokens == 0) return 0;
+  const std::int64_t globals = std::max(rule.question ? limits.longest : rule.first, limits.global_tokens);
   return std::min(limits.sequences * rows_of_globals(config, std::min(globals, limits.longest), true),
                   limits.tokens);
 }
@@ -304,7 +327,8 @@ void windowed_pass(const ModelConfig& config, const Batch& batch, bool whole_blo
                    const WindowedActivations& kept, std::vector<std::vector<AttentionRun>>& runs,
                    WindowedPass& pass) {
   pass = {};
-  const bool any = longformer_globals(config).any() && batch.sequences() > 0;
+  const bool by_rule = longformer_globals(config).any() && batch.sequences() > 0;
+  const bool any = batch.global_rows ? !batch.global_rows->empty() : by_rule;
   pass.hidden.assign(batch.ids.size(), 0);
   pass.query_groups.assign(batch.ids.size(), 0);
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {

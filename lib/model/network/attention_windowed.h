@@ -61,8 +61,8 @@ struct WindowedPass {
 // each.
 kernels::Index windowed_slots(const ModelConfig& config);
 
-// The first tokens of a sequence of a batch that are global.
-std::int64_t global_tokens(const ModelConfig& config, const Batch& batch, std::size_t sequence);
+// Global tokens of a sequence, counted from its first: those that the batch names, else those of the rule.
+std::vector<std::int64_t> global_tokens(const ModelConfig& config, const Batch& batch, std::size_t sequence);
 // Rows that global tokens of such batches take at most.
 std::int64_t most_global_rows(const ModelConfig& config, const BatchLimits& limits);
 

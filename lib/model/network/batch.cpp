@@ -63,6 +63,25 @@ bool tokens_agree(const Batch& batch, const ModelConfig& config, const BatchLimi
   return agree;
 }
 
+// Whether the global tokens that a batch names are real tokens, and no more of a sequence than are planned.
+bool globals_agree(const Batch& batch, const ModelConfig& config, const BatchLimits& limits) {
+  if (!batch.global_rows) return true;
+  const std::vector<std::int32_t>& rows = *batch.global_rows;
+  bool agree = config.attention == AttentionPattern::longformer &&
+               std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end();
+  std::size_t counted = 0;
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    const std::int64_t first = batch.token_offsets[s];
+    const auto count = std::count_if(rows.begin(), rows.end(), [&](std::int32_t row) {
+      return row >= first && row < first + batch.lengths[s];
+    });
+    check_size(count, limits.global_tokens, "global tokens in one sequence");
+    counted += static_cast<std::size_t>(count);
+  }
+  agree = agree && counted == rows.size();
+  return agree;
+}
+
 // Whether the decoder's rows and labels fit together, and to the sequences.
 bool targets_agree(const Batch& batch, const ModelConfig& config, const BatchLimits& limits,
                    bool whole_blocks) {
@@ -267,8 +286,9 @@ void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimit
   check_size(batch.tokens(), limits.tokens, "tokens");
   check_size(batch.sequences(), limits.sequences, "sequences");
   check_size(static_cast<std::int64_t>(batch.masked_rows.size()), limits.masked_tokens, "masked tokens");
-  if (!tokens_agree(batch, config, limits, whole_blocks) || !labels_agree(batch, config) ||
-      !token_targets_agree(batch, config, limits) || !targets_agree(batch, config, limits, whole_blocks)) {
+  if (!tokens_agree(batch, config, limits, whole_blocks) || !globals_agree(batch, config, limits) ||
+      !labels_agree(batch, config) || !token_targets_agree(batch, config, limits) ||
+      !targets_agree(batch, config, limits, whole_blocks)) {
     throw_runtime("the parts of a batch do not agree in their sizes");
   }
   if (!sequence_rows_agree(batch) || !sentence_pairs_agree(batch, config, limits))

@@ -58,6 +58,11 @@ void answer_head_result(const PassContext& pass, const Activations& kept, Forwar
 void answer_head_backward(const PassContext& pass, const AnswerHeadTensors& tensors,
                           const AnswerHeadTensors& gradients, const Activations& kept);
 
+// What sums of losses, and their gradients, are multiplied by: 1, but for answers in parts of a model of
+// BigBird-ETC that have sigmoids beside softmaxes. There each score and the type weigh the same, as in
+// etcmodel: of HotpotQA's four losses each is a quarter of what is minimised.
+LossScale answer_weights(const ModelConfig& config);
+
 // Tokens of a sequence up to and with its first [SEP], of the first `length` ones; 1 without [SEP], as
 // transformers counts.
 std::int64_t question_length(const std::int32_t* ids, std::int64_t length, std::int64_t sep_token_id);

@@ -1,4 +1,5 @@
 // Answers in parts: scores of every token, and the type at the first one; see heads.h.
+#include <algorithm>
 #include <cstddef>
 
 #include "lib/model/network/head_losses.h"
@@ -82,6 +83,26 @@ void answer_head_result(const PassContext& pass, const Activations& kept, Forwar
         sum_token_losses(pass, targets, kept.answers[score].targets);
   }
   if (has_types(pass)) sequence_result(pass, kept.sequence, result);
+  const LossScale weights = answer_weights(pass.config);
+  for (std::size_t loss = 0; loss < result.all.size(); ++loss)
+    result.all[loss].sum *= static_cast<double>(weights.all[loss]);
+}
+
+LossScale answer_weights(const ModelConfig& config) {
+  LossScale weights;
+  weights.all.fill(1.0f);
+  if (config.attention != AttentionPattern::etc || config.head != HeadType::structured_answers)
+    return weights;
+  const auto marks =
+      static_cast<float>(std::count_if(config.token_scores.begin(), config.token_scores.end(),
+                                       [](const TokenScore& score) { return !score.softmax; }));
+  // What is minimised is the mean over all choices and types, and for each sigmoid that of its groups.
+  const float choices =
+      static_cast<float>(config.token_scores.size()) - marks + (config.num_labels > 0 ? 1.0f : 0.0f);
+  if (marks == 0 || choices == 0) return weights;
+  weights[Loss::choice] = weights[Loss::sequence] = choices / (choices + marks);
+  weights[Loss::mark] = 1.0f / (choices + marks);
+  return weights;
 }
 
 void answer_head_backward(const PassContext& pass, const AnswerHeadTensors& tensors,

@@ -196,7 +196,9 @@ void plan_etc(Planner& plan, EtcActivations& to, std::int64_t longs, std::int64_
   if (!options.training) to.sums = plan.arena.floats(what, plan.heads * (longs + globals));
   to.second_sums = plan.arena.floats(what, plan.heads * most);
   to.second = plan.arena.values(what, most * plan.width, plan.operands);
-  if (options.training && plan.config.attention_options.etc.projections == EtcProjections::shared)
+  // Of keys that two calls share.
+  if (options.training && (plan.config.attention_options.etc.projections == EtcProjections::shared ||
+                           plan.config.num_random_blocks > 0))
     to.dkey_value = plan.arena.values(what, most * 2 * plan.width, plan.operands);
 }
 
@@ -507,7 +509,7 @@ kernels::AttentionLimits attention_limits(const ModelConfig& config, const Batch
   most.slots = config.num_hidden_layers * most_attention_runs(config, limits, options.training);
   most.slots += windowed_slots(config);
   if (config.attention == AttentionPattern::etc) {
-    most.slots += etc_slots;
+    most.slots += etc_slots(config);
     most.tokens = std::max(most.tokens, most_second_rows(config, limits));
     most.longest = std::max(most.longest, most_second_rows(config, limits));
     most.labels = etc_labels(config.attention_options.etc);

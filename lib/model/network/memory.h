@@ -105,7 +105,7 @@ struct EtcActivations {
   float* sums = nullptr;                    // [H, T + G]; in training the layers' own
   float* second_sums = nullptr;             // [H, max(T, G)] of the other input's keys
   kernels::Values second;                   // [max(T, G), C] their output, then their gradient of the queries
-  kernels::Values dkey_value;               // [max(T, G), 2C] where one projection serves all; training only
+  kernels::Values dkey_value;               // [max(T, G), 2C] of keys that two calls share; training only
 };
 
 // Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->

@@ -46,6 +46,7 @@ struct Model::Impl {
         plans(of),
         decoder_plans(of.decoder.num_attention_heads),
         window_plans(of.num_attention_heads),
+        etc_plans(of),
         memory(on, model_bytes(on, of, up_to, how)) {
     Arena arena(memory.bytes(), backend);
     held = plan_model(arena, config, limits, options, backend);
@@ -149,7 +150,9 @@ struct Model::Impl {
     backend.zero(gradient.data(), static_cast<std::size_t>(values) * kernels::size_of(gradient.type()));
   }
 
-  void upload_scale(const LossScale& scale) const {
+  void upload_scale(LossScale scale) const {
+    const LossScale weights = answer_weights(config);
+    for (std::size_t loss = 0; loss < scale.all.size(); ++loss) scale.all[loss] *= weights.all[loss];
     backend.upload(held.activations.scalars.loss_scales, scale.all.data(), sizeof scale.all);
   }
 
@@ -189,6 +192,7 @@ struct Model::Impl {
   PlanCache plans;
   DecoderPlans decoder_plans;
   WindowPlans window_plans;
+  EtcPlans etc_plans;
   DeviceMemory memory;
   ModelMemory held;
   ModelTensors parameter_tensors;
@@ -356,9 +360,9 @@ ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) 
                   kept.windowed, impl_->runs, impl_->windowed);
   }
   if (impl_->config.attention == AttentionPattern::etc) {
-    etc_pass(impl_->config, impl_->batch, options.training, kept.scalars.dropout_seed,
-             impl_->window_plans.globals, behind - etc_slots, kept.etc, impl_->parameter_tensors.layers,
-             impl_->runs, impl_->etc);
+    etc_pass(impl_->config, impl_->batch, options.training, kept.scalars.dropout_seed, impl_->etc_plans,
+             behind - etc_slots(impl_->config), kept.etc, impl_->parameter_tensors.layers, impl_->runs,
+             impl_->etc);
   }
   impl_->smoothing = options.smoothing;
   impl_->draw_layers(options.dropout_seed);

@@ -158,7 +158,9 @@ double ModelOperations::forward(const Batch& batch) {
   double all = 0;
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     if (has_windows(config_)) {
-      all += pairs_in_windows(global_tokens(config_, batch, s), batch.lengths[s]);
+      // Global tokens that a batch names are counted as if they were the first.
+      const auto globals = static_cast<std::int64_t>(global_tokens(config_, batch, s).size());
+      all += pairs_in_windows(globals, batch.lengths[s]);
       continue;
     }
     const std::int64_t blocks = (batch.plan_length(s) + config_.block_size - 1) / config_.block_size;

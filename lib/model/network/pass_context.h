@@ -89,7 +89,8 @@ enum class DropoutSite : std::uint64_t {
   global_probabilities = 13,  // of global queries over global keys
   global_attention_output = 14,
   global_feed_forward_output = 15,
-  class_probabilities = 16,  // of residue classes (residue_classes.h)
+  class_probabilities = 16,   // of residue classes (residue_classes.h)
+  random_probabilities = 17,  // of long queries over random blocks (attention_etc.h)
 };
 
 // kernels::Dropout::site: different for every (site, layer, part). Parts are runs of sequences, see

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/numpy_random.h"
 #include "lib/model/plans/token_pairs.h"
 
 namespace bigbird {
@@ -200,6 +201,28 @@ KeyLists residue_class_rows(std::int64_t blocks, std::int64_t heads, std::int64_
     }
   }
   return KeyLists(static_cast<std::size_t>(heads), rows);
+}
+
+KeyLists etc_random_rows(std::int64_t blocks, std::int64_t heads, std::int64_t block_size,
+                         std::int64_t radius, std::int64_t random, std::int64_t layer) {
+  NumpyLegacyRandom rng(static_cast<std::uint32_t>(layer));
+  KeyLists lists(static_cast<std::size_t>(heads));
+  for (auto& head : lists) {
+    for (std::int64_t row = 0; row < blocks; ++row) {
+      std::vector<std::int32_t> candidates;
+      for (std::int64_t block = 0; block < blocks; ++block) {
+        const std::int64_t apart = block > row ? block - row : row - block;
+        // Of the tokens of two blocks the nearest are (apart - 1) block_size + 1 apart.
+        if (apart > 0 && (apart - 1) * block_size + 1 > radius)
+          candidates.push_back(static_cast<std::int32_t>(block));
+      }
+      rng.permute(candidates);
+      if (static_cast<std::int64_t>(candidates.size()) > random)
+        candidates.resize(static_cast<std::size_t>(random));
+      head.push_back(std::move(candidates));
+    }
+  }
+  return lists;
 }
 
 KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int64_t blocks) {

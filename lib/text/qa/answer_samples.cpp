@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/text/qa/two_inputs.h"
 
 namespace bigbird {
 namespace {
@@ -17,21 +19,34 @@ void append_answer_input(const AnswerInput& input, const ModelConfig& config, Ba
   for (const std::uint32_t id : input.question) ids.push_back(static_cast<std::int32_t>(id));
   for (std::size_t i = 0; i < input.window.count; ++i)
     ids.push_back(static_cast<std::int32_t>(input.text->at(input.window.first + i)));
-  ids.push_back(static_cast<std::int32_t>(input.sep));
+  if (input.sep) ids.push_back(static_cast<std::int32_t>(*input.sep));
+  const auto pad = static_cast<std::int32_t>(config.pad_token_id);
+  if (input.globals) {
+    const std::int64_t first_global = batch.globals.tokens();
+    batch.append(two_inputs(std::move(ids), *input.globals), config.block_size, pad);
+    if (input.globals->type_at_global) batch.sequence_rows.push_back(global_row(first_global));
+    return;
+  }
   types.resize(ids.size(), 1);
-  batch.append(ids, types, config.block_size, static_cast<std::int32_t>(config.pad_token_id),
-               config.input_length);
+  batch.append(ids, types, config.block_size, pad, config.input_length);
 }
 
-// `first_rows`: of the sample's inputs in the batch.
-void append_target(const AnswerTarget& target, const std::vector<std::int64_t>& first_rows,
+// Where an input begins in the batch.
+struct FirstRows {
+  std::int64_t token = 0;
+  std::int64_t global = 0;
+};
+
+// `first_rows`: of the sample's inputs.
+void append_target(const AnswerTarget& target, const std::vector<FirstRows>& first_rows,
                    TokenTargets& targets) {
   targets.open_group(target.parts);
   for (const InputRows& rows : target.rows) {
     for (std::uint32_t i = rows.first; i < rows.first + rows.count; ++i) {
       const bool right =
           std::find(target.right.begin(), target.right.end(), std::pair(rows.input, i)) != target.right.end();
-      targets.add(first_rows.at(rows.input) + i, right);
+      const FirstRows& first = first_rows.at(rows.input);
+      targets.add(target.of_globals ? global_row(first.global + i) : first.token + i, right);
     }
   }
 }
@@ -40,6 +55,11 @@ void append_target(const AnswerTarget& target, const std::vector<std::int64_t>& 
 
 AnswerInput split_input(const QuestionInput& input) {
   AnswerInput result;
+  if (input.globals) {
+    result.question = input.ids;
+    result.globals = input.globals;
+    return result;
+  }
   const auto text = std::find(input.types.begin(), input.types.end(), 1U) - input.types.begin();
   result.question.assign(input.ids.begin(), input.ids.begin() + text);
   result.text =
@@ -49,19 +69,19 @@ AnswerInput split_input(const QuestionInput& input) {
   return result;
 }
 
-std::vector<std::uint32_t> question_part(const std::vector<std::uint32_t>& question,
-                                         const SpecialIds& special) {
-  std::vector<std::uint32_t> part = {special.cls};
+std::vector<std::uint32_t> question_part(const std::vector<std::uint32_t>& question, std::uint32_t cls,
+                                         std::uint32_t sep) {
+  std::vector<std::uint32_t> part = {cls};
   part.insert(part.end(), question.begin(), question.end());
-  part.push_back(special.sep);
+  part.push_back(sep);
   return part;
 }
 
 void AnswerSamples::append(std::size_t index, const ModelConfig& config, Batch& batch) const {
   const AnswerSample& sample = samples_.at(index);
-  std::vector<std::int64_t> first_rows;
+  std::vector<FirstRows> first_rows;
   for (const AnswerInput& input : sample.inputs) {
-    first_rows.push_back(batch.tokens());
+    first_rows.push_back({batch.tokens(), batch.globals.tokens()});
     append_answer_input(input, config, batch);
   }
   batch.token_targets.resize(sample.targets.size());
@@ -77,8 +97,11 @@ void AnswerSamples::append(std::size_t index, const ModelConfig& config, Batch& 
 void AnswerSamples::add(AnswerSample sample) {
   inputs_ += sample.inputs.size();
   most_inputs_ = std::max(most_inputs_, static_cast<std::int64_t>(sample.inputs.size()));
-  for (const AnswerInput& input : sample.inputs)
+  for (const AnswerInput& input : sample.inputs) {
     longest_ = std::max(longest_, static_cast<std::int64_t>(input.size()));
+    if (input.globals)
+      most_globals_ = std::max(most_globals_, static_cast<std::int64_t>(input.globals->globals.size()));
+  }
   samples_.push_back(std::move(sample));
 }
 

@@ -12,6 +12,9 @@
 //             and are right wherever a name of the answer begins and ends (Clark and Gardner 2018, section 3)
 //   wikihop   a question; its candidates compete, each with the sum of its marks in all inputs, as
 //             Longformer's wikihop.py adds them up
+//
+// Of BigBird-ETC the same, but for hotpotqa, whose sigmoids are those of all global tokens; nq, where [CLS]
+// and the tokens of the page compete; and wikihop, which has one input and candidates for global tokens.
 #pragma once
 
 #include <cstddef>
@@ -48,24 +51,27 @@ struct SampleChoice : QuestionReading {
 struct SampleOptions : SampleChoice {
   WindowOptions windows;
   std::uint64_t seed = 1;
+  std::size_t globals = 0;  // most_globals(); 0: inputs have none
 };
 
 // One input: question, special pieces included (token type 0), then a stretch of a text and [SEP] (type 1).
-// Texts are shared by the inputs that are of them.
+// Texts are shared by the inputs that are of them. Of BigBird-ETC with its global tokens, which have the
+// types too; without a text where it was laid out whole.
 struct AnswerInput {
   std::vector<std::uint32_t> question;
-  std::shared_ptr<const std::vector<std::uint32_t>> text;
-  ContextWindow window;
-  std::uint32_t sep = 0;
+  std::shared_ptr<const std::vector<std::uint32_t>> text = nullptr;
+  ContextWindow window = {};
+  std::optional<std::uint32_t> sep = {};
+  std::shared_ptr<const GlobalLayout> globals = nullptr;
 
-  std::size_t size() const { return question.size() + window.count + 1; }
+  std::size_t size() const { return question.size() + window.count + (sep ? 1 : 0); }
 };
 
 // An input that was laid out whole: types tell where its text begins.
 AnswerInput split_input(const QuestionInput& input);
 // [CLS] question [SEP], to share by the windows of a text.
-std::vector<std::uint32_t> question_part(const std::vector<std::uint32_t>& question,
-                                         const SpecialIds& special);
+std::vector<std::uint32_t> question_part(const std::vector<std::uint32_t>& question, std::uint32_t cls,
+                                         std::uint32_t sep);
 
 // Positions [first, first + count) of one of a sample's inputs.
 struct InputRows {
@@ -79,6 +85,7 @@ struct AnswerTarget {
   std::vector<InputRows> rows;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> right;
   std::int32_t parts = 1;
+  bool of_globals = false;  // positions are numbers of global tokens
 };
 
 struct AnswerSample {
@@ -96,8 +103,9 @@ class AnswerSamples {
   // Inputs of all samples, and of the sample that has most of them.
   std::size_t inputs() const { return inputs_; }
   std::int64_t most_inputs() const { return most_inputs_; }
-  // Tokens of the longest input.
+  // Tokens of the longest input, and global ones of that which has most of them.
   std::int64_t longest() const { return longest_; }
+  std::int64_t most_globals() const { return most_globals_; }
 
   // Appends sample number `index` with what is right; `config` says how inputs are padded.
   void append(std::size_t index, const ModelConfig& config, Batch& batch) const;
@@ -127,6 +135,7 @@ class AnswerSamples {
   std::size_t inputs_ = 0;
   std::int64_t most_inputs_ = 1;
   std::int64_t longest_ = 0;
+  std::int64_t most_globals_ = 0;
 };
 
 // Reads a file of a data set to its end. Error{bad_input}: what its reader refuses, and nothing to learn

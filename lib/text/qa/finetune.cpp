@@ -14,6 +14,7 @@
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/text/qa/question_task.h"
+#include "lib/text/qa/two_inputs.h"
 #include "lib/text/text_settings.h"
 #include "lib/training/training_run.h"
 
@@ -37,7 +38,8 @@ ModelCard describe_answerer(const QuestionFinetuneOptions& options, const ModelC
                                  train.facts().unanswerable, options.task->name)},
        {"windows", fmt::format("{} of at most {} tokens{}", train.inputs(), windows.length, distance)}});
   card.use = "Use: `bigbird text qa predict -m FOLDER questions.json -o predictions.json`";
-  card.use += config.head == HeadType::question_answering
+  card.use += most_globals(config) > 0 ? ". transformers has no BigBird-ETC.\n"
+              : config.head == HeadType::question_answering
                   ? ", or the question-answering pipeline of transformers.\n"
                   : ". The head is bigbird's own: transformers has none like it.\n";
   return card;
@@ -77,6 +79,13 @@ void check_answer_options(const QuestionFinetuneOptions& options) {
   }
 }
 
+void require_types(const QuestionFinetuneOptions& options, const ModelConfig& config) {
+  if (most_globals(config) == 0 || config.type_vocab_size >= part_types) return;
+  throw_bad_input(fmt::format("{}: the model has {} token types, the parts of a question take {}",
+                              options.init, config.type_vocab_size, part_types),
+                  "begin from a folder of BigBird-ETC with more: the usual number is 16");
+}
+
 // What of the options decides the samples; of squad the keys of runs of earlier versions.
 void name_data(TaskDescription& task, const QuestionFinetuneOptions& options, const AnswerSamples& train,
                std::int64_t length, const WindowOptions& windows) {
@@ -93,12 +102,25 @@ void name_data(TaskDescription& task, const QuestionFinetuneOptions& options, co
   if (options.task->takes("max_windows")) task.identity["max_windows"] = std::to_string(options.max_windows);
 }
 
-// Inputs of at most `longest` tokens, `most_inputs` of them in a sample.
-void describe_answer_inputs(TaskDescription& task, const ModelConfig& config, std::int64_t longest,
-                            std::int64_t most_inputs) {
-  describe_ragged_inputs(task, config, longest);
-  task.limits = [limits = task.limits, most_inputs](std::int64_t samples, std::int64_t length) {
-    return limits(samples * most_inputs, length);
+// What is largest of the samples of both sides.
+struct AnswerSizes {
+  std::int64_t longest = 0, inputs = 0, globals = 0;
+
+  void take(const AnswerSamples& samples) {
+    longest = std::max(longest, samples.longest());
+    inputs = std::max(inputs, samples.most_inputs());
+    globals = std::max(globals, samples.most_globals());
+  }
+};
+void describe_answer_inputs(TaskDescription& task, const ModelConfig& config, const AnswerSizes& sizes) {
+  describe_ragged_inputs(task, config, sizes.longest);
+  const std::int64_t block = config.block_size;
+  const std::int64_t globals = (sizes.globals + block - 1) / block * block;
+  task.limits = [limits = task.limits, inputs = sizes.inputs, globals](std::int64_t samples,
+                                                                       std::int64_t length) {
+    BatchLimits of_batch = limits(samples * inputs, length);
+    of_batch.globals = samples * inputs * globals;
+    return of_batch;
   };
 }
 
@@ -137,13 +159,15 @@ TrainingSummary question_finetune(const QuestionFinetuneOptions& asked, kernels:
   // What is wrong with the model is said before long files are read.
   LoadedModel loaded = load_with_head(init, *options.task, options.seed);
   loaded.config.input_length = 0;
+  require_types(options, loaded.config);
   if (options.random_mode) {
     loaded.config.random_mode = *options.random_mode;
     loaded.config.plan = options.plan;
   }
   validate(loaded.config, "the options of the model");
 
-  SampleOptions reading{options, chosen_windows(length, options.windows), options.seed};
+  SampleOptions reading{options, chosen_windows(length, options.windows), options.seed,
+                        most_globals(loaded.config)};
   const AnswerSamples train = read_samples(*options.task, options.train, reading, tokenizer);
   train.say(options.train);
   std::optional<AnswerSamples> valid;
@@ -154,8 +178,10 @@ TrainingSummary question_finetune(const QuestionFinetuneOptions& asked, kernels:
   }
 
   TaskDescription task = describe_finetuning(options, loaded);
-  describe_answer_inputs(task, loaded.config, std::max(train.longest(), valid ? valid->longest() : 0),
-                         std::max(train.most_inputs(), valid ? valid->most_inputs() : 0));
+  AnswerSizes sizes;
+  sizes.take(train);
+  if (valid) sizes.take(*valid);
+  describe_answer_inputs(task, loaded.config, sizes);
   task.name = "text qa finetune";
   task.columns.sequence = options.task->loss;
   task.columns.sequence_accuracy = false;

@@ -22,6 +22,8 @@ InputLogits kept_logits(const SequenceResult& result) {
   keep(result.start_logits);
   keep(result.end_logits);
   for (const std::span<const float> logits : result.token_logits) keep(logits);
+  for (const std::span<const float> logits : result.global_logits)
+    kept.global_scores.emplace_back(logits.begin(), logits.end());
   kept.types.assign(result.sequence_logits.begin(), result.sequence_logits.end());
   return kept;
 }
@@ -57,12 +59,14 @@ QuestionModel::QuestionModel(const QuestionTask& task, const QuestionModelOption
         fmt::format("{}: a model for {}, not for questions", options.model, name_of(*settings_.task)),
         "make one with `bigbird text qa finetune`");
   }
+  globals_ = globals_of_windows(folder_.tokenizer(), most_globals(folder_.config()));
   const std::int64_t length = prediction_length(options.length, settings_, folder_.config());
   windows_ = prediction_windows(length, options.windows, settings_);
   SequenceRunnerOptions runner;
   runner.batch = options.batch;
   runner.answer_logits = true;
   runner.longest = length;
+  runner.globals = static_cast<std::int64_t>(globals_.most);
   runner.waits = true;
   runner_ = std::make_unique<SequenceRunner>(folder_, runner, backend);
 }
@@ -89,14 +93,18 @@ void QuestionModel::run(const QuestionInputs& question,
   const auto pending = std::make_shared<Pending>();
   pending->inputs = question.inputs.size();
   pending->done = std::move(done);
-  for (const auto& [ids, types] : question.inputs) {
+  for (const auto& [ids, types, globals] : question.inputs) {
     throw_if_cancelled();
     ++inputs_;
-    runner_->add({{ids.begin(), ids.end()}, {types.begin(), types.end()}},
-                 [pending](const SequenceResult& result) {
-                   pending->logits.push_back(kept_logits(result));
-                   if (pending->logits.size() == pending->inputs) pending->done(pending->logits);
-                 });
+    SequenceInput input = {{ids.begin(), ids.end()}, {types.begin(), types.end()}};
+    if (globals) {
+      input.two_inputs = two_inputs(input.ids, *globals);
+      input.reads_global = globals->type_at_global;
+    }
+    runner_->add(input, [pending](const SequenceResult& result) {
+      pending->logits.push_back(kept_logits(result));
+      if (pending->logits.size() == pending->inputs) pending->done(pending->logits);
+    });
   }
 }
 
@@ -116,8 +124,10 @@ QuestionWindows encode_windows(const QuestionExample& question, QuestionEncoder&
   encoded.windows = context_windows(tokens.size(), context->ids.size(), model.windows(), question.where);
   inputs.question_was_cut = was_cut;
   const SpecialIds& special = model.tokenizer().special();
-  for (const ContextWindow& window : encoded.windows)
+  for (const ContextWindow& window : encoded.windows) {
     inputs.inputs.push_back(window_input(tokens, *context, window, special.cls, special.sep));
+    inputs.inputs.back().globals = sentence_globals(tokens.size(), *context, window, model.window_globals());
+  }
   return encoded;
 }
 

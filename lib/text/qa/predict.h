@@ -21,6 +21,7 @@
 #include "lib/text/qa/answer_files.h"
 #include "lib/text/qa/question_file.h"
 #include "lib/text/qa/question_task.h"
+#include "lib/text/qa/two_inputs.h"
 #include "lib/text/qa/windows.h"
 #include "lib/text/text_settings.h"
 #include "lib/tokenization/text_encoding.h"
@@ -36,7 +37,7 @@ struct QuestionModelOptions {
 
 // A question as inputs of the model.
 struct QuestionInputs {
-  std::vector<QuestionInput> inputs;  // at least one
+  std::vector<QuestionInput> inputs;  // at least one; all with global tokens, or none
   bool question_was_cut = false;
 };
 
@@ -52,6 +53,8 @@ class QuestionModel {
   const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
   const TextSettings& settings() const { return settings_; }
   const WindowOptions& windows() const { return windows_; }
+  std::size_t globals() const { return globals_.most; }
+  const WindowGlobals& window_globals() const { return globals_; }
   // Pieces that the vocabulary lacks; encoders count them.
   UnknownTally* unknown() { return &unknown_; }
 
@@ -76,6 +79,7 @@ class QuestionModel {
   ModelFolder folder_;
   TextSettings settings_;
   WindowOptions windows_;
+  WindowGlobals globals_;
   kernels::Precision precision_;
   std::unique_ptr<SequenceRunner> runner_;
   UnknownTally unknown_;
@@ -93,8 +97,9 @@ struct QuestionWindows {
 QuestionWindows encode_windows(const QuestionExample& question, QuestionEncoder& encoder,
                                QuestionModel& model, QuestionInputs& inputs);
 
-// Of squad: whose rules choose the answers (squad/questions.h).
-enum class AnswerDecoding { run_qa, pipeline };
+// Whose rules choose the answers: of squad run_qa's and the pipeline's (squad/questions.h); nq has rules of
+// its own, and etcmodel's (natural_questions/two_inputs.h).
+enum class AnswerDecoding { run_qa, pipeline, etcmodel };
 
 // Settings that a data set does not take (QuestionTask::settings) are without effect.
 struct QuestionPredictionOptions : QuestionModelOptions, QuestionReading {
@@ -105,8 +110,8 @@ struct QuestionPredictionOptions : QuestionModelOptions, QuestionReading {
   ChunkedWork work;
   std::optional<std::size_t> max_answer;  // tokens, of nq and triviaqa words
   std::optional<std::size_t> n_best;
-  // Of squad: version_2 of QuestionReading says that there may be no answer.
   AnswerDecoding decoding = AnswerDecoding::run_qa;
+  // Of squad: version_2 of QuestionReading says that there may be no answer.
   double null_threshold = 0;
   std::string nbest;                        // empty: not wanted
   std::string null_odds;                    // the same

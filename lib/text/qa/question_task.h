@@ -3,9 +3,10 @@
 //
 // A data set is a folder beside this file and a row of the registry. Each folder has the same files:
 //
-//   questions.h  a question, and the reader of its files (a QuestionFile); its inputs to the model, and the
-//                labels that are trained on; from the logits of its inputs to its answer
-//   task.cpp     samples to train on, the predictor, the scorer, and the row that names them
+//   questions.h   a question, and the reader of its files (a QuestionFile); its inputs to the model, and the
+//                 labels that are trained on; from the logits of its inputs to its answer
+//   two_inputs.h  the same of BigBird-ETC, where it is another (two_inputs.h beside this file has the rest)
+//   task.cpp      samples to train on, the predictor, the scorer, and the row that names them
 //
 // A sixth data set is one folder, and one row of question_tasks() with its declaration below. The row says
 // what it is called, which head answers it, which settings it takes beside those of all, with what it is

@@ -9,6 +9,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/unicode.h"
+#include "lib/text/qa/two_inputs.h"
 
 namespace bigbird {
 namespace {
@@ -191,8 +192,10 @@ EncodedQuestion QuestionEncoder::encode(const QuestionExample& example, UnknownT
   encoded.question = encode_question(tokenizer_, example.question, encoding_, max_question_,
                                      encoded.question_was_cut, unknown);
   if (last_text_ != example.context) {
-    last_context_ = std::make_shared<const ContextTokens>(
-        context_tokens(tokenizer_, encode_counted(tokenizer_, *example.context, encoding_, unknown)));
+    ContextTokens tokens =
+        context_tokens(tokenizer_, encode_counted(tokenizer_, *example.context, encoding_, unknown));
+    if (sentences_) tokens.sentences = sentence_tokens(*example.context, tokens.spans);
+    last_context_ = std::make_shared<const ContextTokens>(std::move(tokens));
     last_text_ = example.context;
   }
   encoded.context = last_context_;

@@ -28,6 +28,8 @@
 
 namespace bigbird {
 
+struct GlobalLayout;
+
 struct WindowOptions {
   std::size_t length = 4096;      // tokens of a whole input, special pieces included
   std::size_t max_question = 64;  // tokens of the question that are kept, from its beginning
@@ -48,6 +50,8 @@ struct ContextTokens {
   std::vector<std::uint32_t> ids;
   std::vector<TextSpan> spans;
   std::vector<std::uint8_t> word_begins;  // 1: the first token of a word between white space
+  // The tokens that a sentence begins at, ascending; of a text whose sentences were asked for.
+  std::vector<std::uint32_t> sentences = {};
 };
 
 // A stretch of a context's tokens, [first, first + count).
@@ -76,6 +80,9 @@ std::vector<ContextWindow> context_windows(std::size_t question_tokens, std::siz
 struct QuestionInput {
   std::vector<std::uint32_t> ids;
   std::vector<std::uint32_t> types;
+  // Of BigBird-ETC (two_inputs.h): its global tokens; `ids` are the long ones, and `types` stand in it. Else
+  // null.
+  std::shared_ptr<const GlobalLayout> globals = nullptr;
 };
 
 QuestionInput window_input(std::span<const std::uint32_t> question, const ContextTokens& context,
@@ -140,9 +147,10 @@ ContextTokens context_tokens(const Tokenizer& tokenizer, const EncodedText& text
 
 class QuestionEncoder {
  public:
-  // The tokenizer must outlive it.
-  QuestionEncoder(const Tokenizer& tokenizer, const TextEncodingOptions& encoding, std::size_t max_question)
-      : tokenizer_(tokenizer), encoding_(encoding), max_question_(max_question) {}
+  // The tokenizer must outlive it. `sentences`: whether contexts get theirs.
+  QuestionEncoder(const Tokenizer& tokenizer, const TextEncodingOptions& encoding, std::size_t max_question,
+                  bool sentences = false)
+      : tokenizer_(tokenizer), encoding_(encoding), max_question_(max_question), sentences_(sentences) {}
 
   // The question without the white space at its left. A context that is the one before (the same object) is
   // not encoded again. `unknown`, where given, counts pieces of questions and contexts (each context once).
@@ -152,6 +160,7 @@ class QuestionEncoder {
   const Tokenizer& tokenizer_;
   TextEncodingOptions encoding_;
   std::size_t max_question_;
+  bool sentences_;
   std::shared_ptr<const std::string> last_text_;
   std::shared_ptr<const ContextTokens> last_context_;
 };
@@ -165,6 +174,8 @@ std::uint32_t piece_named(const Tokenizer& tokenizer, const std::string& name);
 struct InputLogits {
   // [tokens] for each score of the head (question_task.h); of question answering start and end.
   std::vector<std::vector<float>> scores;
+  // [global tokens] for each, of BigBird-ETC.
+  std::vector<std::vector<float>> global_scores;
   std::vector<float> types;  // [types of the head]
 };
 

@@ -11,6 +11,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
+#include "lib/core/unicode_borders.h"
 
 namespace bigbird {
 namespace {
@@ -217,6 +218,38 @@ TEST(CodePointIndex, PositionsBeyondTheTextAreErrors) {
   EXPECT_THROW(index.byte_of(5), Error);
   EXPECT_THROW(index.code_point_of(7), Error);
   EXPECT_THROW(index.slice(0, 5), Error);
+}
+
+// The sentences of a text, each with the white space after it.
+std::vector<std::string> sentences_of(const std::string& text) {
+  const std::vector<std::size_t> begins = sentence_begins(text);
+  std::vector<std::string> sentences;
+  for (std::size_t i = 0; i < begins.size(); ++i)
+    sentences.push_back(
+        text.substr(begins[i], (i + 1 < begins.size() ? begins[i + 1] : text.size()) - begins[i]));
+  return sentences;
+}
+
+TEST(SentenceBegins, AreWhereASentenceEnds) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(sentences_of("He slept! \"Did he?\" Yes."), (Texts{"He slept! ", "\"Did he?\" ", "Yes."}));
+  EXPECT_EQ(sentences_of("A line\nand  a line.\n\nThe end"),
+            (Texts{"A line\n", "and  a line.\n\n", "The end"}));
+  EXPECT_EQ(sentences_of("\n \nA"), (Texts{"\n \nA"}));
+  EXPECT_EQ(sentences_of("It is 3.5 km. caf\u00E9s are. \u00C9t\u00E9."),
+            (Texts{"It is 3.5 km. caf\u00E9s are. ", "\u00C9t\u00E9."}))
+      << "not before a small letter";
+  EXPECT_EQ(sentences_of("No border"), Texts{"No border"});
+  EXPECT_TRUE(sentences_of("").empty());
+  EXPECT_EQ(sentences_of(" \n"), Texts{" \n"});
+}
+
+TEST(SentenceBegins, NamesAreWhole) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(sentences_of("Dr. Smith met J. R. Doe. He left."),
+            (Texts{"Dr. Smith met J. R. Doe. ", "He left."}));
+  EXPECT_EQ(sentences_of("The U.S. Navy v. Smith. It won."), (Texts{"The U.S. Navy v. Smith. ", "It won."}));
+  EXPECT_EQ(sentences_of("By J.\nNext line"), (Texts{"By J.\n", "Next line"})) << "a line ends all the same";
 }
 
 }  // namespace

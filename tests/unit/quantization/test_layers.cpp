@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "lib/core/error.h"
 #include "lib/metrics/metrics.h"
@@ -80,8 +81,7 @@ TEST_F(QuantizedMaskedModel, DivergenceIsThatOfTheTwoDistributions) {
   std::int64_t tokens = 0;
   const auto columns = static_cast<std::size_t>(config_.vocab_size);
   for (const std::uint64_t piece : pieces) {
-    Batch batch;
-    batches_->append_piece(piece, batch);
+    const Batch batch = batches_->piece_batch(std::span(&piece, 1));
     model_->compute_in_int8({});
     full += model_->forward(batch, {})[Loss::mlm].sum;
     const std::vector<float> p = model_->masked_logits();
@@ -112,11 +112,7 @@ TEST_F(QuantizedMaskedModel, DivergenceIsThatOfTheTwoDistributions) {
 }
 
 TEST_F(QuantizedMaskedModel, ALayersErrorIsOfTheLogitsStandardDeviation) {
-  const auto batch = [&](std::size_t i) {
-    Batch one;
-    batches_->append_piece(i, one);
-    return one;
-  };
+  const auto batch = [&](std::uint64_t i) { return batches_->piece_batch(std::span(&i, 1)); };
   const std::vector<LayerError> found = layer_errors(*model_, 2, batch);
   const std::vector<LinearLayer> layers = linear_layers(config_);
   ASSERT_EQ(found.size(), layers.size());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "lib/core/error.h"
@@ -77,8 +78,7 @@ TEST_F(Evaluation, WhatIsCorrectIsCountedAnswerByAnswer) {
   model.set_parameters(initial_parameters(model.layout(), config, 3));
   std::int64_t masked = 0, masked_correct = 0, pairs = 0, pairs_correct = 0, second_answers = 0;
   for (std::uint64_t piece = 0; piece < batches_.sampler().size(); ++piece) {
-    Batch batch;
-    batches_.append_piece(piece, batch, nullptr);
+    const Batch batch = batches_.piece_batch(std::span(&piece, 1));
     model.forward(batch, {});
     const auto tokens = largest(model.masked_logits(), batch.masked_labels.size());
     for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -110,9 +110,8 @@ TEST_F(Evaluation, AChoiceOfSamplesIsSeededAndOfTheSizeAskedFor) {
 }
 
 TEST_F(Evaluation, LeftNeighboursAreTheTrueTokens) {
-  Batch batch;
   std::vector<std::int32_t> left;
-  for (std::uint64_t piece = 0; piece < 3; ++piece) batches_.append_piece(piece, batch, &left);
+  const Batch batch = batches_.piece_batch(std::vector<std::uint64_t>{0, 1, 2}, &left);
   ASSERT_EQ(left.size(), batch.masked_rows.size());
   ASSERT_EQ(batch.sequence_labels.size(), 3u);
   for (std::uint64_t piece = 0; piece < 3; ++piece) {

@@ -71,14 +71,15 @@ class TextPretraining : public TrainingTest {
 
 TEST_F(TextPretraining, LearnsWholeWordsAndNoNextSentences) {
   const TokenShards text(path("text")), dna(path("train"));
-  const PretrainingObjective of_text = objective_for(text, {}), of_dna = objective_for(dna, {});
+  const PretrainingObjective of_text = objective_for(text, text_config(), {}),
+                             of_dna = objective_for(dna, tiny_config(), {});
   EXPECT_EQ(of_text.unit, MaskingUnit::words);
   EXPECT_FALSE(of_text.nsp);
   EXPECT_EQ(of_dna.unit, MaskingUnit::tokens);
   EXPECT_TRUE(of_dna.nsp);
   PretrainingObjective pairs;
   pairs.nsp_of_text = true;
-  EXPECT_TRUE(objective_for(text, pairs).nsp);
+  EXPECT_TRUE(objective_for(text, text_config(), pairs).nsp);
 
   PretrainOptions run = text_options("run");
   run.steps = 2;

@@ -10,6 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/core/unicode.h"
 #include "lib/inference/probabilities.h"
+#include "lib/text/qa/hotpotqa/two_inputs.h"
 #include "lib/text/qa/windows.h"
 
 namespace bigbird {
@@ -156,18 +157,28 @@ bool HotpotReader::next(HotpotQuestion& question) {
 }
 
 HotpotEncoder::HotpotEncoder(const Tokenizer& tokenizer, const TextEncodingOptions& encoding,
-                             std::size_t max_question)
-    : tokenizer_(tokenizer),
-      encoding_(encoding),
-      max_question_(max_question),
-      question_opens_(piece_named(tokenizer, "<sep_0>")),
-      question_closes_(piece_named(tokenizer, "<sep_1>")),
-      title_opens_(piece_named(tokenizer, "<t>")),
-      title_closes_(piece_named(tokenizer, "<sep_2>")),
-      sentence_closes_(piece_named(tokenizer, "<sep_3>")) {}
+                             std::size_t max_question, std::size_t globals)
+    : tokenizer_(tokenizer), encoding_(encoding), max_question_(max_question), globals_(globals) {
+  if (globals_ > 0) {
+    part_ids_ = part_ids(tokenizer);
+    return;
+  }
+  question_opens_ = piece_named(tokenizer, "<sep_0>");
+  question_closes_ = piece_named(tokenizer, "<sep_1>");
+  title_opens_ = piece_named(tokenizer, "<t>");
+  title_closes_ = piece_named(tokenizer, "<sep_2>");
+  sentence_closes_ = piece_named(tokenizer, "<sep_3>");
+}
 
 EncodedHotpot HotpotEncoder::encode(const HotpotQuestion& example, std::size_t length,
                                     UnknownTally* unknown) const {
+  if (globals_ == 0) return encode_one(example, length, unknown);
+  return hotpot_two_inputs(example, {length, globals_, max_question_}, part_ids_, tokenizer_, encoding_,
+                           unknown);
+}
+
+EncodedHotpot HotpotEncoder::encode_one(const HotpotQuestion& example, std::size_t length,
+                                        UnknownTally* unknown) const {
   EncodedHotpot input;
   const std::vector<std::uint32_t> question = encode_question(tokenizer_, example.question, encoding_,
                                                               max_question_, input.question_was_cut, unknown);
@@ -253,7 +264,9 @@ AnswerEntry hotpot_entry(const std::string& id, const DecodedHotpot& answer) {
 DecodedHotpot decode_hotpot(const HotpotQuestion& example, const EncodedHotpot& input,
                             const HotpotLogits& logits, const HotpotDecoding& options) {
   check_hotpot_decoding(options);
-  require_finite_logits({logits.start, logits.end, logits.support}, input.ids.size(), example.where);
+  require_finite_logits({logits.start, logits.end}, input.ids.size(), example.where);
+  require_finite_logits({logits.support}, input.globals ? input.globals->globals.size() : input.ids.size(),
+                        example.where);
   require_finite_logits({logits.types}, hotpot_types, example.where);
   DecodedHotpot decoded;
   std::vector<bool> supporting;

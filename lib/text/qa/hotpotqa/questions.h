@@ -22,7 +22,8 @@
 //               title of a paragraph that has one, and has at most `max_answer` tokens; "" where none does
 //
 // Probabilities of starts and of ends are softmaxes over the whole input, so that their products rank as the
-// sums of logits do. Of equals the first wins.
+// sums of logits do. Of equals the first wins. What BigBird-ETC reads is in two_inputs.h; labels and answers
+// are the same.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +36,7 @@
 #include "lib/metrics/answer_metrics.h"
 #include "lib/text/qa/answer_files.h"
 #include "lib/text/qa/question_file.h"
+#include "lib/text/qa/two_inputs.h"
 #include "lib/text/qa/windows.h"
 
 namespace bigbird {
@@ -79,8 +81,9 @@ struct HotpotSegment {
   std::size_t paragraph = 0;
   std::optional<std::size_t> sentence;  // none: the title
   std::size_t first = 0;                // position of its first token
-  std::size_t mark = 0;                 // position of the piece that closes it, first + spans.size()
-  std::vector<TextSpan> spans;          // of its tokens, code points of the title or sentence
+  // Position of the piece that closes it, first + spans.size(); of BigBird-ETC its global token.
+  std::size_t mark = 0;
+  std::vector<TextSpan> spans;  // of its tokens, code points of the title or sentence
 };
 
 struct EncodedHotpot : QuestionInput {
@@ -92,19 +95,24 @@ struct EncodedHotpot : QuestionInput {
 
 class HotpotEncoder {
  public:
-  // The tokenizer must outlive it. Error{bad_input} where it lacks a piece.
+  // The tokenizer must outlive it. Error{bad_input} where it lacks a piece. `globals`: of BigBird-ETC, most
+  // global tokens (two_inputs.h).
   HotpotEncoder(const Tokenizer& tokenizer, const TextEncodingOptions& encoding,
-                std::size_t max_question = 64);
+                std::size_t max_question = 64, std::size_t globals = 0);
 
   // At most `length` tokens; Error{usage} where a question leaves no room. `unknown`, where given, counts.
   EncodedHotpot encode(const HotpotQuestion& example, std::size_t length,
                        UnknownTally* unknown = nullptr) const;
 
  private:
+  EncodedHotpot encode_one(const HotpotQuestion& example, std::size_t length, UnknownTally* unknown) const;
+
   const Tokenizer& tokenizer_;
   TextEncodingOptions encoding_;
-  std::size_t max_question_;
-  std::uint32_t question_opens_, question_closes_, title_opens_, title_closes_, sentence_closes_;
+  std::size_t max_question_, globals_;
+  PartIds part_ids_;
+  std::uint32_t question_opens_ = 0, question_closes_ = 0, title_opens_ = 0, title_closes_ = 0,
+                sentence_closes_ = 0;
 };
 
 struct HotpotLabel {
@@ -120,7 +128,7 @@ HotpotLabel hotpot_label(const HotpotQuestion& example, const EncodedHotpot& inp
 struct HotpotLogits {
   std::span<const float> start;
   std::span<const float> end;
-  std::span<const float> support;
+  std::span<const float> support;  // of BigBird-ETC [global tokens]
   std::span<const float> types;
 };
 

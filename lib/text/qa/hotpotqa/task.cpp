@@ -12,6 +12,7 @@
 #include "lib/text/qa/answer_samples.h"
 #include "lib/text/qa/evaluate.h"
 #include "lib/text/qa/hotpotqa/questions.h"
+#include "lib/text/qa/hotpotqa/two_inputs.h"
 #include "lib/text/qa/predict.h"
 #include "lib/text/qa/question_task.h"
 #include "lib/text/text_settings.h"
@@ -21,8 +22,10 @@ namespace {
 
 constexpr const char* sentences_left_out = "sentences beyond the length";
 constexpr const char* answer_left_out = "answers beyond the length";
+constexpr const char* facts_left_out = "no supporting fact in the input";
 
-AnswerSample hotpot_sample(const EncodedHotpot& input, const HotpotLabel& label) {
+AnswerSample hotpot_sample(const HotpotQuestion& question, const EncodedHotpot& input,
+                           const HotpotLabel& label) {
   AnswerSample sample;
   sample.inputs.push_back(split_input(input));
   sample.type = static_cast<std::int32_t>(label.type);
@@ -31,6 +34,15 @@ AnswerSample hotpot_sample(const EncodedHotpot& input, const HotpotLabel& label)
   sample.targets[hotpot_start] = {{all}, {{0, static_cast<std::uint32_t>(label.span.start)}}};
   sample.targets[hotpot_end] = {{all}, {{0, static_cast<std::uint32_t>(label.span.end)}}};
   AnswerTarget& support = sample.targets[hotpot_support];
+  if (input.globals) {
+    const std::vector<std::uint8_t> right = supporting_globals(question, input);
+    support.of_globals = true;
+    support.rows.push_back({0, 0, static_cast<std::uint32_t>(right.size())});
+    for (std::size_t i = 0; i < right.size(); ++i) {
+      if (right[i] != 0) support.right.emplace_back(0, static_cast<std::uint32_t>(i));
+    }
+    return sample;
+  }
   for (std::size_t i = 0; i < input.segments.size(); ++i) {
     if (!input.segments[i].sentence) continue;
     const auto mark = static_cast<std::uint32_t>(input.segments[i].mark);
@@ -43,7 +55,7 @@ AnswerSample hotpot_sample(const EncodedHotpot& input, const HotpotLabel& label)
 AnswerSamples hotpot_samples(const std::string& path, const SampleOptions& options,
                              const Tokenizer& tokenizer) {
   HotpotReader reader(path, options);
-  const HotpotEncoder encoder(tokenizer, options.encoding, options.windows.max_question);
+  const HotpotEncoder encoder(tokenizer, options.encoding, options.windows.max_question, options.globals);
   AnswerSamples samples;
   AnswerSamples::Facts& facts = samples.facts();
   for (HotpotQuestion question; reader.next(question);) {
@@ -52,9 +64,16 @@ AnswerSamples hotpot_samples(const std::string& path, const SampleOptions& optio
     const HotpotLabel label = hotpot_label(question, input);
     facts.cut_questions += input.question_was_cut ? 1U : 0U;
     facts.noted.add(sentences_left_out, input.left_out);
-    if (label.type == HotpotAnswerType::span && label.span.start == 0) facts.noted.add(answer_left_out);
-    samples.add(hotpot_sample(input, label));
+    const bool is_cut = label.type == HotpotAnswerType::span && label.span.start == 0;
     ++facts.questions;
+    AnswerSample sample = hotpot_sample(question, input, label);
+    if (options.globals > 0 && (is_cut || sample.targets[hotpot_support].right.empty())) {
+      // As etcmodel, which trains on no input without its answer.
+      facts.skipped.add(is_cut ? answer_left_out : facts_left_out);
+      continue;
+    }
+    if (is_cut) facts.noted.add(answer_left_out);
+    samples.add(std::move(sample));
   }
   facts.skipped.add(reader.skipped());
   facts.noted.add(reader.noted());
@@ -66,7 +85,7 @@ class HotpotPredictor : public PredictorOf<HotpotQuestion, EncodedHotpot> {
   HotpotPredictor(const QuestionPredictionOptions& options, QuestionModel& model)
       : PredictorOf(options, model, ChunkForm::json_answers_and_facts),
         decoding_(hotpot_decoding(options.support_threshold, options.n_best, options.max_answer)),
-        encoder_(model.tokenizer(), model.settings().encoding, model.windows().max_question),
+        encoder_(model.tokenizer(), model.settings().encoding, model.windows().max_question, model.globals()),
         reader_(options.input, options) {}
 
   RunIdentity identity() const override {
@@ -99,9 +118,10 @@ class HotpotPredictor : public PredictorOf<HotpotQuestion, EncodedHotpot> {
   }
   std::vector<AnswerEntry> decode(const HotpotQuestion& question, const EncodedHotpot& encoded,
                                   const std::vector<InputLogits>& logits) const override {
-    const auto& [scores, types] = logits.front();
+    const auto& [scores, global_scores, types] = logits.front();
+    const auto& marks = encoded.globals ? global_scores : scores;
     const DecodedHotpot answer = decode_hotpot(
-        question, encoded, {scores.at(hotpot_start), scores.at(hotpot_end), scores.at(hotpot_support), types},
+        question, encoded, {scores.at(hotpot_start), scores.at(hotpot_end), marks.at(hotpot_support), types},
         decoding_);
     return {hotpot_entry(question.id, answer)};
   }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -107,28 +106,11 @@ SpanLabel label_of_tokens(const EncodedNq& page, const ContextWindow& window, st
   return {at + start - window.first, at + stop - 1 - window.first};
 }
 
-constexpr std::size_t page_types = 5;
-constexpr std::size_t any_length = std::numeric_limits<std::size_t>::max();
-
-// First and last piece of the page, and where the span was found.
-struct ScoredPieces {
-  std::size_t first = 0;
-  std::size_t last = 0;
+// A span, and where it was found.
+struct ScoredPieces : PieceSpan {
   double score = 0;
   const NqLogits* window = nullptr;
 };
-
-// Behind the last piece that an answer from `first` on may have, within a window that ends at `end`.
-std::size_t end_of_words(const NqQuestion& example, const EncodedNq& page, std::size_t first, std::size_t end,
-                         std::size_t most_words) {
-  if (most_words == any_length) return end;
-  std::size_t words = 0, at = first;
-  for (; at < end; ++at) {
-    const bool is_new = at == first || page.tokens[at] != page.tokens[at - 1];
-    if (is_new && !example.tokens[page.tokens[at]].is_tag && ++words > most_words) break;
-  }
-  return at;
-}
 
 std::optional<ScoredPieces> best_pieces(const NqQuestion& example, const EncodedNq& page,
                                         const NqLogits& window, std::span<const float> starts,
@@ -147,7 +129,7 @@ std::optional<ScoredPieces> best_pieces(const NqQuestion& example, const Encoded
   const auto sum = [&](std::size_t i, std::size_t j) {
     return static_cast<double>(starts[i]) + static_cast<double>(ends[j]);
   };
-  return ScoredPieces{first, first + end - start, sum(start, end) - sum(0, 0), &window};
+  return ScoredPieces{{first, first + end - start}, sum(start, end) - sum(0, 0), &window};
 }
 
 void take_better(std::optional<ScoredPieces>& best, const std::optional<ScoredPieces>& other) {
@@ -164,23 +146,6 @@ const PageCandidate* candidate_around(const NqQuestion& example, std::uint32_t f
     if (found == nullptr || length(candidate) < length(*found)) found = &candidate;
   }
   return found;
-}
-
-const PageCandidate* long_candidate(const NqQuestion& example, const EncodedNq& page,
-                                    const ScoredPieces& long_answer, const ScoredPieces& short_answer) {
-  const auto around = [&](const ScoredPieces& span, std::size_t last) {
-    return candidate_around(example, page.tokens[span.first], page.tokens[last]);
-  };
-  if (const PageCandidate* found = around(long_answer, long_answer.last)) return found;
-  if (const PageCandidate* found = around(short_answer, short_answer.last)) return found;
-  return around(long_answer, long_answer.first);
-}
-
-// Whole tokens; of the simplified form without bytes.
-NqSpan span_of_pieces(const NqQuestion& example, const EncodedNq& page, const ScoredPieces& pieces) {
-  const std::uint32_t first = page.tokens[pieces.first], last = page.tokens[pieces.last];
-  return {example.tokens[first].start_byte, example.tokens[last].end_byte, static_cast<std::int64_t>(first),
-          static_cast<std::int64_t>(last) + 1};
 }
 
 double logit_of_type(const NqLogits& window, NqAnswerType type) {
@@ -239,6 +204,7 @@ EncodedNq NqEncoder::encode(const NqQuestion& example, UnknownTally* unknown) co
             [](const NqSpan& a, const NqSpan& b) { return a.start_token < b.start_token; });
   std::int64_t behind = 0;  // no token twice, should stretches overlap
   for (const NqSpan& stretch : stretches) {
+    const std::size_t first = page.pieces.ids.size();
     for (std::int64_t t = std::max(behind, stretch.start_token); t < stretch.end_token; ++t) {
       const PageToken& token = example.tokens[static_cast<std::size_t>(t)];
       const std::size_t before = page.pieces.ids.size();
@@ -253,6 +219,7 @@ EncodedNq NqEncoder::encode(const NqQuestion& example, UnknownTally* unknown) co
       page.pieces.word_begins.resize(page.pieces.ids.size(), 0);
       if (page.pieces.ids.size() > before) page.pieces.word_begins[before] = 1;
     }
+    if (page.pieces.ids.size() > first) page.candidates.push_back(static_cast<std::uint32_t>(first));
     behind = std::max(behind, stretch.end_token);
   }
   return page;
@@ -293,14 +260,46 @@ NqLabel nq_label(const NqQuestion& example, const EncodedNq& page, const Context
   return label;
 }
 
+std::size_t end_of_words(const NqQuestion& example, const EncodedNq& page, std::size_t first, std::size_t end,
+                         std::size_t most_words) {
+  if (most_words == any_length) return end;
+  std::size_t words = 0, at = first;
+  for (; at < end; ++at) {
+    const bool is_new = at == first || page.tokens[at] != page.tokens[at - 1];
+    if (is_new && !example.tokens[page.tokens[at]].is_tag && ++words > most_words) break;
+  }
+  return at;
+}
+
+NqSpan long_answer_of(const NqQuestion& example, const EncodedNq& page, const PieceSpan& long_answer,
+                      const std::optional<PieceSpan>& short_answer) {
+  const auto around = [&](std::size_t first, std::size_t last) {
+    return candidate_around(example, page.tokens[first], page.tokens[last]);
+  };
+  const PageCandidate* found = around(long_answer.first, long_answer.last);
+  if (found == nullptr && short_answer) found = around(short_answer->first, short_answer->last);
+  if (found == nullptr) found = around(long_answer.first, long_answer.first);
+  return found == nullptr ? NqSpan{} : found->span;
+}
+
+NqSpan span_of_pieces(const NqQuestion& example, const EncodedNq& page, const PieceSpan& pieces) {
+  const std::uint32_t first = page.tokens[pieces.first], last = page.tokens[pieces.last];
+  return {example.tokens[first].start_byte, example.tokens[last].end_byte, static_cast<std::int64_t>(first),
+          static_cast<std::int64_t>(last) + 1};
+}
+
+void require_page_logits(const NqQuestion& example, const EncodedNq& page, const NqLogits& window) {
+  require_finite_logits({window.short_start, window.short_end, window.long_start, window.long_end},
+                        input_length(page.question.size(), window.window), example.where);
+  require_finite_logits({window.types}, nq_types, example.where);
+}
+
 NqPrediction decode_nq(const NqQuestion& example, const EncodedNq& page, std::span<const NqLogits> windows,
                        std::size_t max_answer) {
   check_words(max_answer, "the default is 38 words");
   std::optional<ScoredPieces> short_answer, long_answer;
   for (const NqLogits& window : windows) {
-    require_finite_logits({window.short_start, window.short_end, window.long_start, window.long_end},
-                          input_length(page.question.size(), window.window), example.where);
-    require_finite_logits({window.types}, page_types, example.where);
+    require_page_logits(example, page, window);
     take_better(short_answer,
                 best_pieces(example, page, window, window.short_start, window.short_end, max_answer));
     take_better(long_answer,
@@ -309,8 +308,7 @@ NqPrediction decode_nq(const NqQuestion& example, const EncodedNq& page, std::sp
   NqPrediction prediction;
   prediction.id = example.id;
   if (!short_answer || !long_answer) return prediction;
-  if (const PageCandidate* found = long_candidate(example, page, *long_answer, *short_answer))
-    prediction.long_answer = found->span;
+  prediction.long_answer = long_answer_of(example, page, *long_answer, *short_answer);
   prediction.long_score = long_answer->score;
 
   const NqLogits& decisive = short_answer->score > 0 ? *short_answer->window : *long_answer->window;

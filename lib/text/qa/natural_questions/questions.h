@@ -27,11 +27,13 @@
 //   short    the span; for the types yes and no none, and the score is that type's logit less the null type's
 //
 // A prediction is made for every page that has text: the official script looks for the best threshold of the
-// scores. A word is a token of the page that is no tag. Of equals the first wins.
+// scores. A word is a token of the page that is no tag. Of equals the first wins. What BigBird-ETC reads, and
+// its rules for answers, are in two_inputs.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -83,6 +85,7 @@ struct EncodedNq {
   // The spans of `pieces` are empty: there is no text that they lie in.
   ContextTokens pieces;
   std::vector<std::uint32_t> tokens;
+  std::vector<std::uint32_t> candidates = {};  // the pieces that a top-level candidate begins with
 };
 
 class NqEncoder {
@@ -102,6 +105,7 @@ class NqEncoder {
 // What is answered at [CLS]; the head stores them by name, since the published programs number them
 // differently.
 enum class NqAnswerType { null, yes, no, long_answer, short_answer };
+inline constexpr std::size_t nq_types = 5;
 
 // The annotation that is trained on: of those with a long answer the one of the lowest candidate, those with
 // short answers first (bert_joint's run_nq.py). Null where there is none.
@@ -134,6 +138,23 @@ enum NqTokenScore : std::size_t { nq_short_start, nq_short_end, nq_long_start, n
 // Error{usage} for a `max_answer` of 0.
 NqPrediction decode_nq(const NqQuestion& example, const EncodedNq& page, std::span<const NqLogits> windows,
                        std::size_t max_answer);
+
+// What both rules for answers stand on. First and last piece of a page.
+struct PieceSpan {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+inline constexpr std::size_t any_length = std::numeric_limits<std::size_t>::max();
+// After the last piece, before `end`, that an answer from `first` on of so many words may have.
+std::size_t end_of_words(const NqQuestion& example, const EncodedNq& page, std::size_t first, std::size_t end,
+                         std::size_t most_words);
+// The candidate that a long answer stands for; null where there is none.
+NqSpan long_answer_of(const NqQuestion& example, const EncodedNq& page, const PieceSpan& long_answer,
+                      const std::optional<PieceSpan>& short_answer);
+// Whole tokens; of the simplified form without bytes.
+NqSpan span_of_pieces(const NqQuestion& example, const EncodedNq& page, const PieceSpan& pieces);
+// Error{runtime} with the question where a logit is not finite, or there is another number of them.
+void require_page_logits(const NqQuestion& example, const EncodedNq& page, const NqLogits& window);
 
 // An object of {"predictions": [...]}, on a line, as nq_eval.py reads it (ChunkForm::json_predictions).
 AnswerEntry nq_entry(const NqPrediction& prediction);

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "lib/core/cancel.h"
+#include "lib/core/error.h"
 #include "lib/core/rng.h"
 #include "lib/metrics/natural_questions.h"
 #include "lib/text/qa/answer_files.h"
 #include "lib/text/qa/answer_samples.h"
 #include "lib/text/qa/evaluate.h"
 #include "lib/text/qa/natural_questions/questions.h"
+#include "lib/text/qa/natural_questions/two_inputs.h"
 #include "lib/text/qa/predict.h"
 #include "lib/text/qa/question_task.h"
 #include "lib/text/text_settings.h"
@@ -20,6 +22,7 @@ namespace bigbird {
 namespace {
 
 constexpr std::size_t usual_page_answer = 38;  // words (BigBird, appendix E.2)
+constexpr std::size_t usual_page_answer_of_etcmodel = 32;
 constexpr const char* null_windows_left_out = "windows without the answer";
 constexpr const char* pages_without_text = "pages without a top-level candidate";
 
@@ -28,29 +31,38 @@ struct LabelledWindow {
   NqLabel label;
 };
 
-AnswerTarget page_target(std::size_t tokens, std::size_t position) {
-  return {{{0, 0, static_cast<std::uint32_t>(tokens)}}, {{0, static_cast<std::uint32_t>(position)}}};
+// With two inputs [CLS] and the tokens of the page compete, else all.
+AnswerTarget page_target(const AnswerInput& input, std::size_t position) {
+  AnswerTarget target{{{0, 0, static_cast<std::uint32_t>(input.size())}},
+                      {{0, static_cast<std::uint32_t>(position)}}};
+  if (input.globals) {
+    target.rows = {{0, 0, 1},
+                   {0, static_cast<std::uint32_t>(input.question.size()),
+                    static_cast<std::uint32_t>(input.window.count)}};
+  }
+  return target;
 }
 
 // The samples of a page. Of its pieces those are held that windows have.
-void add_page_windows(const EncodedNq& page, const std::vector<LabelledWindow>& windows,
-                      const SpecialIds& special, AnswerSamples& samples) {
+void add_page_windows(const EncodedNq& page, const std::vector<LabelledWindow>& windows, const PartIds& ids,
+                      std::size_t globals, AnswerSamples& samples) {
   if (windows.empty()) return;
   const std::size_t begin = windows.front().window.first;
   const std::size_t end = windows.back().window.first + windows.back().window.count;
   const auto pieces = page.pieces.ids.begin();
   const auto text = std::make_shared<const std::vector<std::uint32_t>>(
       pieces + static_cast<std::ptrdiff_t>(begin), pieces + static_cast<std::ptrdiff_t>(end));
-  const std::vector<std::uint32_t> question = question_part(page.question, special);
+  const std::vector<std::uint32_t> question = question_part(page.question, ids.window_cls, ids.window_sep);
   for (const auto& [window, label] : windows) {
     AnswerSample sample;
-    sample.inputs.push_back({question, text, {window.first - begin, window.count}, special.sep});
-    const std::size_t tokens = sample.inputs.front().size();
+    sample.inputs.push_back({question, text, {window.first - begin, window.count}, ids.window_sep});
+    AnswerInput& input = sample.inputs.front();
+    if (globals > 0) input.globals = page_globals(page, window, ids, globals);
     sample.targets.resize(4);
-    sample.targets[nq_short_start] = page_target(tokens, label.short_answer.start);
-    sample.targets[nq_short_end] = page_target(tokens, label.short_answer.end);
-    sample.targets[nq_long_start] = page_target(tokens, label.long_answer.start);
-    sample.targets[nq_long_end] = page_target(tokens, label.long_answer.end);
+    sample.targets[nq_short_start] = page_target(input, label.short_answer.start);
+    sample.targets[nq_short_end] = page_target(input, label.short_answer.end);
+    sample.targets[nq_long_start] = page_target(input, label.long_answer.start);
+    sample.targets[nq_long_end] = page_target(input, label.long_answer.end);
     sample.type = static_cast<std::int32_t>(label.type);
     samples.add(std::move(sample));
   }
@@ -59,6 +71,7 @@ void add_page_windows(const EncodedNq& page, const std::vector<LabelledWindow>& 
 AnswerSamples nq_samples(const std::string& path, const SampleOptions& options, const Tokenizer& tokenizer) {
   NqReader reader(path, options);
   const NqEncoder encoder(tokenizer, options.encoding, options.windows.max_question);
+  const PartIds ids = page_part_ids(tokenizer, options.globals);
   AnswerSamples samples;
   AnswerSamples::Facts& facts = samples.facts();
   std::uint64_t number = 0;  // of windows, those that are left out too
@@ -80,7 +93,7 @@ AnswerSamples nq_samples(const std::string& path, const SampleOptions& options, 
       }
       kept.push_back({window, label});
     }
-    add_page_windows(page, kept, tokenizer.special(), samples);
+    add_page_windows(page, kept, ids, options.globals, samples);
   }
   return samples;
 }
@@ -100,11 +113,22 @@ class NqPredictor : public PredictorOf<NqQuestion, NqWindows> {
  public:
   NqPredictor(const QuestionPredictionOptions& options, QuestionModel& model)
       : PredictorOf(options, model, ChunkForm::json_predictions),
-        max_answer_(check_words(options.max_answer.value_or(usual_page_answer), "the default is 38 words")),
+        by_etcmodel_(options.decoding == AnswerDecoding::etcmodel),
+        max_answer_(check_words(
+            options.max_answer.value_or(by_etcmodel_ ? usual_page_answer_of_etcmodel : usual_page_answer),
+            "the default is 38 words")),
+        ids_(page_part_ids(model.tokenizer(), model.globals())),
         encoder_(model.tokenizer(), model.settings().encoding, model.windows().max_question),
-        reader_(options.input, options) {}
+        reader_(options.input, options) {
+    if (options.decoding == AnswerDecoding::pipeline)
+      throw_usage("the pipeline's decoding is squad's", message("leave `decode` away, or take etcmodel"));
+  }
 
-  RunIdentity identity() const override { return {{"max_answer", std::to_string(max_answer_)}}; }
+  RunIdentity identity() const override {
+    RunIdentity identity = {{"max_answer", std::to_string(max_answer_)}};
+    if (by_etcmodel_) identity["decode"] = "etcmodel";
+    return identity;
+  }
 
  protected:
   bool next(NqQuestion& question) override { return reader_.next(question); }
@@ -124,7 +148,7 @@ class NqPredictor : public PredictorOf<NqQuestion, NqWindows> {
   }
   QuestionInputs encode(NqQuestion& question, NqWindows& encoded) override {
     encoded.page = encoder_.encode(question, model_.unknown());
-    const auto& [tokens, question_was_cut, pieces, held] = encoded.page;
+    const auto& [tokens, question_was_cut, pieces, held, candidates] = encoded.page;
     // The words of the page have become pieces: what is held of a token are its bytes, and nothing of those
     // behind the last piece, so that pages that wait for their batch are small.
     for (PageToken& token : question.tokens) token.text = {};
@@ -133,24 +157,34 @@ class NqPredictor : public PredictorOf<NqQuestion, NqWindows> {
     encoded.windows = context_windows(tokens.size(), pieces.ids.size(), model_.windows(), question.where);
     QuestionInputs inputs;
     inputs.question_was_cut = question_was_cut;
-    const SpecialIds& special = model_.tokenizer().special();
-    for (const ContextWindow& window : encoded.windows)
-      inputs.inputs.push_back(window_input(tokens, pieces, window, special.cls, special.sep));
+    for (const ContextWindow& window : encoded.windows) {
+      inputs.inputs.push_back(window_input(tokens, pieces, window, ids_.window_cls, ids_.window_sep));
+      if (model_.globals() > 0)
+        inputs.inputs.back().globals = page_globals(encoded.page, window, ids_, model_.globals());
+    }
     return inputs;
   }
   std::vector<AnswerEntry> decode(const NqQuestion& question, const NqWindows& encoded,
                                   const std::vector<InputLogits>& logits) const override {
     std::vector<NqLogits> windows;
     for (std::size_t i = 0; i < encoded.windows.size(); ++i) {
-      const auto& [scores, types] = logits[i];
+      const auto& [scores, global_scores, types] = logits[i];
       windows.push_back({encoded.windows[i], scores.at(nq_short_start), scores.at(nq_short_end),
                          scores.at(nq_long_start), scores.at(nq_long_end), types});
+    }
+    if (model_.globals() > 0 || by_etcmodel_) {
+      NqDecoding decoding;
+      decoding.rule = by_etcmodel_ ? NqRule::etcmodel : NqRule::pooled;
+      decoding.max_answer = max_answer_;
+      return {nq_entry(decode_nq_pooled(question, encoded.page, windows, decoding))};
     }
     return {nq_entry(decode_nq(question, encoded.page, windows, max_answer_))};
   }
 
  private:
-  std::size_t max_answer_;  // words of a short answer
+  bool by_etcmodel_;
+  std::size_t max_answer_;  // words of a short answer, by etcmodel's rule document tokens
+  PartIds ids_;
   NqEncoder encoder_;
   NqReader reader_;
 };
@@ -251,7 +285,7 @@ const QuestionTask& nq_task() {
       .head = {HeadType::structured_answers,
                {{"short_start", true}, {"short_end", true}, {"long_start", true}, {"long_end", true}},
                {"null", "yes", "no", "long", "short"}},
-      .settings = {"overlap", "step", "max_question", "max_answer", "keep_null"},
+      .settings = {"overlap", "step", "max_question", "max_answer", "keep_null", "decode"},
       .batch = 128,
       .learning_rate = 5e-5,
       .chunk = 16,

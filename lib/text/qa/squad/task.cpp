@@ -38,7 +38,9 @@ const TextSpan no_answer_span;
 AnswerSamples squad_samples(const std::string& path, const SampleOptions& options,
                             const Tokenizer& tokenizer) {
   SquadReader reader(path, options);
-  QuestionEncoder encoder(tokenizer, options.encoding, options.windows.max_question);
+  QuestionEncoder encoder(tokenizer, options.encoding, options.windows.max_question, options.globals > 0);
+  const SpecialIds& special = tokenizer.special();
+  const WindowGlobals globals = globals_of_windows(tokenizer, options.globals);
   LabelCeiling ceiling;
   AnswerSamples samples;
   AnswerSamples::Facts& facts = samples.facts();
@@ -69,7 +71,8 @@ AnswerSamples squad_samples(const std::string& path, const SampleOptions& option
       answered_windows += label.start > 0 ? 1U : 0U;
       AnswerSample sample;
       sample.inputs.push_back(
-          {question_part(encoded.question, tokenizer.special()), last_ids, window, tokenizer.special().sep});
+          {question_part(encoded.question, special.cls, special.sep), last_ids, window, special.sep});
+      sample.inputs.back().globals = sentence_globals(question, *encoded.context, window, globals);
       sample.span = label;
       samples.add(std::move(sample));
     }
@@ -99,7 +102,8 @@ class SquadPredictor : public PredictorOf<QuestionExample, QuestionWindows> {
   SquadPredictor(const QuestionPredictionOptions& options, QuestionModel& model)
       : PredictorOf(options, model, ChunkForm::json_object),
         decoder_(options),
-        encoder_(model.tokenizer(), model.settings().encoding, model.windows().max_question),
+        encoder_(model.tokenizer(), model.settings().encoding, model.windows().max_question,
+                 model.globals() > 0),
         reader_(options.input, options) {}
 
   // {id: text}; {id: [candidate]}; {id: score of the empty answer minus that of the best other}.
@@ -255,6 +259,9 @@ SquadDecoder::SquadDecoder(const QuestionPredictionOptions& options)
   if (decoding_.n_best == 0 || decoding_.max_answer == 0) {
     throw_usage(message("`n_best` and `max_answer` must be at least 1"), "the defaults are 20 and 30");
   }
+  if (options.decoding == AnswerDecoding::etcmodel) {
+    throw_usage("etcmodel's decoding is of nq", message("leave `decode` away, or take run_qa or pipeline"));
+  }
   if (!std::isfinite(options.null_threshold)) {
     throw_usage(message("`null_threshold` must be a finite number"), "0 is the usual one");
   }
@@ -317,7 +324,8 @@ SquadAnswer answer_question(const QuestionPredictionOptions& options, const std:
                             const std::string& context, kernels::Backend& backend) {
   QuestionModel model(squad_task(), options, backend);
   const SquadDecoder decoder(options);
-  QuestionEncoder encoder(model.tokenizer(), model.settings().encoding, model.windows().max_question);
+  QuestionEncoder encoder(model.tokenizer(), model.settings().encoding, model.windows().max_question,
+                          model.globals() > 0);
   const QuestionExample example{
       "0", question, std::make_shared<const std::string>(context), {}, "the question"};
   QuestionInputs inputs;

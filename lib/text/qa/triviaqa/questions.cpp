@@ -171,21 +171,6 @@ struct DocumentTokens {
   double score = 0;
 };
 
-void take_best_tokens(const DecodedQuestion& question, const WindowLogits& logits, std::size_t most_words,
-                      std::optional<DocumentTokens>& best) {
-  const std::size_t at = context_position(question.question_tokens);
-  const ContextWindow& window = logits.window;
-  for (std::size_t i = 0; i < window.count; ++i) {
-    const auto start = static_cast<double>(logits.start[at + i]);
-    std::size_t words = 1;
-    for (std::size_t j = i; j < window.count; ++j) {
-      if (j > i && question.context.word_begins[window.first + j] != 0 && ++words > most_words) break;
-      const double score = start + static_cast<double>(logits.end[at + j]);
-      if (!best || score > best->score) best = {window.first + i, window.first + j, score};
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<NormalizedWord> normalized_words(std::string_view text) {
@@ -358,14 +343,21 @@ TriviaGoldFile read_trivia_gold(const std::string& path, bool replace_invalid) {
   return file;
 }
 
+void require_document_logits(const DecodedQuestion& question, const WindowLogits& logits) {
+  require_finite_logits({logits.start, logits.end}, input_length(question.question_tokens, logits.window),
+                        question.example.where);
+}
+
 std::optional<DocumentAnswer> decode_trivia(const DecodedQuestion& question,
                                             std::span<const WindowLogits> windows, std::size_t max_answer) {
   check_words(max_answer, "the default is 16 words");
   std::optional<DocumentTokens> best;
   for (const WindowLogits& logits : windows) {
-    require_finite_logits({logits.start, logits.end}, input_length(question.question_tokens, logits.window),
-                          question.example.where);
-    take_best_tokens(question, logits, max_answer, best);
+    require_document_logits(question, logits);
+    for_each_answer_span(question, logits, max_answer,
+                         [&](std::size_t first, std::size_t last, double score) {
+                           if (!best || score > best->score) best = {first, last, score};
+                         });
   }
   if (!best) return std::nullopt;
   DocumentAnswer answer;

@@ -21,7 +21,8 @@
 // The answer in a document is, of all its windows, the span of the highest start + end that has at most
 // `max_answer` words between white space (BigBird, appendix E.2: 16). A training sample is a document, so
 // that the sums of its windows can be compared; where several documents of a question compete, softmax over
-// their best sums keeps the order, and the highest wins. Of equals the first wins.
+// their best sums keeps the order, and the highest wins. Of equals the first wins. BigBird-ETC's answers are
+// in two_inputs.h.
 #pragma once
 
 #include <cstddef>
@@ -135,6 +136,25 @@ struct DocumentAnswer {
   TextSpan span;  // code points of the document
   double score = 0;
 };
+
+// Every stretch of a window that has at most so many words: take(first, last, start + end), with tokens of
+// the document, by first and then by last.
+template <typename Take>
+void for_each_answer_span(const DecodedQuestion& question, const WindowLogits& logits, std::size_t most_words,
+                          const Take& take) {
+  const std::size_t at = context_position(question.question_tokens);
+  const ContextWindow& window = logits.window;
+  for (std::size_t i = 0; i < window.count; ++i) {
+    const auto start = static_cast<double>(logits.start[at + i]);
+    std::size_t words = 1;
+    for (std::size_t j = i; j < window.count; ++j) {
+      if (j > i && question.context.word_begins[window.first + j] != 0 && ++words > most_words) break;
+      take(window.first + i, window.first + j, start + static_cast<double>(logits.end[at + j]));
+    }
+  }
+}
+// Error{runtime} with the question where a logit is not finite, or there is another number of them.
+void require_document_logits(const DecodedQuestion& question, const WindowLogits& logits);
 
 // Nothing for a document without tokens. Error{runtime} with the question where a logit is not finite;
 // Error{usage} for a `max_answer` of 0.

@@ -14,6 +14,7 @@
 #include "lib/text/qa/predict.h"
 #include "lib/text/qa/question_task.h"
 #include "lib/text/qa/triviaqa/questions.h"
+#include "lib/text/qa/triviaqa/two_inputs.h"
 #include "lib/text/qa/windows.h"
 #include "lib/text/text_settings.h"
 
@@ -24,11 +25,12 @@ constexpr std::size_t usual_document_answer = 16;  // words (BigBird, appendix E
 
 // A document: its windows compete together.
 AnswerSample trivia_sample(const EncodedQuestion& encoded, const std::vector<ContextWindow>& windows,
-                           const std::vector<TextSpan>& places, const SpecialIds& special) {
+                           const std::vector<TextSpan>& places, const SpecialIds& special,
+                           const WindowGlobals& globals) {
   AnswerSample sample;
   sample.targets.resize(2);
   const std::size_t question = encoded.question.size();
-  const std::vector<std::uint32_t> head = question_part(encoded.question, special);
+  const std::vector<std::uint32_t> head = question_part(encoded.question, special.cls, special.sep);
   const std::size_t tokens = windows.back().first + windows.back().count;
   const auto first = encoded.context->ids.begin();
   const auto text =
@@ -36,6 +38,7 @@ AnswerSample trivia_sample(const EncodedQuestion& encoded, const std::vector<Con
   for (const ContextWindow& window : windows) {
     const auto number = static_cast<std::uint32_t>(sample.inputs.size());
     sample.inputs.push_back({head, text, window, special.sep});
+    sample.inputs.back().globals = sentence_globals(question, *encoded.context, window, globals);
     const InputRows rows{number, static_cast<std::uint32_t>(context_position(question)),
                          static_cast<std::uint32_t>(window.count)};
     const PositionSets right = position_sets(*encoded.context, window, question, places);
@@ -51,7 +54,8 @@ AnswerSample trivia_sample(const EncodedQuestion& encoded, const std::vector<Con
 AnswerSamples trivia_samples(const std::string& path, const SampleOptions& options,
                              const Tokenizer& tokenizer) {
   TriviaReader reader(path, options);
-  QuestionEncoder encoder(tokenizer, options.encoding, options.windows.max_question);
+  QuestionEncoder encoder(tokenizer, options.encoding, options.windows.max_question, options.globals > 0);
+  const WindowGlobals globals = globals_of_windows(tokenizer, options.globals);
   AnswerSamples samples;
   AnswerSamples::Facts& facts = samples.facts();
   for (TriviaDocument document; reader.next(document);) {
@@ -64,7 +68,7 @@ AnswerSamples trivia_samples(const std::string& path, const SampleOptions& optio
       facts.noted.add(message("windows beyond `max_windows`"), windows.size() - options.max_windows);
       windows.resize(options.max_windows);
     }
-    AnswerSample sample = trivia_sample(encoded, windows, document.places, tokenizer.special());
+    AnswerSample sample = trivia_sample(encoded, windows, document.places, tokenizer.special(), globals);
     if (sample.targets[0].right.empty()) {
       facts.skipped.add(message("no name of the answer in the first `max_windows` windows"));
     } else {
@@ -83,7 +87,8 @@ class TriviaPredictor : public PredictorOf<TriviaQuestion, std::vector<QuestionW
       : PredictorOf(options, model, ChunkForm::json_object),
         max_answer_(
             check_words(options.max_answer.value_or(usual_document_answer), "the default is 16 words")),
-        encoder_(model.tokenizer(), model.settings().encoding, model.windows().max_question),
+        encoder_(model.tokenizer(), model.settings().encoding, model.windows().max_question,
+                 model.globals() > 0),
         reader_(options.input, options) {}
 
   RunIdentity identity() const override {
@@ -112,6 +117,8 @@ class TriviaPredictor : public PredictorOf<TriviaQuestion, std::vector<QuestionW
   }
   std::vector<AnswerEntry> decode(const TriviaQuestion& question, const std::vector<QuestionWindows>& encoded,
                                   const std::vector<InputLogits>& logits) const override {
+    if (model_.globals() > 0)
+      return {text_entry(question.front().question.id, pooled(question, encoded, logits))};
     std::optional<DocumentAnswer> best;
     auto of_document = std::span(logits);
     for (std::size_t i = 0; i < question.size(); ++i) {
@@ -126,6 +133,20 @@ class TriviaPredictor : public PredictorOf<TriviaQuestion, std::vector<QuestionW
   }
 
  private:
+  std::string pooled(const TriviaQuestion& question, const std::vector<QuestionWindows>& encoded,
+                     const std::vector<InputLogits>& logits) const {
+    std::vector<DecodedDocument> documents;
+    auto of_document = std::span(logits);
+    for (std::size_t i = 0; i < question.size(); ++i) {
+      const auto& [tokens, windows] = encoded[i];
+      documents.push_back({{question[i].question, *tokens.context, tokens.question.size()},
+                           window_logits(windows, of_document)});
+      of_document = of_document.subspan(windows.size());
+    }
+    const std::optional<PooledAnswer> answer = decode_trivia_pooled(documents, max_answer_);
+    return answer ? answer->text : std::string();
+  }
+
   std::size_t max_answer_;  // words
   QuestionEncoder encoder_;
   TriviaReader reader_;

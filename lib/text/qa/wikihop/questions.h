@@ -13,7 +13,8 @@
 //
 // with types 0 up to and with the first [SEP], then 1. A candidate's score is read at its <ans>. Supports
 // that do not fit go on in further inputs, each with the query and all candidates; the scores of a candidate
-// are summed over them, as wikihop.py does (Longformer's paper says averaged, which ranks them alike).
+// are summed over them, as wikihop.py does (Longformer's paper says averaged, which ranks them alike). What
+// BigBird-ETC reads is in two_inputs.h.
 #pragma once
 
 #include <cstddef>
@@ -50,8 +51,9 @@ class WikiHopReader : public QuestionFile {
 };
 
 struct EncodedWikiHop {
-  std::vector<QuestionInput> windows;        // at least one
-  std::vector<std::size_t> candidate_marks;  // positions of the candidates' <ans>, the same in every window
+  std::vector<QuestionInput> windows;  // at least one
+  // Positions of the candidates' <ans>, the same in every window; of BigBird-ETC their global tokens.
+  std::vector<std::size_t> candidate_marks;
 };
 
 class WikiHopEncoder {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,10 +16,37 @@
 #include "lib/text/qa/predict.h"
 #include "lib/text/qa/question_task.h"
 #include "lib/text/qa/wikihop/questions.h"
+#include "lib/text/qa/wikihop/two_inputs.h"
 #include "lib/text/text_settings.h"
 
 namespace bigbird {
 namespace {
+
+// What the model reads of a question.
+class WikiHopInputs {
+ public:
+  WikiHopInputs(const Tokenizer& tokenizer, const TextEncodingOptions& encoding, std::size_t length,
+                std::size_t globals)
+      : length_(length), globals_(globals) {
+    if (globals_ > 0) {
+      two_.emplace(tokenizer, encoding);
+    } else {
+      one_.emplace(tokenizer, encoding);
+    }
+  }
+  EncodedWikiHop encode(const WikiHopQuestion& example, UnknownTally* unknown) const {
+    if (one_) return one_->encode(example, length_, unknown);
+    WikiHopLimits limits;
+    limits.length = length_;
+    limits.globals = globals_;
+    return two_->encode(example, limits, unknown);
+  }
+
+ private:
+  std::size_t length_, globals_;
+  std::optional<WikiHopEncoder> one_;
+  std::optional<WikiHopTwoInputs> two_;
+};
 
 AnswerSample wikihop_sample(const EncodedWikiHop& inputs, std::size_t answer) {
   AnswerSample sample;
@@ -26,6 +54,7 @@ AnswerSample wikihop_sample(const EncodedWikiHop& inputs, std::size_t answer) {
   for (const QuestionInput& window : inputs.windows) {
     const auto number = static_cast<std::uint32_t>(sample.inputs.size());
     sample.inputs.push_back(split_input(window));
+    target.of_globals = window.globals != nullptr;
     for (const std::size_t mark : inputs.candidate_marks)
       target.rows.push_back({number, static_cast<std::uint32_t>(mark), 1});
     target.right.emplace_back(number, static_cast<std::uint32_t>(inputs.candidate_marks.at(answer)));
@@ -37,12 +66,12 @@ AnswerSample wikihop_sample(const EncodedWikiHop& inputs, std::size_t answer) {
 AnswerSamples wikihop_samples(const std::string& path, const SampleOptions& options,
                               const Tokenizer& tokenizer) {
   WikiHopReader reader(path, options);
-  const WikiHopEncoder encoder(tokenizer, options.encoding);
+  const WikiHopInputs encoder(tokenizer, options.encoding, options.windows.length, options.globals);
   AnswerSamples samples;
   AnswerSamples::Facts& facts = samples.facts();
   for (WikiHopQuestion question; reader.next(question);) {
     throw_if_cancelled();
-    EncodedWikiHop inputs = encoder.encode(question, options.windows.length, &facts.unknown);
+    EncodedWikiHop inputs = encoder.encode(question, &facts.unknown);
     if (inputs.windows.size() > options.max_windows) {
       facts.noted.add(message("inputs beyond `max_windows`"), inputs.windows.size() - options.max_windows);
       inputs.windows.resize(options.max_windows);
@@ -58,7 +87,7 @@ class WikiHopPredictor : public PredictorOf<WikiHopQuestion, EncodedWikiHop> {
  public:
   WikiHopPredictor(const QuestionPredictionOptions& options, QuestionModel& model)
       : PredictorOf(options, model, ChunkForm::json_object),
-        encoder_(model.tokenizer(), model.settings().encoding),
+        encoder_(model.tokenizer(), model.settings().encoding, model.windows().length, model.globals()),
         reader_(options.input, options) {}
 
   void say() const override {
@@ -75,7 +104,7 @@ class WikiHopPredictor : public PredictorOf<WikiHopQuestion, EncodedWikiHop> {
     add_to_digest(digest, question.supports);
   }
   QuestionInputs encode(WikiHopQuestion& question, EncodedWikiHop& encoded) override {
-    encoded = encoder_.encode(question, model_.windows().length, model_.unknown());
+    encoded = encoder_.encode(question, model_.unknown());
     return {std::move(encoded.windows), false};
   }
   std::vector<AnswerEntry> decode(const WikiHopQuestion& question, const EncodedWikiHop& encoded,
@@ -84,14 +113,15 @@ class WikiHopPredictor : public PredictorOf<WikiHopQuestion, EncodedWikiHop> {
     for (const InputLogits& input : logits) {
       std::vector<float>& of_candidates = inputs.emplace_back();
       for (const std::size_t mark : encoded.candidate_marks)
-        of_candidates.push_back(input.scores.front()[mark]);
+        of_candidates.push_back(
+            (input.global_scores.empty() ? input.scores : input.global_scores).front()[mark]);
     }
     const std::size_t best = decode_wikihop(inputs, question.candidates.size(), question.where);
     return {text_entry(question.id, question.candidates[best])};
   }
 
  private:
-  WikiHopEncoder encoder_;
+  WikiHopInputs encoder_;
   WikiHopReader reader_;
 };
 

@@ -280,5 +280,43 @@ TEST(Longformer, L5BegunFromRobertaItComputesTheSameInAWindowOfAll) {
   }
 }
 
+// RoBERTa's heads for classes and answers are Longformer's; a BigBird has others, and takes the encoder alone.
+TEST(Longformer, L5ARobertaKeepsItsHeadAsALongformerAlone) {
+  for (const HeadType head : {HeadType::classification, HeadType::question_answering}) {
+    const std::string name =
+        std::string("Roberta") + (longformer_class(head) + std::string("Longformer").size());
+    const TemporaryFolder folder;
+    ModelConfig config = longformer_config(head);
+    config.attention = AttentionPattern::full;
+    config.num_labels = 3;
+    const ParameterLayout layout(config);
+    const std::vector<float> values = random_parameters(config, 3);
+    std::vector<TensorToWrite> tensors;
+    for (const TensorSpec& spec : layout.tensors()) {
+      const bool of_body = spec.name.starts_with("bert.");
+      tensors.push_back({of_body ? "roberta" + spec.name.substr(4) : spec.name, TensorType::f32, spec.shape,
+                         values.data() + spec.offset});
+    }
+    write_safetensors(folder.path().string() + "/model.safetensors", tensors);
+    Json json = Json::parse(own_config_json(config, "float32"));
+    json.erase("bigbird");
+    json["model_type"] = "roberta";
+    json["architectures"] = {name};
+    write_text(folder / "config.json", json.dump());
+    EXPECT_EQ(read_config(folder.path().string() + "/config.json").foreign_class, name);
+    const Chosen chosen(AttentionPattern::longformer);
+    const LoadedModel model = load_model(folder.path().string(), LoadOptions{});
+    EXPECT_EQ(model.config.head, head);
+    EXPECT_TRUE(is_longformer_architecture(model.config));
+    EXPECT_TRUE(model.fresh.empty());
+    const ParameterLayout taken(model.config);
+    const char* const of_head =
+        head == HeadType::classification ? "classifier.out_proj.weight" : "qa_outputs.weight";
+    const float* const there = model.parameters.data() + taken.offset(of_head);
+    EXPECT_TRUE(
+        std::equal(there, there + taken.find(of_head)->count, values.data() + layout.offset(of_head)));
+  }
+}
+
 }  // namespace
 }  // namespace bigbird

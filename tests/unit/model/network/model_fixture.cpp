@@ -156,6 +156,7 @@ BatchLimits limits_of(const Batch& batch) {
   limits.target_tokens = batch.targets.tokens();
   limits.globals = batch.globals.tokens();
   limits.sentence_pairs = static_cast<std::int64_t>(batch.sentence_pairs.contexts.size());
+  if (batch.global_rows) limits.global_tokens = static_cast<std::int64_t>(batch.global_rows->size());
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     limits.longest = std::max(limits.longest, batch.token_offsets[s + 1] - batch.token_offsets[s]);
   }

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "lib/core/error.h"
 #include "lib/model/network/attention_windowed.h"
@@ -78,8 +80,11 @@ TEST(Longformer, AQuestionEndsBeforeItsSeparator) {
   batch.ids[10] = separator_id;
   batch.ids[static_cast<std::size_t>(batch.token_offsets[3])] = separator_id;
   const std::vector<std::int64_t> expected = {4, 8, 1, 1};
-  for (std::size_t s = 0; s < expected.size(); ++s)
-    EXPECT_EQ(global_tokens(config, batch, s), expected[s]) << s;
+  for (std::size_t s = 0; s < expected.size(); ++s) {
+    std::vector<std::int64_t> first(static_cast<std::size_t>(expected[s]));
+    std::iota(first.begin(), first.end(), std::int64_t{0});
+    EXPECT_EQ(global_tokens(config, batch, s), first) << s;
+  }
 }
 
 struct Logits {
@@ -128,6 +133,57 @@ TEST(Longformer, QuestionsOfABatchAreEachItsOwn) {
         std::equal(alone.start.begin(), alone.start.begin() + lengths[s], together.start.begin() + first))
         << s;
   }
+}
+
+TEST(Longformer, GlobalTokensThatABatchNamesTakeThePlaceOfTheRules) {
+  const ModelConfig config = globals_config(HeadType::question_answering);
+  const std::vector<float> parameters = random_parameters(config, 4);
+  Batch batch = batch_with_separators(config, {40, 23}, {7, 4});
+  const Logits by_rule = logits_of(config, batch, parameters);
+  batch.global_rows = {0, 1, 2, 3, 4, 5, 6, 40, 41, 42, 43};
+  EXPECT_EQ(by_rule.start, logits_of(config, batch, parameters).start);
+  batch.global_rows = {9, 41, 45};
+  EXPECT_EQ(global_tokens(config, batch, 1), (std::vector<std::int64_t>{1, 5}));
+  EXPECT_NE(by_rule.start, logits_of(config, batch, parameters).start);
+  for (const std::vector<std::int32_t>& bad : {std::vector<std::int32_t>{9, 3}, {40 + 23}, {-1}, {3, 3}}) {
+    batch.global_rows = bad;
+    EXPECT_THROW(logits_of(config, batch, parameters), Error);
+  }
+}
+
+// tanh is derived from what it gave, not from what dropout left of it.
+TEST(Longformer, TheHeadForClassesIsDerivedThroughItsDropout) {
+  ModelConfig config = globals_config(HeadType::classification);
+  config.num_labels = 3;
+  config.classifier_dropout = 0.5;
+  const std::vector<float> parameters = random_parameters(config, 4);
+  const Batch batch = random_batch(config, {40, 17, 9, 30}, 3);
+  const auto backend = kernels::make_cpu_backend();
+  const auto model = make_model(*backend, config, batch, {.training = true}, parameters);
+  ForwardOptions options;
+  options.training = true;
+  options.dropout_seed = 7;
+  const TensorSpec& weight = *model->layout().find("classifier.dense.weight");
+  const auto loss_at = [&](float step) {
+    std::vector<float> moved = parameters;
+    for (std::int64_t i = 0; i < weight.count; ++i)
+      moved[static_cast<std::size_t>(weight.offset + i)] += step * (i % 3 == 0 ? 1.0f : -0.5f);
+    model->set_parameters(moved);
+    const ForwardResult forward = model->forward(batch, options);
+    return scaled_loss(forward, mean_scale(forward));
+  };
+  constexpr float step = 1e-2f;
+  const double expected = (loss_at(step) - loss_at(-step)) / (2.0 * static_cast<double>(step));
+  model->set_parameters(parameters);
+  model->zero_gradients();
+  model->backward(mean_scale(model->forward(batch, options)));
+  const std::vector<float> gradients = model->host_gradients();
+  double along = 0;
+  for (std::int64_t i = 0; i < weight.count; ++i)
+    along += static_cast<double>(gradients[static_cast<std::size_t>(weight.offset + i)]) *
+             (i % 3 == 0 ? 1.0 : -0.5);
+  EXPECT_GT(std::abs(expected), 1e-2);
+  EXPECT_NEAR(along, expected, 1e-2 * std::abs(expected));
 }
 
 TEST(Longformer, AModelWithOneTokenTypeReadsNone) {

@@ -10,6 +10,7 @@
 #include "lib/model/folder/etc_lift.h"
 #include "lib/model/network/contrast.h"
 #include "lib/model/network/validate_config.h"
+#include "lib/model/plans/patterns.h"
 #include "reference/finite_difference.h"
 #include "reference/two_inputs.h"
 #include "tests/unit/model/network/model_fixture.h"
@@ -44,6 +45,10 @@ void expect_near(const Rows& actual, const Rows& expected, double most) {
   for (std::size_t i = 0; i < actual.size(); ++i)
     largest = std::max(largest, std::abs(static_cast<double>(actual[i]) - static_cast<double>(expected[i])));
   EXPECT_LT(largest, most);
+}
+
+std::vector<std::vector<std::vector<std::int32_t>>> drawn_of_layer_3() {
+  return {};
 }
 
 // Check 5: one set of projections, a window over all, no labels, equal LayerNorms: full attention without
@@ -276,6 +281,43 @@ TEST(Etc, Check16TheLossOfSentencesAndItsGradients) {
   EXPECT_EQ(none.loss.sum, 0.0);
   EXPECT_EQ(none.dcontexts, std::vector<float>(6, 0.0f));
   EXPECT_EQ(contrast({}, {}, {}, 2).loss.count, 0);
+}
+
+// Check 21: random blocks, which no source has.
+TEST(Etc, Check21RandomBlocksLieBeyondTheWindow) {
+  for (const std::int64_t radius : {1, 4, 5, 8, 9}) {
+    const auto lists = etc_random_rows(12, 3, 4, radius, 2, 1);
+    EXPECT_EQ(lists, etc_random_rows(12, 3, 4, radius, 2, 1));
+    EXPECT_NE(lists, etc_random_rows(12, 3, 4, radius, 2, 2));
+    for (const auto& head : lists) {
+      for (std::int64_t row = 0; row < 12; ++row) {
+        const auto& blocks = head[static_cast<std::size_t>(row)];
+        EXPECT_EQ(blocks.size(), 2u);
+        EXPECT_NE(blocks[0], blocks[1]);
+        for (const std::int64_t block : blocks) {
+          for (std::int64_t i = 4 * row; i < 4 * row + 4; ++i) {
+            for (std::int64_t j = 4 * block; j < 4 * block + 4; ++j) EXPECT_GT(std::abs(i - j), radius);
+          }
+        }
+      }
+    }
+  }
+  // Fewer where there are not enough: of 4 blocks the inner rows have one block beyond the next one, at most.
+  const auto few = etc_random_rows(4, 1, 4, 4, 2, 0);
+  EXPECT_EQ(few[0][0].size(), 2u);
+  EXPECT_EQ(few[0][1], (std::vector<std::int32_t>{3}));
+  EXPECT_EQ(few[0][2], (std::vector<std::int32_t>{0}));
+  // What is drawn never changes: it is part of what a model means.
+  EXPECT_EQ(etc_random_rows(8, 2, 4, 4, 2, 3), drawn_of_layer_3());
+}
+
+TEST(Etc, Check21RandomBlocksAgainstTheReference) {
+  for (const int form : {0, 2}) {
+    ModelConfig config = two_inputs_config(form);
+    config.num_random_blocks = 2;
+    for (const Given& given : {Given{}, Given{.segments = true, .parts = true}, Given{.examples = true}})
+      expect_agreement(config, given, {{61, 5}, {14, 3}, {3, 1}});
+  }
 }
 
 }  // namespace

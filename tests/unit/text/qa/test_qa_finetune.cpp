@@ -71,7 +71,7 @@ TEST_F(QuestionFinetune, BatchesHoldTheInputsAndLabelsOfEveryWindow) {
     const std::size_t size = encoded.question.size();
     for (const ContextWindow& window :
          context_windows(size, encoded.context->ids.size(), windows, example.where)) {
-      const auto [ids, types] =
+      const auto [ids, types, globals] =
           window_input(encoded.question, *encoded.context, window, testing::tiny_cls, testing::tiny_sep);
       const SpanLabel label = span_label(*encoded.context, window, size, example.answers.front().span);
       ASSERT_LT(index, questions.size());

@@ -118,7 +118,7 @@ TEST(ContextWindows, AQuestionWithoutRoomIsNamed) {
 TEST(WindowInput, IsQuestionAndContextBetweenSpecialPieces) {
   const ContextTokens context = tokens_of({1, 1, 1, 1});
   const std::vector<std::uint32_t> question{7, 8};
-  const auto [ids, types] = window_input(question, context, {1, 2}, 65, 66);
+  const auto [ids, types, globals] = window_input(question, context, {1, 2}, 65, 66);
   EXPECT_EQ(ids, (std::vector<std::uint32_t>{65, 7, 8, 66, 201, 202, 66}));
   EXPECT_EQ(types, (std::vector<std::uint32_t>{0, 0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(input_length(2, {1, 2}), 7u);
@@ -126,7 +126,7 @@ TEST(WindowInput, IsQuestionAndContextBetweenSpecialPieces) {
 }
 
 TEST(WindowInput, OfAnEmptyContextEndsWithTwoSeparators) {
-  const auto [ids, types] = window_input(std::vector<std::uint32_t>{7}, {}, {0, 0}, 65, 66);
+  const auto [ids, types, globals] = window_input(std::vector<std::uint32_t>{7}, {}, {0, 0}, 65, 66);
   EXPECT_EQ(ids, (std::vector<std::uint32_t>{65, 7, 66, 66}));
   EXPECT_EQ(types, (std::vector<std::uint32_t>{0, 0, 0, 1}));
 }

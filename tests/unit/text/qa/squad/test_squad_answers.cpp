@@ -68,7 +68,7 @@ class Answerer : public ::testing::Test {
     std::vector<std::vector<float>> values;
     std::vector<WindowLogits> logits;
     for (const ContextWindow& window : cut) {
-      const auto [ids, types] =
+      const auto [ids, types, globals] =
           window_input(encoded.question, *encoded.context, window, testing::tiny_cls, testing::tiny_sep);
       values.push_back(side_logits(ids, types, true));
       values.push_back(side_logits(ids, types, false));

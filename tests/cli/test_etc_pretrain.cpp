@@ -1,0 +1,163 @@
+// `bigbird pretrain --attention etc` as a user meets it: DNA and text whose sentences have global tokens, with and
+// without hidden sentences; threads, resuming, evaluation, and what is refused.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+#include "lib/io/tables/tsv.h"
+#include "tests/cli/text_fixture.h"
+#include "tests/support/tiny_training_data.h"
+
+namespace bigbird::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class EtcPretrain : public TextFixture {
+ protected:
+  static void SetUpTestSuite() {
+    TextFixture::SetUpTestSuite();
+    write_tiny_tokenizer(folder_->path() / "dna_pieces");
+    TinyShards shape;
+    shape.longest = 12;  // a document fits a sample
+    write_tiny_shards(path("dna"), folder_->path() / "dna_pieces", shape);
+    shape.documents = 4;
+    shape.seed = 2;
+    write_tiny_shards(path("dna_valid"), folder_->path() / "dna_pieces", shape);
+    std::string books;
+    for (std::uint64_t d = 0; d < 40; ++d) {
+      for (std::uint64_t line = 0; line < 1 + d % 12; ++line) books += tiny_text(12 * d + line) + "\n";
+      books += "\n";
+    }
+    write("books.txt", books);
+    write_tiny_text_tokenizer(folder_->path() / "text_pieces");
+    must({"text", "pretrain-data", path("books.txt"), "-m", path("text_pieces"), "-o", path("text")});
+    must({"text", "pretrain-data", path("books.txt"), "-m", path("text_pieces"), "-o", path("text_valid")});
+  }
+
+  static Words pretrain(const std::string& kind, const std::string& run, const Words& more) {
+    return Words{"pretrain",
+                 "--attention",
+                 "etc",
+                 "--train",
+                 path(kind),
+                 "-m",
+                 path(kind + "_pieces"),
+                 "-o",
+                 path(run),
+                 "--layers",
+                 "1",
+                 "--width",
+                 "16",
+                 "--heads",
+                 "2",
+                 "--block-size",
+                 "16",
+                 "--batch",
+                 "4",
+                 "--save-every",
+                 "2",
+                 "--device",
+                 "cpu"} +
+           more;
+  }
+  static std::string weights(const std::string& run) {
+    return read_text(path(run + "/final/model.safetensors"));
+  }
+  // A row of metrics.tsv or valid.tsv; "none" for a column that is not there.
+  static std::string last_of(const std::string& file, const std::string& column) {
+    TsvReader table(path(file));
+    std::vector<std::string_view> fields;
+    std::string last = "none";
+    const std::vector<std::string>& columns = table.columns();
+    if (std::find(columns.begin(), columns.end(), column) == columns.end()) return last;
+    while (table.next(fields)) last = std::string(fields[table.column(column)]);
+    return last;
+  }
+};
+
+TEST_F(EtcPretrain, LearnsDnaAndTextWithEqualBytes) {
+  for (const std::string kind : {"dna", "text"}) {
+    for (const std::string cpc : {"off", "on"}) {
+      const std::string run = kind + "_run_" + cpc, other = run + "_threads";
+      const Words more = {"--cpc",        cpc,   "--hard-g2l", cpc,
+                          "--accumulate", "2",   "--valid",    path(kind + "_valid"),
+                          "--length",     "128", "--steps",    "4"};
+      must(pretrain(kind, run, more + Words{"-@", "1"}));
+      const std::string trained = weights(run);
+      must(pretrain(kind, other, more + Words{"-@", "2"}));
+      EXPECT_TRUE(trained == weights(other)) << run;
+      // As if it had been killed after its first checkpoint.
+      fs::remove_all(path(run + "/final"));
+      fs::remove_all(path(run + "/checkpoint-4"));
+      must(pretrain(kind, run, more + Words{"-@", "1", "--resume"}));
+      EXPECT_TRUE(trained == weights(run)) << run;
+      // The run again, from what it wrote down.
+      must({"pretrain", "--config", path(run + "/config.toml"), "-o", path(run + "_again"), "-@", "1"});
+      EXPECT_TRUE(trained == weights(run + "_again")) << run;
+
+      for (const char* file : {"/metrics.tsv", "/valid.tsv"}) {
+        EXPECT_NE(last_of(run + file, "mlm_loss"), "none");
+        EXPECT_EQ(last_of(run + file, "nsp_loss"), "none");
+        const std::string contrast = last_of(run + file, "contrast_loss");
+        EXPECT_EQ(contrast == "none", cpc == "off") << run;
+        EXPECT_NE(contrast, "NA") << run;
+      }
+      const auto result = nlohmann::json::parse(
+          must({"evaluate", "-m", path(run + "/final"), "--data", path(kind), "--device", "cpu"}).out);
+      EXPECT_GT(result.at("mlm_loss").get<double>(), 0.0);
+      EXPECT_TRUE(result.at("nsp_loss").is_null());
+    }
+    EXPECT_FALSE(weights(kind + "_run_on") == weights(kind + "_run_off"));
+  }
+}
+
+TEST_F(EtcPretrain, AFreshModelIsEtcmodels) {
+  must(pretrain("dna", "fresh",
+                {"--max-globals", "20", "--radius", "8", "--relative-distance", "3", "--length", "128",
+                 "--steps", "1"}));
+  const auto config = nlohmann::json::parse(read_text(path("fresh/final/config.json")));
+  EXPECT_EQ(config.at("architectures").at(0), "BigBirdForMaskedLM");
+  EXPECT_EQ(config.at("type_vocab_size"), 16);
+  EXPECT_EQ(config.at("num_random_blocks"), 0);
+  EXPECT_EQ(config.at("hidden_act"), "gelu_new");
+  EXPECT_EQ(config.at("layer_norm_eps"), 1e-12);
+  EXPECT_EQ(config.at("bigbird").at("positions"), "none");
+  EXPECT_EQ(config.at("bigbird").at("embedding_norm"), "before-dropout");
+  EXPECT_EQ(config.at("bigbird").at("attention_options").at("max_globals"), 20);
+  const std::string card = read_text(path("fresh/final/README.md"));
+  EXPECT_TRUE(holds(card, "transformers has no class for etc attention")) << card;
+  EXPECT_TRUE(holds(card, "| tasks | masked tokens (0.15) |")) << card;
+}
+
+TEST_F(EtcPretrain, WhatItCannotBeIsRefusedInOneLine) {
+  const auto no = [&](const Words& more, const char* what) {
+    refused(pretrain("dna", "no", more + Words{"--length", "128", "--steps", "1"}), 2, what);
+  };
+  no({"--norm", "prenorm"}, "attention etc with other LayerNorms than BERT's");
+  no({"--positions", "rotary"}, "attention etc has no rotary positions");
+  no({"--random-blocks", "3"}, "--random-blocks 3: attention etc has none");
+  no({"--no-mlm"}, "--no-mlm leaves nothing to learn by attention etc");
+  no({"--cpc", "often"}, "--cpc: 'often' is none of its values");
+  refused(
+      {"pretrain", "--train", path("dna"), "-m", path("dna_pieces"), "-o", path("no"), "--positions", "none"},
+      2, "attention bigbird without positions");
+  EXPECT_FALSE(fs::exists(path("no")));
+}
+
+TEST_F(EtcPretrain, SamplesWithoutSentencesToHideAreSaid) {
+  // Of 6 to 12 tokens a sentence, two of which fit a sample.
+  const Words shape = {"--cpc", "on", "--length", "16", "--steps", "1", "--warmup", "0"};
+  const std::string said = "nothing to learn in them";
+  EXPECT_TRUE(holds(must(pretrain("dna", "short", shape)).err, said));
+  EXPECT_EQ(last_of("short/metrics.tsv", "contrast_loss"), "NA");
+  EXPECT_FALSE(
+      holds(must(pretrain("dna", "long", {"--cpc", "on", "--length", "128", "--steps", "1"})).err, said));
+}
+
+}  // namespace
+}  // namespace bigbird::testing
