@@ -126,6 +126,7 @@ void check_drawn_attention(ModelConfig& config, std::int64_t blocks, const std::
   if (config.attention == AttentionPattern::etc) {
     config.embedding_norm = EmbeddingNorm::before_dropout;
     config.head = HeadType::masked_lm;
+    config.num_random_blocks = 0;  // as models of it have none unless they are asked to
   }
   try {
     check_attention(config, where);

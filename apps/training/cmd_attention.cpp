@@ -275,6 +275,9 @@ void show_tokens(const Verb& verb, const AttentionRequest& request, const Attent
   if (verb.given("--global-tokens")) {
     throw_usage("--global-tokens with --attention " + request.pattern, "it has global tokens of its own");
   }
+  if (verb.given("--random-blocks")) {
+    throw_usage("--random-blocks with --attention " + request.pattern, "what is drawn of it has none");
+  }
   if (request.layer >= request.config.num_hidden_layers) {
     throw_usage(fmt::format("--layer {} of {} layers", request.layer, request.config.num_hidden_layers),
                 "layers are counted from 0");
