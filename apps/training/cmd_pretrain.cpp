@@ -111,11 +111,7 @@ ModelConfig fresh_config(const Verb& verb, const Typed& typed) {
   config.embedding_norm = usual_embedding_norm(config.norm_type);
   config.attention_probs_dropout_prob = typed.attention_dropout;
   config = fresh_architecture(config);
-  if (verb.given("--random-blocks") && typed.config.num_random_blocks != config.num_random_blocks) {
-    throw_usage(fmt::format("--random-blocks {}: attention {} has none", typed.config.num_random_blocks,
-                            name_of(config.attention)),
-                "leave --random-blocks out, or take another --attention");
-  }
+  if (verb.given("--random-blocks")) config.num_random_blocks = typed.config.num_random_blocks;
   if (verb.given("--positions")) config.position_type = parse_position_type(typed.positions);
   // All of a head; where the heads do not share the width evenly, the model is refused for that.
   if (config.position_type == PositionType::rotary && config.num_attention_heads > 0)
