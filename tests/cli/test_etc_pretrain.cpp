@@ -133,6 +133,8 @@ TEST_F(EtcPretrain, AFreshModelIsEtcmodels) {
   const std::string card = read_text(path("fresh/final/README.md"));
   EXPECT_TRUE(holds(card, "transformers has no class for etc attention")) << card;
   EXPECT_TRUE(holds(card, "| tasks | masked tokens (0.15) |")) << card;
+  must(pretrain("dna", "random", {"--random-blocks", "2", "--length", "128", "--steps", "1"}));
+  EXPECT_EQ(nlohmann::json::parse(read_text(path("random/final/config.json"))).at("num_random_blocks"), 2);
 }
 
 TEST_F(EtcPretrain, BeginsFromAModelWithOneInputAndHasRandomBlocksWhenAsked) {
