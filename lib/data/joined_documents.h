@@ -10,9 +10,10 @@
 //           than the budget); its last stretch leaves its sample open
 //   apart   without `join` every stretch is a sample of its own
 //
-// With `sentences`, for BigBird-ETC, whose global tokens are sentences (docs/specification.md 4.2): DNA and text alike are
-// cut between sentences, as many to a stretch as fit, and at most so many in a sample. A sentence that is longer
-// than the budget opens a stretch and is cut as a long document is, each part of it a sentence.
+// With `sentences`, for BigBird-ETC, whose global tokens are sentences (docs/specification.md 4.2): DNA and
+// text alike are cut between sentences, as many to a stretch as fit, and at most so many in a sample. A
+// sentence that is longer than the budget opens a stretch and is cut as a long document is, each part of it a
+// sentence.
 //
 // Every token of the shards is in exactly one sample of an epoch; documents without tokens are left out.
 // Epochs pack the documents in orders of their own, a function of (seed, epoch), and visit the samples in
@@ -52,8 +53,8 @@ struct SentenceSpan {
 // stretch (with `sentences` 16 and 24), 16 bytes a sample of the epochs in hand (two at most).
 class JoinedDocuments {
  public:
-  // starts_word: per id (word_starts() of mlm_masking.h); empty: cuts may fall anywhere. Reads tokens only where
-  // long documents, or with `sentences` long sentences, are cut.
+  // starts_word: per id (word_starts() of mlm_masking.h); empty: cuts may fall anywhere. Reads tokens only
+  // where long documents, or with `sentences` long sentences, are cut.
   JoinedDocuments(const TokenShards& shards, const std::vector<bool>& starts_word,
                   const JoinedDocumentsOptions& options);
 
@@ -109,8 +110,8 @@ class JoinedDocuments {
   std::vector<std::uint64_t> first_cut_;     // per document, and one past the last: in cuts_
   std::vector<std::uint64_t> cuts_;          // tokens of the document before the cut
   std::vector<std::uint32_t> last_stretch_;  // per document: tokens of its last stretch, 0 without tokens
-  // With `sentences` only: per cut where the stretch behind it begins, and per document how many sentences its
-  // last stretch has.
+  // With `sentences` only: per cut where the stretch behind it begins, and per document how many sentences
+  // its last stretch has.
   std::vector<SentenceCut> sentence_cuts_;
   std::vector<std::uint32_t> last_sentences_;
   Packing in_order_;

@@ -17,9 +17,9 @@
 // Text (TokenShards::is_text) without pairs has joined documents for pieces (joined_documents.h): a sample is
 // [CLS] documents with a [SEP] between two [SEP], all of type 0. With pairs it is cut as above.
 //
-// With sentences (BigBird-ETC, which has a global token for each) DNA and text alike have joined documents for
-// pieces, cut between sentences, and every document of a sample begins with a [CLS] of its own: [CLS] A [CLS] B,
-// all of type 1. DNA always joins. PretrainSample::sentences tells where they are.
+// With sentences (BigBird-ETC, which has a global token for each) DNA and text alike have joined documents
+// for pieces, cut between sentences, and every document of a sample begins with a [CLS] of its own: [CLS] A
+// [CLS] B, all of type 1. DNA always joins. PretrainSample::sentences tells where they are.
 //
 // An epoch visits every piece once. Draw number g is piece permutation_e(g mod N) of epoch e = g / N; the
 // split, the label and the random B are drawn for g, so every epoch pairs anew. Joined documents are packed
@@ -61,8 +61,8 @@ class PretrainSampler {
   // Error{usage} for a length without room for two tokens.
   PretrainSampler(const TokenShards& shards, const SpecialIds& special,
                   const PretrainSamplerOptions& options);
-  // The same; of text without pairs, and with sentences, joined documents. Error{bad_input} for text shards and
-  // a vocabulary that does not mark where words begin.
+  // The same; of text without pairs, and with sentences, joined documents. Error{bad_input} for text shards
+  // and a vocabulary that does not mark where words begin.
   PretrainSampler(const TokenShards& shards, const Tokenizer& tokenizer,
                   const PretrainSamplerOptions& options);
 

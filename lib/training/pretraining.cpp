@@ -293,8 +293,8 @@ Batch PretrainingBatches::piece_batch(std::span<const std::uint64_t> pieces,
   return batch;
 }
 
-// The sample will stand behind the batch as it is. Before the masks of single tokens are drawn: what is hidden
-// here is no ordinary token any more, and no target.
+// The sample will stand behind the batch as it is. Before the masks of single tokens are drawn: what is
+// hidden here is no ordinary token any more, and no target.
 std::vector<std::size_t> PretrainingBatches::hide_sentences(PretrainSample& sample, std::uint64_t draw,
                                                             const Batch& batch, SentencesAlone& alone) const {
   CounterRng rng(seed_, Purpose::masked_sentences, draw);

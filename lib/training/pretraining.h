@@ -29,30 +29,32 @@ struct PretrainingObjective {
   // models learn masked tokens alone.
   bool nsp_of_text = false;
   MaskingUnit unit = MaskingUnit::tokens;  // of the shards: words for text; set by objective_for()
-  // Hides sentences as well (contrastive predictive coding): of models of BigBird-ETC with EtcOptions::cpc. Only
-  // training asks for it; an evaluation hides no sentence, so that its numbers are those of masked tokens.
+  // Hides sentences as well (contrastive predictive coding): of models of BigBird-ETC with EtcOptions::cpc.
+  // Only training asks for it; an evaluation hides no sentence, so that its numbers are those of masked
+  // tokens.
   bool cpc = false;
 };
 
-// What is learnt on these shards by such a model: as asked for on DNA; on text by whole words, and without next
-// sentences; by BigBird-ETC masked tokens, without next sentences. Error{usage} where that leaves nothing, or
-// next sentences are asked of BigBird-ETC by name (nsp_of_text).
+// What is learnt on these shards by such a model: as asked for on DNA; on text by whole words, and without
+// next sentences; by BigBird-ETC masked tokens, without next sentences. Error{usage} where that leaves
+// nothing, or next sentences are asked of BigBird-ETC by name (nsp_of_text).
 PretrainingObjective objective_for(const TokenShards& shards, const ModelConfig& config,
                                    const PretrainingObjective& asked);
 
-// The head that is trained: masked tokens alone of BigBird-ETC, else those of Hugging Face's BigBirdForPreTraining.
+// The head that is trained: masked tokens alone of BigBird-ETC, else those of Hugging Face's
+// BigBirdForPreTraining.
 HeadType pretraining_head(AttentionPattern attention);
 
-// What a fresh model of config.attention has that others have not: of BigBird-ETC etcmodel's embeddings, token
-// types, activation and LayerNorms, and no positions; of all else what the config has.
+// What a fresh model of config.attention has that others have not: of BigBird-ETC etcmodel's embeddings,
+// token types, activation and LayerNorms, and no positions; of all else what the config has.
 ModelConfig fresh_architecture(ModelConfig config);
 
 // Immutable: safe from many threads. Refers to the shards, which must outlive it.
 class PretrainingBatches {
  public:
   // Error{usage} when neither objective is on, Error{bad_input} for shards with ids that the tokenizer does
-  // not have. The objective is objective_for() of what is asked for. Sequences have two inputs where the model is of
-  // BigBird-ETC, with a global token for each sentence.
+  // not have. The objective is objective_for() of what is asked for. Sequences have two inputs where the
+  // model is of BigBird-ETC, with a global token for each sentence.
   PretrainingBatches(const TokenShards& shards, const Tokenizer& tokenizer, const ModelConfig& config,
                      const PretrainingObjective& objective, std::int64_t length, std::uint64_t seed);
 
@@ -60,13 +62,14 @@ class PretrainingBatches {
   const PretrainingObjective& objective() const { return objective_; }
   // Draws [first, first + count) in training order.
   Batch training_batch(std::uint64_t first, std::uint64_t count) const;
-  // Pieces in the order of the shards, for evaluation: masks, pairs and hidden sentences of each are drawn for its
-  // number. When left_neighbours is given, the true id to the left of every masked token is appended to it.
+  // Pieces in the order of the shards, for evaluation: masks, pairs and hidden sentences of each are drawn
+  // for its number. When left_neighbours is given, the true id to the left of every masked token is appended
+  // to it.
   Batch piece_batch(std::span<const std::uint64_t> pieces,
                     std::vector<std::int32_t>* left_neighbours = nullptr) const;
 
-  // The largest batch of so many samples, hidden sentences included. The second: with the objective of the shards
-  // (objective_for).
+  // The largest batch of so many samples, hidden sentences included. The second: with the objective of the
+  // shards (objective_for).
   BatchLimits limits(std::int64_t sequences) const;
   static BatchLimits limits(const ModelConfig& config, const PretrainingObjective& objective,
                             std::int64_t length, std::int64_t sequences);

@@ -1,5 +1,5 @@
-// Samples with sentences (PretrainSample::sentences) as the two inputs of BigBird-ETC: the sample is the long one,
-// and each sentence has a global token. Documents that share a sample are examples of their own.
+// Samples with sentences (PretrainSample::sentences) as the two inputs of BigBird-ETC: the sample is the long
+// one, and each sentence has a global token. Documents that share a sample are examples of their own.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace bigbird {
 
-// masked: numbers of the sentences whose global tokens say that they are hidden. A [CLS] belongs to the sentence
-// that follows it.
+// masked: numbers of the sentences whose global tokens say that they are hidden. A [CLS] belongs to the
+// sentence that follows it.
 TwoInputs two_inputs(const PretrainSample& sample, const std::vector<std::size_t>& masked);
 
 // The hidden sentences of a batch, each to be read alone. Those of one sample share a sequence behind the

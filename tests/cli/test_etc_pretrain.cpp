@@ -1,11 +1,12 @@
-// `bigbird pretrain --attention etc` as a user meets it: DNA and text whose sentences have global tokens, with and
-// without hidden sentences; threads, resuming, evaluation, and what is refused.
+// `bigbird pretrain --attention etc` as a user meets it: DNA and text whose sentences have global tokens,
+// with and without hidden sentences; threads, resuming, evaluation, and what is refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/io/tables/tsv.h"
@@ -132,6 +133,20 @@ TEST_F(EtcPretrain, AFreshModelIsEtcmodels) {
   const std::string card = read_text(path("fresh/final/README.md"));
   EXPECT_TRUE(holds(card, "transformers has no class for etc attention")) << card;
   EXPECT_TRUE(holds(card, "| tasks | masked tokens (0.15) |")) << card;
+  // All that can be asked of one.
+  must(pretrain("dna", "other",
+                {"--relative-labels", "40", "--global-every", "8", "--projections", "by-query",
+                 "--output-projection", "shared", "--feed-forward", "separate", "--hard-l2g", "on",
+                 "--positions", "absolute", "--length", "128", "--steps", "1"}));
+  const auto other = nlohmann::json::parse(read_text(path("other/final/config.json"))).at("bigbird");
+  EXPECT_EQ(other.at("positions"), "absolute");
+  for (const auto& [key, value] :
+       {std::pair{"projections", "by-query"}, std::pair{"output_projection", "shared"},
+        std::pair{"feed_forward", "separate"}, std::pair{"hard_l2g", "on"}}) {
+    EXPECT_EQ(other.at("attention_options").at(key), value);
+  }
+  EXPECT_EQ(other.at("attention_options").at("relative_labels"), 40);
+  EXPECT_EQ(other.at("attention_options").at("global_every"), 8);
   must(pretrain("dna", "random", {"--random-blocks", "2", "--length", "128", "--steps", "1"}));
   EXPECT_EQ(nlohmann::json::parse(read_text(path("random/final/config.json"))).at("num_random_blocks"), 2);
 }

@@ -1,5 +1,5 @@
-// Samples with sentences against a packing written apart: every sentence once an epoch, none across samples that
-// could be whole, no more of them than a model has global tokens; and which of them are hidden.
+// Samples with sentences against a packing written apart: every sentence once an epoch, none across samples
+// that could be whole, no more of them than a model has global tokens; and which of them are hidden.
 #include <gtest/gtest.h>
 
 #include <algorithm>

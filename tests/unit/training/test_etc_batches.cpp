@@ -1,5 +1,5 @@
-// Batches of BigBird-ETC against rules written apart: links, examples, hidden sentences and the same sentences read
-// alone; and what a fresh model of it is.
+// Batches of BigBird-ETC against rules written apart: links, examples, hidden sentences and the same
+// sentences read alone; and what a fresh model of it is.
 #include <gtest/gtest.h>
 
 #include <algorithm>
