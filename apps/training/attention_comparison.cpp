@@ -15,6 +15,7 @@
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/config_json.h"
+#include "lib/model/folder/etc_lift.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
 #include "lib/model/plans/token_pairs.h"
@@ -123,10 +124,7 @@ void check_drawn_attention(ModelConfig& config, std::int64_t blocks, const std::
     throw_usage(where + ": --global question is another number of tokens in every input",
                 "give as many as a question has, such as --global first:20");
   }
-  if (config.attention == AttentionPattern::etc) {
-    config.embedding_norm = EmbeddingNorm::before_dropout;
-    config.head = HeadType::masked_lm;
-  }
+  if (config.attention == AttentionPattern::etc) become_etc(config);  // without random blocks
   try {
     check_attention(config, where);
   } catch (const Error& error) {

@@ -273,7 +273,12 @@ void compare(const Verb& verb, AttentionRequest& request, const AttentionOutputs
 
 void show_tokens(const Verb& verb, const AttentionRequest& request, const AttentionOutputs& typed) {
   if (verb.given("--global-tokens")) {
-    throw_usage("--global-tokens with --attention " + request.pattern, "it has global tokens of its own");
+    throw_usage("--global-tokens with --attention " + request.pattern + ", which has its own",
+                "leave --global-tokens out");
+  }
+  if (verb.given("--random-blocks")) {
+    throw_usage("--random-blocks with --attention " + request.pattern + ", of which none are drawn",
+                "leave --random-blocks out");
   }
   if (request.layer >= request.config.num_hidden_layers) {
     throw_usage(fmt::format("--layer {} of {} layers", request.layer, request.config.num_hidden_layers),

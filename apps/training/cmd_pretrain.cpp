@@ -28,7 +28,7 @@ struct Typed {
   bool no_nsp = false;
 };
 
-void add_model_options(Verb& verb, Typed& typed) {
+void add_model_options(Verb& verb, Typed& typed, PretrainOptions& options) {
   const OptionGroup group(verb, "Model");
   ModelConfig& config = typed.config;
   verb.add_option("--layers", config.num_hidden_layers, "Encoder layers");
@@ -51,6 +51,9 @@ void add_model_options(Verb& verb, Typed& typed) {
   verb.add_option("--attention-dropout", typed.attention_dropout,
                   "Dropout of attention probabilities (full attention and longformer)",
                   CLI::Range(0.0, 0.999));
+  verb.add_option("--relative-init", options.relative_init,
+                  "etc: Standard deviation of fresh tables of labels; 0 begins as if there were none",
+                  CLI::Range(0.0, 10.0));
   verb.add_count("--max-positions", config.max_position_embeddings,
                  "Rows of the position table; 0 is --length in whole blocks");
 }
@@ -69,9 +72,10 @@ void add_objective_options(Verb& verb, Typed& typed, PretrainOptions& options) {
 
 // The model folder's config with what was typed on top; the shape of its weights cannot change.
 ModelConfig config_on_top_of(const std::string& folder, const Verb& verb, const Typed& typed) {
-  // A Longformer has more tensors than others, and is read as one.
+  // A Longformer has more tensors than others, BigBird-ETC has other ones: a folder is read as such a model.
   if (const AttentionChoice typed_choice = typed.attention.choice();
-      typed_choice.attention == AttentionPattern::longformer)
+      typed_choice.attention == AttentionPattern::longformer ||
+      typed_choice.attention == AttentionPattern::etc)
     chosen_attention() = typed_choice;
   ModelConfig config = ModelFolder(folder).config();
   const auto fixed = [&](const char* option, std::int64_t typed_value, std::int64_t value) {
@@ -111,6 +115,7 @@ ModelConfig fresh_config(const Verb& verb, const Typed& typed) {
   config.embedding_norm = usual_embedding_norm(config.norm_type);
   config.attention_probs_dropout_prob = typed.attention_dropout;
   config = fresh_architecture(config);
+  // BigBird-ETC has none unless they are asked for.
   if (verb.given("--random-blocks")) config.num_random_blocks = typed.config.num_random_blocks;
   if (verb.given("--positions")) config.position_type = parse_position_type(typed.positions);
   // All of a head; where the heads do not share the width evenly, the model is refused for that.
@@ -138,7 +143,7 @@ int cmd_pretrain(int argc, char** argv) {
   verb.add_option("--valid P", options.valid, "Prefix of token shards to validate on");
   verb.add_required("-m,--tokenizer TOKENIZER", options.tokenizer,
                     "Tokenizer folder the shards were made with");
-  add_model_options(verb, typed);
+  add_model_options(verb, typed, options);
   TrainingOptions training(verb, options,
                            {"Sequences", "Most tokens of a sample, special ones included", false});
   verb.app().get_option("--length")->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 30));

@@ -81,6 +81,18 @@ HeadType head_of_run(ModelConfig config, const PretrainingObjective& objective, 
   return !next_sentences && is_longformer_architecture(config) ? HeadType::masked_lm : HeadType::pretraining;
 }
 
+// Tables of labels as wide as is asked for: those that are named, or, of a new model, all (null).
+void scale_labels(const ModelConfig& config, double range, const std::vector<std::string>* fresh,
+                  std::vector<float>& parameters) {
+  const ParameterLayout layout(config);
+  for (const TensorSpec& spec : layout.tensors()) {
+    if (spec.init != Init::relative_normal) continue;
+    if (fresh != nullptr && std::find(fresh->begin(), fresh->end(), spec.name) == fresh->end()) continue;
+    for (std::int64_t i = spec.offset; i < spec.offset + spec.count; ++i)
+      parameters[static_cast<std::size_t>(i)] *= static_cast<float>(range / relative_init_range);
+  }
+}
+
 // The config of the run: completed from the tokenizer, or checked against it.
 ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tokenizer, bool transferred) {
   ModelConfig config = options.config;
@@ -101,7 +113,11 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
     } else {
       check_tokenizer_agrees(config, vocabulary, tokenizer.digest(), options.init, options.tokenizer);
     }
-    const std::string file = options.init + "/config.json";
+    const std::int64_t whole =
+        (options.length + config.block_size - 1) / config.block_size * config.block_size;
+    if (config.position_type == PositionType::none)  // no table holds a length
+      config.max_position_embeddings = std::max(config.max_position_embeddings, whole);
+    const std::string file = config_file(options.init);
     if (options.length > config.max_position_embeddings && is_warm_start(dialect_of(read_file(file), file))) {
       const std::int64_t block = config.block_size;  // its positions are repeated to any length
       config.max_position_embeddings = (options.length + block - 1) / block * block;
@@ -397,14 +413,20 @@ TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend
   task.columns.contrast = options.objective.cpc;
   task.config = config;
   task.initial_parameters = [&] {
-    if (options.init.empty()) return initial_parameters(ParameterLayout(config), config, options.seed);
+    if (options.init.empty()) {
+      std::vector<float> fresh = initial_parameters(ParameterLayout(config), config, options.seed);
+      scale_labels(config, options.relative_init, nullptr, fresh);
+      return fresh;
+    }
     LoadOptions load;
     load.head = config.head;
     load.seed = options.seed;
-    if (config.max_position_embeddings != options.config.max_position_embeddings)
+    if (config.position_type == PositionType::absolute &&
+        config.max_position_embeddings != options.config.max_position_embeddings)
       load.positions = config.max_position_embeddings;
     LoadedModel model = load_model(options.init, load);
     leave_int8(model);
+    scale_labels(config, options.relative_init, &model.fresh, model.parameters);
     if (!transfer) return std::move(model.parameters);
     log_info(fmt::format("{}: {}", options.init, transfer->summary()));
     return transferred_parameters(model, config, *transfer, options.seed);

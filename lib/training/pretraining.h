@@ -13,6 +13,7 @@
 #include "lib/data/pretrain_sampler.h"
 #include "lib/model/config.h"
 #include "lib/model/network/batch.h"
+#include "lib/model/network/layout.h"
 #include "lib/model/network/model_limits.h"
 #include "lib/training/run_options.h"
 #include "lib/training/trainer.h"
@@ -100,6 +101,8 @@ struct PretrainOptions : RunOptions {
   // possibly with another attention or dropout. A text model whose folder holds another vocabulary than
   // `tokenizer` gives its rows to the pieces of the same strings (vocabulary_transfer.h).
   ModelConfig config;
+  // BigBird-ETC: standard deviation of tables of labels that no folder has (layout.h).
+  double relative_init = relative_init_range;
 
   PretrainingObjective objective;
   std::uint64_t eval_samples = 1000;  // of a validation, a seeded choice of pieces; 0: all

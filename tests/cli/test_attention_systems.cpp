@@ -370,6 +370,10 @@ TEST(AttentionVerb, SystemsOfTokensAreDrawnAndCompared) {
   refused({"--compare", "star,longformer", "--length", "16k"}, "of at most 8192 where single tokens decide");
   refused({"--attention", "longformer", "--length", "128", "--global-tokens", "3"},
           "--global-tokens with --attention longformer");
+  refused({"--attention", "etc", "--length", "128", "--random-blocks", "2"},
+          "--random-blocks with --attention etc");
+  refused({"--attention", "longformer", "--global", "question", "--length", "128"},
+          "--global question is another number of tokens in every input");
   refused({"--attention", "longformer", "--window", "4:4", "--length", "128"}, "windows for 12 layers");
   refused({"--attention", "longformer", "--length", "128", "--layer", "12"}, "--layer 12 of 12 layers");
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/io/tables/tsv.h"
+#include "lib/io/weights/safetensors.h"
 #include "tests/cli/text_fixture.h"
 #include "tests/support/tiny_training_data.h"
 
@@ -149,6 +150,62 @@ TEST_F(EtcPretrain, AFreshModelIsEtcmodels) {
   EXPECT_EQ(other.at("attention_options").at("global_every"), 8);
   must(pretrain("dna", "random", {"--random-blocks", "2", "--length", "128", "--steps", "1"}));
   EXPECT_EQ(nlohmann::json::parse(read_text(path("random/final/config.json"))).at("num_random_blocks"), 2);
+}
+
+TEST_F(EtcPretrain, BeginsFromAModelWithOneInputAndHasRandomBlocksWhenAsked) {
+  const Words small = {"--length", "128", "--steps", "1", "--warmup", "0", "--lr", "0"};
+  Words itc = pretrain("dna", "itc", small);
+  itc[2] = "bigbird";
+  must(itc);
+  const std::string folder = path("itc/final");
+  const auto lifted = [&](const std::string& run, const Words& more) {
+    const Words words{"pretrain", "--init",    folder, "--attention",      "etc", "--radius", "8",
+                      "--train",  path("dna"), "-m",   path("dna_pieces"), "-o",  path(run),  "--batch",
+                      "4",        "--length",  "192",  "--steps",          "1",   "--lr",     "0",
+                      "--warmup", "0"};
+    return must(words + more);
+  };
+  const std::string said = lifted("lifted", {"--relative-init", "0"}).err;
+  EXPECT_TRUE(holds(said, "a model with one input starts one with two")) << said;
+  const SafetensorsFile ours(path("lifted/final/model.safetensors"));
+  const SafetensorsFile theirs(folder + "/model.safetensors");
+  const std::string layer = "bert.encoder.layer.0.attention.";
+  for (const char* key : {"l2l_key", "g2l_key", "g2g_key", "l2g_key"})
+    EXPECT_EQ(ours.floats(layer + key + ".weight"), theirs.floats(layer + "self.key.weight")) << key;
+  const std::vector<float> zeros = ours.floats(layer + "long_relative.weight");
+  EXPECT_TRUE(std::all_of(zeros.begin(), zeros.end(), [](float value) { return value == 0.0f; }));
+  lifted("wide", {"--random-blocks", "1"});
+  const SafetensorsFile wide(path("wide/final/model.safetensors"));
+  EXPECT_NE(wide.floats(layer + "long_relative.weight"), zeros);
+  const auto config = nlohmann::json::parse(read_text(path("wide/final/config.json")));
+  EXPECT_EQ(config.at("num_random_blocks"), 1);
+  EXPECT_EQ(config.at("max_position_embeddings"), 192);
+}
+
+// A folder of BigBird-ETC goes through the verbs that take any model.
+TEST_F(EtcPretrain, OtherVerbsTakeItsFolder) {
+  Words itc = pretrain("dna", "itc2", {"--length", "128", "--steps", "1"});
+  itc[2] = "bigbird";
+  must(itc);
+  must(pretrain("dna", "verbs", {"--radius", "8", "--global-every", "8", "--length", "128", "--steps", "1"}));
+  const std::string folder = path("verbs/final");
+  EXPECT_TRUE(holds(must({"info", folder}).out, "etc"));
+  must({"check", folder});
+  must({"convert", folder, path("verbs16"), "--dtype", "bf16"});
+  write("one.fa", ">a\nACGTACGTTTGACCAGTACGATCGATCGACTAGCTACGATCAGC\n>b\nACGTAGGT\n");
+  const auto vectors = [&](const std::string& model, const char* threads, const std::string& name) {
+    must({"embed", "-m", model, path("one.fa"), "-o", path(name), "-@", threads, "--no-provenance"});
+    return read_text(path(name));
+  };
+  const std::string one = vectors(folder, "1", "one.npy");
+  EXPECT_EQ(one, vectors(folder, "2", "two.npy"));
+  // Whatever else is in the call.
+  must({"embed", "-m", folder, path("one.fa"), "-o", path("each.npy"), "--batch-tokens", "1",
+        "--no-provenance"});
+  EXPECT_EQ(one, read_text(path("each.npy")));
+  // From one input to two, and the copies compute something.
+  must({"convert", path("itc2/final"), path("lifted2"), "--attention", "etc", "--radius", "8"});
+  vectors(path("lifted2"), "2", "lifted.npy");
 }
 
 TEST_F(EtcPretrain, WhatItCannotBeIsRefusedInOneLine) {

@@ -5,8 +5,8 @@
 //   gena         GENA-LM's own BERT (AIRI-Institute/GENA_LM): pre-LN, rotary positions, DeepSpeed's layouts
 //   bert         BERT, as a warm start for BigBird: the position table repeated 8 times (paper, appendix E.1)
 //   roberta      RoBERTa, the same; its first two positions are never used and dropped
-//   longformer   longformer of transformers (allenai/longformer-*), and what this program writes of models that
-//                it can hold; its first two positions, never used, are dropped
+//   longformer   longformer of transformers (allenai/longformer-*), and what this program writes of models
+//                that it can hold; its first two positions, never used, are dropped
 //   etcmodel     google-research's ETC: etc_config.json and a checkpoint of TensorFlow (etc_checkpoint.h)
 //   pegasus      bigbird_pegasus of transformers, and what this program writes of models with such a decoder
 //   original_pegasus  pegasus of transformers, as a warm start for BigBird-Pegasus: attention becomes sparse

@@ -35,10 +35,10 @@ std::string longformer_globals_text(const ModelConfig& config) {
   const LongformerOptions& options = config.attention_options.longformer;
   if (options.global_first == 0 && options.global_rule == GlobalRule::task) {
     return "\nThe class makes the global tokens that this model has, unless a call names others "
-           "(`global_attention_mask`).\n";
+           "(global_attention_mask).\n";
   }
   return fmt::format(
-      "\nGlobal tokens are named by each call there (`global_attention_mask`). This model has: {}.\n",
+      "\nGlobal tokens are named by each call there (global_attention_mask). This model has: {}.\n",
       attention_options_text(config));
 }
 

@@ -227,7 +227,27 @@ void local_backward(const PassContext& pass, std::int64_t layer, const Attention
                                {kept.context, width}, kept.log_sum_exp, {dcontext, width},
                                {{to, 3 * width}, {to + width, 3 * width}, {to + 2 * width, 3 * width}});
   }
-  if (groups.merged()) backend.add(classes.dqkv, dqkv, pass.tokens() * 3 * width);
+  if (groups.merged())
+    backend.add_rows({classes.dqkv, 3 * width}, {dqkv, 3 * width}, pass.tokens(), 3 * width);
+}
+
+ResidueClassActivations plan_classes(Arena& arena, const ModelConfig& config, std::int64_t steps,
+                                     std::int64_t tokens, bool training) {
+  ResidueClassActivations to;
+  const std::string what = "residue classes of tokens";
+  const std::int64_t width = config.hidden_size;
+  const auto operands = [&](std::int64_t count) { return arena.values(what, count, arena.operands()); };
+  to.rows = arena.integers(what, steps * tokens);
+  to.places = arena.integers(what, steps * tokens);
+  to.query_groups = arena.integers(what, steps * tokens);
+  to.key_groups = arena.integers(what, steps * tokens);
+  to.qkv = operands(tokens * 3 * width);
+  to.context = operands(tokens * width);
+  to.sums = arena.floats(what, config.num_attention_heads * tokens);
+  if (!training) return to;
+  to.dcontext = operands(tokens * width);
+  to.dqkv = operands(tokens * 3 * width);
+  return to;
 }
 
 }  // namespace
@@ -264,6 +284,33 @@ std::vector<std::int64_t> global_tokens(const ModelConfig& config, const Batch& 
     if (row >= first && row < first + batch.lengths[sequence]) globals.push_back(row - first);
   }
   return globals;
+}
+
+WindowedActivations plan_windows(Arena& arena, const ModelConfig& config, std::int64_t tokens,
+                                 std::int64_t globals, bool training) {
+  WindowedActivations to;
+  if (!has_windows(config)) return to;
+  const std::string what = "windows and global tokens";
+  const std::int64_t width = config.hidden_size, heads = config.num_attention_heads;
+  const auto operands = [&](std::int64_t count) { return arena.values(what, count, arena.operands()); };
+  if (!training) to.sums = arena.floats(what, heads * tokens);
+  const auto steps = static_cast<std::int64_t>(class_steps(config).size());
+  if (steps > 0) to.classes = plan_classes(arena, config, steps, tokens, training);
+  if (globals == 0 && steps == 0) return to;
+  to.second_sums = arena.floats(what, heads * tokens);
+  to.second = operands(tokens * width);
+  if (globals == 0) return to;
+  to.rows = arena.integers(what, globals);
+  to.hidden = static_cast<std::uint8_t*>(arena.bytes(what, static_cast<std::size_t>(tokens)));
+  to.query_groups = arena.integers(what, tokens);
+  to.key_groups = arena.integers(what, tokens);
+  to.gathered = arena.values(what, globals * width);
+  if (!training) return to;
+  to.dof_keys = operands(globals * 3 * width);
+  to.dcontext = operands(globals * width);
+  to.dquery = operands(globals * width);
+  to.dkey_value = operands(tokens * 2 * width);
+  return to;
 }
 
 std::int64_t most_global_rows(const ModelConfig& config, const BatchLimits& limits) {

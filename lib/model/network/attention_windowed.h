@@ -66,6 +66,10 @@ std::vector<std::int64_t> global_tokens(const ModelConfig& config, const Batch& 
 // Rows that global tokens of such batches take at most.
 std::int64_t most_global_rows(const ModelConfig& config, const BatchLimits& limits);
 
+// Of batches of so many tokens, `globals` rows of most_global_rows(); all null of other models.
+WindowedActivations plan_windows(Arena& arena, const ModelConfig& config, std::int64_t tokens,
+                                 std::int64_t globals, bool training);
+
 // The pass of a batch; `runs` are its calls in the window, which get their rules. The result must stay where
 // it is as long as the runs are used. plans: of as many heads as the config has.
 void windowed_pass(const ModelConfig& config, const Batch& batch, bool whole_blocks, bool training,

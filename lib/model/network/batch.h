@@ -91,8 +91,8 @@ struct Batch {
   // tokens compete for start and end. Empty: the real tokens alone, so that padding changes nothing.
   std::vector<std::int64_t> given_lengths;
 
-  // Of a model with AttentionPattern::longformer: rows (of T) of the global tokens, ascending, real tokens. None
-  // given: those of the model's rule.
+  // Of a model with AttentionPattern::longformer: rows (of T) of the global tokens, ascending, real tokens.
+  // None given: those of the model's rule.
   std::optional<std::vector<std::int32_t>> global_rows;
   // [B] tokens that attention is planned for, in whole blocks: those of the rows, and padding that has no
   // rows because the model takes sequences without. Empty: the rows.

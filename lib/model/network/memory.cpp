@@ -175,42 +175,6 @@ void plan_embeddings(Planner& plan, EmbeddingActivations& to, const ModelOptions
   if (options.embedding_offsets) to.offsets = plan.arena.values(what, plan.tokens * plan.width);
 }
 
-void plan_classes(Planner& plan, ResidueClassActivations& to, std::int64_t steps, bool training) {
-  const std::string what = "residue classes of tokens";
-  to.rows = plan.arena.integers(what, steps * plan.tokens);
-  to.places = plan.arena.integers(what, steps * plan.tokens);
-  to.query_groups = plan.arena.integers(what, steps * plan.tokens);
-  to.key_groups = plan.arena.integers(what, steps * plan.tokens);
-  to.qkv = plan.arena.values(what, plan.tokens * 3 * plan.width, plan.operands);
-  to.context = plan.arena.values(what, plan.tokens * plan.width, plan.operands);
-  to.sums = plan.arena.floats(what, plan.heads * plan.tokens);
-  if (!training) return;
-  to.dcontext = plan.arena.values(what, plan.tokens * plan.width, plan.operands);
-  to.dqkv = plan.arena.values(what, plan.tokens * 3 * plan.width, plan.operands);
-}
-
-void plan_windows(Planner& plan, WindowedActivations& to, const ModelOptions& options) {
-  if (!has_windows(plan.config)) return;
-  const std::string what = "windows and global tokens";
-  if (!options.training) to.sums = plan.arena.floats(what, plan.heads * plan.tokens);
-  const auto steps = static_cast<std::int64_t>(class_steps(plan.config).size());
-  if (steps > 0) plan_classes(plan, to.classes, steps, options.training);
-  if (plan.globals == 0 && steps == 0) return;
-  to.second_sums = plan.arena.floats(what, plan.heads * plan.tokens);
-  to.second = plan.arena.values(what, plan.tokens * plan.width, plan.operands);
-  if (plan.globals == 0) return;
-  to.rows = plan.arena.integers(what, plan.globals);
-  to.hidden = static_cast<std::uint8_t*>(plan.arena.bytes(what, static_cast<std::size_t>(plan.tokens)));
-  to.query_groups = plan.arena.integers(what, plan.tokens);
-  to.key_groups = plan.arena.integers(what, plan.tokens);
-  to.gathered = plan.arena.values(what, plan.globals * plan.width);
-  if (!options.training) return;
-  to.dof_keys = plan.arena.values(what, plan.globals * 3 * plan.width, plan.operands);
-  to.dcontext = plan.arena.values(what, plan.globals * plan.width, plan.operands);
-  to.dquery = plan.arena.values(what, plan.globals * plan.width, plan.operands);
-  to.dkey_value = plan.arena.values(what, plan.tokens * 2 * plan.width, plan.operands);
-}
-
 // longs, globals: T and G.
 void plan_etc(Planner& plan, EtcActivations& to, std::int64_t longs, std::int64_t globals,
               const ModelOptions& options) {
@@ -512,7 +476,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
                     arena.floats("rotary positions", limits.longest * config.rotary_dim)};
   }
   plan.globals = most_global_rows(config, limits);
-  plan_windows(plan, to.windowed, options);
+  to.windowed = plan_windows(arena, config, tokens, plan.globals, options.training);
   plan_etc(plan, to.etc, limits.tokens, second_rows, options);
   plan_encoder(plan, to, options);
   if (head_rows > 0) plan_head_rows(plan, to.head_rows);

@@ -58,12 +58,12 @@ std::vector<float> tensor_of(const ParameterLayout& layout, const std::vector<fl
 }
 
 // Attention for every folder that is read while it lives.
-struct Chosen {
-  explicit Chosen(const std::map<std::string, std::string>& options) {
+struct ChosenEtc {
+  explicit ChosenEtc(const std::map<std::string, std::string>& options) {
     chosen_attention().attention = AttentionPattern::etc;
     chosen_attention().options = options;
   }
-  ~Chosen() { chosen_attention() = {}; }
+  ~ChosenEtc() { chosen_attention() = {}; }
 };
 
 TEST(EtcFolder, OurOwnThereAndBack) {
@@ -178,7 +178,7 @@ TEST(Etc, Check17AModelWithOneInputStartsOneWithTwo) {
   const std::vector<float> values = drawn(of_source, 7);
   const testing::TemporaryFolder folder;
   write_model_files(folder.path().string(), source, of_source, values, "", "# card\n");
-  const Chosen chosen(
+  const ChosenEtc chosen(
       {{"--relative-distance", "2"}, {"--radius", "3"}, {"--cpc", "on"}, {"--feed-forward", "separate"}});
   LoadOptions load;
   load.head = HeadType::masked_lm;
@@ -224,7 +224,7 @@ TEST(EtcFolder, WhatCannotBecomeTwoInputsIsRefused) {
   const ParameterLayout layout(source);
   const testing::TemporaryFolder folder;
   write_model_files(folder.path().string(), source, layout, drawn(layout, 1), "", "# card\n");
-  const Chosen chosen({});
+  const ChosenEtc chosen({});
   expect_bad_input(error_of([&] { load_model(folder.path().string(), LoadOptions{}); }),
                    folder.path().string(), "other LayerNorms than BERT's");
 }

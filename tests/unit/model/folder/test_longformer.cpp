@@ -136,6 +136,10 @@ TEST(Longformer, L2WhatTransformersHasNoClassForKeepsItsForm) {
       with(HeadType::encoder, [](ModelConfig& c) { c.norm_type = NormType::prenorm; }),
       with(HeadType::encoder, [](ModelConfig& c) { c.type_vocab_size = 0; }),
       with(HeadType::encoder, [](ModelConfig& c) { c.rescale_embeddings = true; }),
+      with(HeadType::encoder, [](ModelConfig& c) {
+        c.attention_options.longformer.dilations = {2};
+        c.attention_options.longformer.dilated_heads = 1;
+      }),
       with(HeadType::masked_lm, [](ModelConfig& c) { c.activation = Activation::gelu_tanh; }),
       with(HeadType::classification, [](ModelConfig& c) { c.head_form = HeadForm::bigbird; }),
       with(HeadType::question_answering, [](ModelConfig& c) { c.head_form = HeadForm::bigbird; }),
@@ -152,6 +156,7 @@ TEST(Longformer, L2WhatTransformersHasNoClassForKeepsItsForm) {
     const LoadedModel back = load_model(folder.path(), LoadOptions{});
     EXPECT_TRUE(back.parameters == values);
     EXPECT_EQ(config_fields(back.config), config_fields(config));
+    EXPECT_EQ(back.config.attention_options, config.attention_options);
     EXPECT_EQ(back.config.head_form, config.head_form);
     EXPECT_FALSE(is_huggingface_architecture(back.config));
   }
@@ -275,7 +280,8 @@ TEST(Longformer, L5BegunFromRobertaItComputesTheSameInAWindowOfAll) {
   }
 }
 
-// RoBERTa's heads for classes and answers are Longformer's; a BigBird has others, and takes the encoder alone.
+// RoBERTa's heads for classes and answers are Longformer's; a BigBird has others, and takes the encoder
+// alone.
 TEST(Longformer, L5ARobertaKeepsItsHeadAsALongformerAlone) {
   for (const HeadType head : {HeadType::classification, HeadType::question_answering}) {
     const std::string name =

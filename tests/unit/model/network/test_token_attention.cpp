@@ -91,8 +91,9 @@ struct OfTokens {
   std::vector<float> gradients;
 };
 OfTokens computed_tokens(const ModelConfig& config, const std::vector<std::int64_t>& lengths,
-                         const std::vector<float>& parameters, bool training = true) {
-  const auto backend = kernels::make_cpu_backend();
+                         const std::vector<float>& parameters, bool training = true,
+                         kernels::Precision precision = kernels::Precision::fp32) {
+  const auto backend = kernels::make_cpu_backend(precision);
   const Batch batch = random_batch(config, lengths, 3);
   const std::unique_ptr<Model> model =
       make_model(*backend, config, batch, {.training = training}, parameters);
@@ -184,6 +185,32 @@ TEST(SparseTransformer, G5ThreadsChangeNoBit) {
   for (const OfTokens& other : all) {
     EXPECT_EQ(all[0].states, other.states);
     EXPECT_EQ(all[0].gradients, other.gradients);
+  }
+}
+
+double apart(const std::vector<float>& a, const std::vector<float>& b) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += std::pow(static_cast<double>(a[i] - b[i]), 2);
+    norm += std::pow(static_cast<double>(b[i]), 2);
+  }
+  return std::sqrt(difference / norm);
+}
+
+// What is gathered is then half as wide, but for the sums.
+TEST(ResidueClasses, InBf16TheyComputeTheSameUpToItsDigits) {
+  ModelConfig strided = token_config(AttentionPattern::sparse_strided);
+  strided.attention_options.sparse.stride = 7;
+  ModelConfig dilated = token_config(AttentionPattern::longformer);
+  dilated.attention_options.longformer = {
+      .windows = {6}, .global_first = 2, .dilations = {3}, .dilated_heads = 2};
+  for (const ModelConfig& config : {strided, dilated}) {
+    const std::vector<float> parameters = random_parameters(config, 4);
+    const OfTokens full = computed_tokens(config, ragged_lengths, parameters);
+    const OfTokens half = computed_tokens(config, ragged_lengths, parameters, true, kernels::Precision::bf16);
+    EXPECT_LT(apart(half.states, full.states), 0.02);
+    EXPECT_LT(apart(half.gradients, full.gradients), 0.05);
+    EXPECT_GT(apart(half.gradients, full.gradients), 0.0);
   }
 }
 
