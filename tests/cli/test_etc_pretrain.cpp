@@ -202,6 +202,7 @@ TEST_F(EtcPretrain, OtherVerbsTakeItsFolder) {
   must({"embed", "-m", folder, path("one.fa"), "-o", path("each.npy"), "--batch-tokens", "1",
         "--no-provenance"});
   EXPECT_EQ(one, read_text(path("each.npy")));
+  EXPECT_TRUE(holds(must({"bench", "-m", folder, "--seconds", "0", "--device", "cpu"}).out, "training step"));
   // From one input to two, and the copies compute something.
   must({"convert", path("itc2/final"), path("lifted2"), "--attention", "etc", "--radius", "8"});
   vectors(path("lifted2"), "2", "lifted.npy");
