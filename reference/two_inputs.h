@@ -1,5 +1,6 @@
-// The encoder of BigBird-ETC (Ainslie et al. 2020; google-research/etcmodel) in double precision, one sequence
-// at a time and without padding: every pair of tokens is asked whether it meets and which label it has.
+// The encoder of BigBird-ETC (Ainslie et al. 2020; google-research/etcmodel) in double precision, one
+// sequence at a time and without padding: every pair of tokens is asked whether it meets and which label it
+// has.
 #pragma once
 
 #include <array>
@@ -32,7 +33,8 @@ struct TwoInputsSequence {
   std::vector<std::uint8_t> free, global_free;
 };
 
-// Which pairs meet, but for random blocks. `long_query`: the query is a long token; `own`: the key is of the query's input.
+// Which pairs meet, but for random blocks. `long_query`: the query is a long token; `own`: the key is of the
+// query's input.
 bool pair_meets(const TwoInputsConfig& config, const TwoInputsSequence& sequence, bool long_query, bool own,
                 std::size_t query, std::size_t key);
 // The label of the same pair.

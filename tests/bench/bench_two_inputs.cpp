@@ -1,6 +1,6 @@
 // A layer of BigBird-ETC beside one of BigBird-ITC that lists about as many blocks of keys: forward pass and
-// training step of one-layer models of the base size, in turns, fp32 and bf16. The random blocks of ITC are as many as
-// bring its lists next to ETC's. bench_two_inputs [rounds [tokens [global tokens]]]
+// training step of one-layer models of the base size, in turns, fp32 and bf16. The random blocks of ITC are
+// as many as bring its lists next to ETC's. bench_two_inputs [rounds [tokens [global tokens]]]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

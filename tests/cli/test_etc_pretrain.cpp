@@ -208,6 +208,83 @@ TEST_F(EtcPretrain, OtherVerbsTakeItsFolder) {
   vectors(path("lifted2"), "2", "lifted.npy");
 }
 
+// What is stored of each option that decides on no tensor's shape; the others are refused for a folder of
+// another shape, and taken for a fresh model.
+TEST_F(EtcPretrain, EveryOptionReachesTheModel) {
+  must(pretrain("dna", "options",
+                {"--radius",
+                 "8",
+                 "--relative-distance",
+                 "3",
+                 "--relative-labels",
+                 "11",
+                 "--max-globals",
+                 "20",
+                 "--global-every",
+                 "16",
+                 "--projections",
+                 "by-query",
+                 "--output-projection",
+                 "shared",
+                 "--feed-forward",
+                 "separate",
+                 "--hard-g2l",
+                 "on",
+                 "--hard-l2g",
+                 "on",
+                 "--cpc",
+                 "on",
+                 "--length",
+                 "128",
+                 "--steps",
+                 "1"}));
+  const auto options = [&](const std::string& folder) {
+    return nlohmann::json::parse(read_text(path(folder + "/config.json")))
+        .at("bigbird")
+        .at("attention_options");
+  };
+  const auto fresh = options("options/final");
+  EXPECT_EQ(fresh.at("relative_labels"), 11);
+  EXPECT_EQ(fresh.at("projections"), "by-query");
+  EXPECT_EQ(fresh.at("output_projection"), "shared");
+  EXPECT_EQ(fresh.at("feed_forward"), "separate");
+  EXPECT_EQ(fresh.at("hard_l2g"), "on");
+  must({"convert", path("options/final"), path("others"), "--attention", "etc", "--max-globals", "30",
+        "--global-every", "8", "--hard-g2l", "off", "--hard-l2g", "off", "--relative-distance", "4"});
+  const auto converted = options("others");
+  EXPECT_EQ(converted.at("max_globals"), 30);
+  EXPECT_EQ(converted.at("global_every"), 8);
+  EXPECT_EQ(converted.at("hard_g2l"), "off");
+  EXPECT_EQ(converted.at("relative_distance"), 4);
+  EXPECT_EQ(converted.at("radius"), 8);
+  const auto of_another_shape = [&](const std::string& option, const std::string& value) {
+    refused({"convert", path("options/final"), path("no"), "--attention", "etc", option, value}, 2, "tensor");
+  };
+  of_another_shape("--relative-labels", "20");
+  of_another_shape("--projections", "separate");
+  of_another_shape("--output-projection", "separate");
+  // What is left over is warned of, what is missing refused.
+  must({"convert", path("options/final"), path("fewer"), "--attention", "etc", "--feed-forward", "shared",
+        "--cpc", "off"});
+  EXPECT_EQ(options("fewer").at("cpc"), "off");
+  const std::string graph = must({"attention", "--attention",
+                                  "etc",       "--length",
+                                  "128",       "--radius",
+                                  "8",         "--relative-distance",
+                                  "3",         "--relative-labels",
+                                  "11",        "--max-globals",
+                                  "20",        "--global-every",
+                                  "16",        "--projections",
+                                  "shared",    "--output-projection",
+                                  "shared",    "--feed-forward",
+                                  "separate",  "--hard-g2l",
+                                  "off",       "--hard-l2g",
+                                  "off",       "--cpc",
+                                  "off"})
+                                .out;
+  EXPECT_FALSE(graph.empty());
+}
+
 TEST_F(EtcPretrain, WhatItCannotBeIsRefusedInOneLine) {
   const auto no = [&](const Words& more, const char* what) {
     refused(pretrain("dna", "no", more + Words{"--length", "128", "--steps", "1"}), 2, what);

@@ -154,6 +154,10 @@ TEST_F(TextQaEtc, FoldersThatLackWhatAQuestionNeedsAreRefused) {
   refused({"text", "qa", "finetune", "--format", "hotpotqa", "--init", path("few"), "-o", path("none"),
            "--train", path("hotpot.json")},
           2, "4 global tokens leave no room beside a question of 3");
+  // No weight depends on it.
+  must({"convert", path("few"), path("more"), "--max-globals", "32"});
+  must({"text", "qa", "finetune", "--format", "wikihop", "--init", path("more"), "-o", path("wide"),
+        "--train", path("hop.json"), "--steps", "1"});
   EXPECT_FALSE(fs::exists(path("none")));
 }
 

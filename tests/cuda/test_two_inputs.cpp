@@ -1,5 +1,5 @@
-// BigBird-ETC on the device against the CPU: every form of sharing, masks of every kind, dropout, and the loss of
-// predicted sentences.
+// BigBird-ETC on the device against the CPU: every form of sharing, masks of every kind, dropout, and the
+// loss of predicted sentences.
 #include <gtest/gtest.h>
 
 #include <memory>

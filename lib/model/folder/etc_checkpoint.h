@@ -14,8 +14,9 @@ inline constexpr const char* etc_config_name = "etc_config.json";
 
 // The model of etc_config.json, without a head. Error{bad_input} naming `file` and the key: what is no number
 // or out of range, a key that is not known, a pre-activation order, an activation other than gelu (its tanh
-// form), embeddings or heads of another width, fewer rows of relative tables than labels, rows without labels.
-// What the file does not know is as the released models were used: sequences of 4,096 tokens, blocks of 64.
+// form), embeddings or heads of another width, fewer rows of relative tables than labels, rows without
+// labels. What the file does not know is as the released models were used: sequences of 4,096 tokens, blocks
+// of 64.
 ModelConfig parse_etc_config(const std::string& text, const std::string& file);
 // Error{bad_input} naming `file` where the relative tables have fewer rows than a task of documents with
 // several parts (HotpotQA, WikiHop) tells apart.

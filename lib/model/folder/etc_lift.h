@@ -1,5 +1,6 @@
-// BigBird-ETC out of the weights of a model with one input: BERT, RoBERTa or BigBird-ITC (Ainslie et al. 2020,
-// section 3.2; docs/specification.md 2.8). Each matrix of a layer starts both inputs and every pair of them.
+// BigBird-ETC out of the weights of a model with one input: BERT, RoBERTa or BigBird-ITC (Ainslie et al.
+// 2020, section 3.2; docs/specification.md 2.8). Each matrix of a layer starts both inputs and every pair of
+// them.
 #pragma once
 
 #include <string>

@@ -27,8 +27,8 @@ constexpr std::array<EtcPair, 6> etc_embeddings{
      {"position_emb_lookup_global", "bert.embeddings.global_position_embeddings"},
      {"long_emb_layer_norm", "bert.embeddings.LayerNorm"},
      {"global_emb_layer_norm", "bert.embeddings.global_LayerNorm"}}};
-// Of a layer, behind layers_scope and "bert.encoder.layer.#.". Projections have a level `linear` but for those
-// of the output, and the long relative tables one more than the global ones.
+// Of a layer, behind layers_scope and "bert.encoder.layer.#.". Projections have a level `linear` but for
+// those of the output, and the long relative tables one more than the global ones.
 constexpr std::array<EtcPair, 25> etc_modules{
     {{"fused_att_layer_#/layer_norm_0", "attention.long_LayerNorm"},
      {"fused_att_layer_#/layer_norm_1", "attention.global_LayerNorm"},

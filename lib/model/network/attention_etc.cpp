@@ -408,8 +408,9 @@ void etc_attention_layer_backward(const PassContext& pass, std::int64_t layer, c
     backend.linear_backward_input(branch, layers.output, dcontext + rows.first * width, rows.count, false);
   }
 
-  // The calls over own keys write their gradients; of the others the gradients of queries are added, and those of
-  // keys where another call has written them: of random blocks, and where one projection serves both inputs.
+  // The calls over own keys write their gradients; of the others the gradients of queries are added, and
+  // those of keys where another call has written them: of random blocks, and where one projection serves both
+  // inputs.
   const EtcProjections projections = pass.config.attention_options.etc.projections;
   const auto backward = [&](std::size_t side, const kernels::AttentionBatch& call, const SideRows& keys,
                             kernels::Index column, bool first, bool adds_keys) {

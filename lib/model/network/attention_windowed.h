@@ -1,6 +1,3 @@
-// lib/model/network holds the network: layout (each tensor declared once), memory plan, batch, encoder,
-// decoder, heads, losses, forward and backward in a fixed order. No file is opened here, and no loop trains.
-//
 // Attention in a window of tokens, with global tokens (Beltagy et al. 2020, section 3;
 // AttentionPattern::longformer). A token sees the tokens of its window and, each once, all global ones, by
 // one softmax over both groups of keys. A global token sees all, and is its own system: queries, keys and

@@ -4,8 +4,8 @@
 //
 //   loss = sum over i of (log sum over j of exp(s_ij) - s_ii)
 //
-// where a j of the same text as i, but not i itself, is left out. Fewer than two different texts: no loss. The
-// scores are few, and taken on the host in double; a device only projects.
+// where a j of the same text as i, but not i itself, is left out. Fewer than two different texts: no loss.
+// The scores are few, and taken on the host in double; a device only projects.
 #pragma once
 
 #include <cstdint>

@@ -16,8 +16,8 @@
 namespace bigbird {
 namespace {
 
-// 0.. within every sequence, and within its global tokens. Padding may reach past the table when its size is no
-// multiple of the block size: padded rows influence nothing, so they repeat the last position.
+// 0.. within every sequence, and within its global tokens. Padding may reach past the table when its size is
+// no multiple of the block size: padded rows influence nothing, so they repeat the last position.
 std::vector<std::int32_t> positions_of(const PassContext& pass) {
   std::vector<std::int32_t> positions;
   positions.reserve(static_cast<std::size_t>(pass.tokens()));

@@ -45,8 +45,8 @@ struct TwoInputs {
   std::vector<std::uint8_t> free, global_free;
 };
 
-// Numbers of examples, or of segments, of marks [N] that are 1 at the last token of each: how many marks stand
-// at a token or after it (etcmodel's breakpoints), so that they fall from left to right.
+// Numbers of examples, or of segments, of marks [N] that are 1 at the last token of each: how many marks
+// stand at a token or after it (etcmodel's breakpoints), so that they fall from left to right.
 std::vector<std::int32_t> numbers_of_marks(const std::vector<std::uint8_t>& marks);
 
 // The global side of a Batch, ragged as its tokens: sequence s of it goes with sequence s of the batch.
@@ -71,8 +71,8 @@ struct GlobalTokens {
   std::size_t long_tokens_ = 0;  // T so far
 };
 
-// What names global token g where a batch lists rows (TokenTargets, Batch::sequence_rows): where it will lie is
-// known when the batch is whole.
+// What names global token g where a batch lists rows (TokenTargets, Batch::sequence_rows): where it will lie
+// is known when the batch is whole.
 constexpr std::int32_t global_row(std::int64_t g) {
   return static_cast<std::int32_t>(-1 - g);
 }

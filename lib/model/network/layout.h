@@ -52,9 +52,9 @@ class ParameterLayout {
   std::int64_t depth_ = 0;  // of what is declared next
 };
 
-// The linear layers of attention in a layer of BigBird-ETC that are one product each: neighbours in the arena,
-// all weights, then all biases. "l2g_key" are keys made of global tokens for long queries (etcmodel's names).
-// What both inputs share stands under the long one's name.
+// The linear layers of attention in a layer of BigBird-ETC that are one product each: neighbours in the
+// arena, all weights, then all biases. "l2g_key" are keys made of global tokens for long queries (etcmodel's
+// names). What both inputs share stands under the long one's name.
 struct EtcProducts {
   using Names = std::vector<const char*>;
   Names long_query, global_query, long_key_value, global_key_value, long_output, global_output;

@@ -31,12 +31,12 @@ enum class Loss {
   contrast,  // masked sentences among those of the batch, nats over Batch::sentence_pairs (contrast.h)
 };
 
-// Of pretraining with contrast, 0.8 of masked tokens and 0.2 of sentences (ETC's own weights as far as they are
-// known). A loss without labels leaves the other its weight.
+// Of pretraining with contrast, 0.8 of masked tokens and 0.2 of sentences (ETC's own weights as far as they
+// are known). A loss without labels leaves the other its weight.
 inline constexpr double contrast_share = 0.2;
 
-// What training minimises is a sum of means (with sentences to predict: weighted, contrast_share). Losses of one
-// mean count their labels together.
+// What training minimises is a sum of means (with sentences to predict: weighted, contrast_share). Losses of
+// one mean count their labels together.
 enum class LossMean { mlm, sequence, mark, contrast };
 
 struct LossKind {

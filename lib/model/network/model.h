@@ -124,7 +124,8 @@ class Model {
   // [T] each, of all tokens; 1e6 less for the tokens of the question (lib/model/network/heads.h).
   std::vector<float> start_logits() const;
   std::vector<float> end_logits() const;
-  // [T], of all tokens, and of global ones after them: the logits of score `score` of ModelConfig::token_scores.
+  // [T], of all tokens, and of global ones after them: the logits of score `score` of
+  // ModelConfig::token_scores.
   std::vector<float> token_logits(std::size_t score) const;
   // Of the rows of Batch::targets: [T', C] and [T', V]; no logits with ModelOptions::logits_in_pieces.
   std::vector<float> decoder_hidden_state() const;

@@ -66,9 +66,9 @@ std::int64_t planned_layer(const ModelConfig& config, std::int64_t layer);
 // heads and positions.
 void check_attention(const ModelConfig& config, const std::string& where);
 
-// BigBird-ETC with random blocks, which no source has (docs/specification.md 2.8): each row of long tokens draws
-// `random` distinct blocks, fewer where there are not so many, of those without a token within `radius` of any
-// of its own. NumPy's generator, seeded with the layer; heads outer, rows inner.
+// BigBird-ETC with random blocks, which no source has (docs/specification.md 2.8): each row of long tokens
+// draws `random` distinct blocks, fewer where there are not so many, of those without a token within `radius`
+// of any of its own. NumPy's generator, seeded with the layer; heads outer, rows inner.
 KeyLists etc_random_rows(std::int64_t blocks, std::int64_t heads, std::int64_t block_size,
                          std::int64_t radius, std::int64_t random, std::int64_t layer);
 

@@ -1,4 +1,5 @@
-// Folders of BigBird-ETC: our own there and back, etcmodel's, and models with one input that start one with two.
+// Folders of BigBird-ETC: our own there and back, etcmodel's, and models with one input that start one with
+// two.
 #include <gtest/gtest.h>
 
 #include <algorithm>
