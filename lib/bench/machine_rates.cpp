@@ -30,6 +30,7 @@
 #include "lib/tokenization/tokenizer.h"
 #include "lib/training/memory_plan.h"
 #include "lib/training/optimizer.h"
+#include "lib/training/pretraining.h"
 #include "lib/training/update.h"
 
 namespace bigbird {
@@ -69,7 +70,7 @@ Batch random_batch(const ModelConfig& config, std::int64_t length, bool labels) 
     batch.masked_rows.push_back(static_cast<std::int32_t>(row));
     batch.masked_labels.push_back(ids[static_cast<std::size_t>(row)]);
   }
-  batch.sequence_labels.push_back(0);
+  if (pretraining_head(config.attention) == HeadType::pretraining) batch.sequence_labels.push_back(0);
   return batch;
 }
 
@@ -138,7 +139,7 @@ class MachineMeasurement {
         memory_before(backend_, 0));
   }
   TrainingMemory step_memory() const {
-    const ModelConfig config = with_head(config_, HeadType::pretraining);
+    const ModelConfig config = with_head(config_, pretraining_head(config_.attention));
     return plan_training_memory(config, limits_of(random_batch(config, lengths_.back(), true)),
                                 training_options(), backend_, memory_before(backend_, 0));
   }
@@ -232,10 +233,9 @@ class MachineMeasurement {
 
   // The folder's, or one of random weights; for `batch`, which is made for it.
   std::unique_ptr<Model> open(HeadType head, std::int64_t length, const ModelOptions& options, Batch& batch) {
-    const bool labels = head == HeadType::pretraining;
     ModelPurpose purpose{backend_,
                          [&](const ModelConfig& config) {
-                           batch = random_batch(config, length, labels);
+                           batch = random_batch(config, length, options.training);
                            return limits_of(batch);
                          },
                          options};
@@ -264,13 +264,13 @@ class MachineMeasurement {
     return fmt::format("{}, {} tokens", model_shape(config_), length);
   }
 
-  // One update of pretraining: both losses, dropout, backward, AdamW.
+  // One update of pretraining: its losses, dropout, backward, AdamW.
   void measure_step() {
     const std::string what = "training step", shape = shape_of(lengths_.back());
     if (!has_room(what, step_memory())) return;
     Batch batch;
     const std::unique_ptr<Model> opened =
-        open(HeadType::pretraining, lengths_.back(), training_options(), batch);
+        open(pretraining_head(config_.attention), lengths_.back(), training_options(), batch);
     Model& model = *opened;
     Optimizer optimizer(backend_, model.layout(), {});
     UpdateOptions update;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/io/tables/tsv.h"
@@ -133,12 +134,26 @@ TEST_F(EtcPretrain, AFreshModelIsEtcmodels) {
   const std::string card = read_text(path("fresh/final/README.md"));
   EXPECT_TRUE(holds(card, "transformers has no class for etc attention")) << card;
   EXPECT_TRUE(holds(card, "| tasks | masked tokens (0.15) |")) << card;
+  // All that can be asked of one.
+  must(pretrain("dna", "other",
+                {"--relative-labels", "40", "--global-every", "8", "--projections", "by-query",
+                 "--output-projection", "shared", "--feed-forward", "separate", "--hard-l2g", "on",
+                 "--positions", "absolute", "--length", "128", "--steps", "1"}));
+  const auto other = nlohmann::json::parse(read_text(path("other/final/config.json"))).at("bigbird");
+  EXPECT_EQ(other.at("positions"), "absolute");
+  for (const auto& [key, value] :
+       {std::pair{"projections", "by-query"}, std::pair{"output_projection", "shared"},
+        std::pair{"feed_forward", "separate"}, std::pair{"hard_l2g", "on"}}) {
+    EXPECT_EQ(other.at("attention_options").at(key), value);
+  }
+  EXPECT_EQ(other.at("attention_options").at("relative_labels"), 40);
+  EXPECT_EQ(other.at("attention_options").at("global_every"), 8);
   must(pretrain("dna", "random", {"--random-blocks", "2", "--length", "128", "--steps", "1"}));
   EXPECT_EQ(nlohmann::json::parse(read_text(path("random/final/config.json"))).at("num_random_blocks"), 2);
 }
 
 TEST_F(EtcPretrain, BeginsFromAModelWithOneInputAndHasRandomBlocksWhenAsked) {
-  const Words small = {"--length", "128", "--steps", "1", "--warmup", "0", "--lr", "0"};
+  const Words small = {"--length", "128", "--steps", "1", "--warmup", "1"};  // an update that moves nothing
   Words itc = pretrain("dna", "itc", small);
   itc[2] = "bigbird";
   must(itc);
@@ -146,8 +161,7 @@ TEST_F(EtcPretrain, BeginsFromAModelWithOneInputAndHasRandomBlocksWhenAsked) {
   const auto lifted = [&](const std::string& run, const Words& more) {
     const Words words{"pretrain", "--init",    folder, "--attention",      "etc", "--radius", "8",
                       "--train",  path("dna"), "-m",   path("dna_pieces"), "-o",  path(run),  "--batch",
-                      "4",        "--length",  "192",  "--steps",          "1",   "--lr",     "0",
-                      "--warmup", "0"};
+                      "4",        "--length",  "192",  "--steps",          "1",   "--warmup", "1"};
     return must(words + more);
   };
   const std::string said = lifted("lifted", {"--relative-init", "0"}).err;
@@ -188,6 +202,7 @@ TEST_F(EtcPretrain, OtherVerbsTakeItsFolder) {
   must({"embed", "-m", folder, path("one.fa"), "-o", path("each.npy"), "--batch-tokens", "1",
         "--no-provenance"});
   EXPECT_EQ(one, read_text(path("each.npy")));
+  EXPECT_TRUE(holds(must({"bench", "-m", folder, "--seconds", "0", "--device", "cpu"}).out, "training step"));
   // From one input to two, and the copies compute something.
   must({"convert", path("itc2/final"), path("lifted2"), "--attention", "etc", "--radius", "8"});
   vectors(path("lifted2"), "2", "lifted.npy");
