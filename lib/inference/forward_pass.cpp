@@ -507,9 +507,12 @@ std::int64_t run_forward_pass(kernels::Backend& backend, const ModelFolder& fold
     }
     in = Reader(input, config).take();
     config.problem_type = in.problem_type;
-    return BatchLimits{
-        in.batch.tokens(), in.batch.sequences(),      static_cast<std::int64_t>(in.batch.masked_rows.size()),
-        in.padded,         in.batch.targets.tokens(), in.most_globals};
+    return BatchLimits{.tokens = in.batch.tokens(),
+                       .sequences = in.batch.sequences(),
+                       .masked_tokens = static_cast<std::int64_t>(in.batch.masked_rows.size()),
+                       .longest = in.padded,
+                       .target_tokens = in.batch.targets.tokens(),
+                       .global_tokens = in.most_globals};
   };
   const std::unique_ptr<Model> opened =
       open_model(folder, {backend, limits, {.training = options.gradients}}).model;

@@ -258,7 +258,7 @@ TEST_F(EtcPretrain, EveryOptionReachesTheModel) {
   EXPECT_EQ(converted.at("relative_distance"), 4);
   EXPECT_EQ(converted.at("radius"), 8);
   const auto of_another_shape = [&](const std::string& option, const std::string& value) {
-    refused({"convert", path("options/final"), path("no"), "--attention", "etc", option, value}, 2, "tensor");
+    refused({"convert", path("options/final"), path("no"), "--attention", "etc", option, value}, 1, "tensor");
   };
   of_another_shape("--relative-labels", "20");
   of_another_shape("--projections", "separate");

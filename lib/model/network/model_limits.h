@@ -26,8 +26,8 @@ struct BatchLimits {
   // BigBird-ETC: G, global tokens of all sequences, padded; 0: those that the model makes by itself.
   std::int64_t globals = 0;
   std::int64_t sentence_pairs = 0;  // of Batch::sentence_pairs
-  std::int64_t global_tokens =
-      0;  // Longformer: of a sequence whose batch names them; those of the model's rule besides
+  // Longformer: of a sequence whose batch names them (Batch::global_rows); those of the model's rule besides.
+  std::int64_t global_tokens = 0;
 };
 
 struct ModelOptions {
