@@ -66,7 +66,8 @@ Json memory_json(const ModelConfig& config, const DescribeOptions& options, cons
   const std::int64_t padded = (length + config.block_size - 1) / config.block_size * config.block_size;
   BatchLimits limits{padded * options.batch, options.batch, 0, padded};
   // A decoder's rows as the paper has them for long documents (table 17).
-  if (config.has_decoder()) limits.target_tokens = 256 * options.batch;
+  if (config.has_decoder())
+    limits.target_tokens = std::min<std::int64_t>(256, config.decoder_positions()) * options.batch;
   Json json = {{"length", length}, {"padded_length", padded}, {"batch", options.batch}};
   if (config.has_decoder()) json["decoder_length"] = limits.target_tokens / options.batch;
   json["inference"] = memory_of(plan_model_memory(config, limits, {}, backend));

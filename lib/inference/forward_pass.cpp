@@ -50,8 +50,8 @@ struct ForwardInput {
 std::vector<std::string> inputs_of(const ModelConfig& config) {
   const HeadType head = config.head;
   std::vector<std::string> names{"input_ids", "attention_mask", "token_type_ids"};
+  if (head == HeadType::generation) names = {"input_ids", "attention_mask", "decoder_input_ids", "labels"};
   if (config.attention == AttentionPattern::longformer) names.emplace_back("global_attention_mask");
-  if (head == HeadType::generation) return {"input_ids", "attention_mask", "decoder_input_ids", "labels"};
   switch (head) {
     case HeadType::encoder:
     case HeadType::structured_answers:  // no labels: its groups of tokens are no matrix
@@ -275,10 +275,10 @@ class Reader {
            fmt::format("write it with shape [{}, T]: one row for each of input_ids", in_.sequences));
     }
     in_.targets = shape[1];
-    if (in_.targets > config_.max_position_embeddings) {
+    if (in_.targets > config_.decoder_positions()) {
       fail(given,
-           fmt::format("has {} tokens, the model has {} positions", in_.targets,
-                       config_.max_position_embeddings),
+           fmt::format("has {} tokens, the decoder has {} positions", in_.targets,
+                       config_.decoder_positions()),
            "cut the sequences");
     }
     const bool shifted = !file_.has("decoder_input_ids");

@@ -252,7 +252,7 @@ std::vector<AttentionSystem> make_systems() {
       .value = "WHICH",
       .help =
           "Tokens that see all and are seen by all: none, first:N of every sequence, its question (all before "
-          "the first separator), or the task's: first:1 for classes, question for answers, else none",
+          "the first separator), or the task's: first:1 for classes and summaries, question for answers, else none",
       .otherwise = "task",
       .type = Type::first,
       .least = 1,
@@ -510,7 +510,8 @@ LongformerGlobals longformer_globals(const ModelConfig& config) {
   if (options.global_rule != GlobalRule::task) return {0, options.global_rule == GlobalRule::question};
   const bool answers =
       config.head == HeadType::question_answering || config.head == HeadType::structured_answers;
-  return {config.head == HeadType::classification ? 1 : 0, answers};
+  const bool first = config.head == HeadType::classification || config.head == HeadType::generation;
+  return {first ? 1 : 0, answers};
 }
 
 }  // namespace bigbird

@@ -10,6 +10,7 @@ namespace bigbird {
 namespace {
 
 constexpr std::int64_t longformer_pad = 1;
+constexpr double led_epsilon = 1e-5;  // its LayerNorms have no other
 constexpr std::array<std::pair<RandomMode, const char*>, 5> mode_names{{{RandomMode::google, "google"},
                                                                         {RandomMode::hf_train, "hf-train"},
                                                                         {RandomMode::hf_eval, "hf-eval"},
@@ -99,9 +100,22 @@ bool is_longformer_architecture(const ModelConfig& config) {
   return false;
 }
 
+bool computes_as_led(const ModelConfig& config) {
+  return config.attention == AttentionPattern::longformer &&
+         config.attention_options.longformer.dilated_heads == 0 && config.has_decoder() &&
+         !config.decoder.coupled && config.norm_type == NormType::postnorm &&
+         config.embedding_norm == EmbeddingNorm::before_dropout &&
+         config.position_type == PositionType::absolute && config.type_vocab_size == 0 && config.use_bias &&
+         config.output_bias && !config.rescale_embeddings && config.layer_norm_eps == led_epsilon;
+}
+
+bool is_led_architecture(const ModelConfig& config) {
+  return config.quantization == nullptr && computes_as_led(config);
+}
+
 bool is_huggingface_architecture(const ModelConfig& config) {
   if (config.quantization != nullptr) return false;  // it would take the integers for the weights
-  if (is_longformer_architecture(config)) return true;
+  if (is_longformer_architecture(config) || is_led_architecture(config)) return true;
   if (system_of(config.attention).by_own_length) return false;  // none of BigBird's
   const bool either_form =
       config.head != HeadType::classification && config.head != HeadType::question_answering;

@@ -93,9 +93,11 @@ struct DecoderConfig {
   std::int64_t num_attention_heads = 12;
   std::int64_t intermediate_size = 3072;
   std::int64_t start_token_id = 2;  // what stands before the first token
+  // Rows of its own table of positions; 0: as many as the encoder's has (ModelConfig::decoder_positions()).
+  std::int64_t positions = 0;
   // The decoder computes with the encoder's layers, positions and LayerNorms: only cross-attention is its own
   // (BigBird-RoBERTa of the paper, couple_encoder_decoder in the published code). The three sizes above are
-  // then the encoder's.
+  // then the encoder's, and `positions` is 0.
   bool coupled = false;
   // LayerDrop (Fan et al. 2019): how often a training pass leaves out a layer of the encoder and of the
   // decoder.
@@ -180,6 +182,10 @@ struct ModelConfig {
   }
   bool has_decoder() const { return head == HeadType::generation; }
   bool is_coupled() const { return has_decoder() && decoder.coupled; }
+  // How many tokens a decoder can write, its start token among them.
+  std::int64_t decoder_positions() const {
+    return decoder.positions > 0 ? decoder.positions : max_position_embeddings;
+  }
   bool has_own_output_table() const { return !tie_word_embeddings && (has_mlm() || has_decoder()); }
   // Projections of sentences that are predicted (BigBird-ETC, contrastive predictive coding).
   bool has_contrast() const {
@@ -192,9 +198,15 @@ struct ModelConfig {
 // layers, no dilated heads, pad token 1, from which positions are counted there, and a head that it has.
 bool is_longformer_architecture(const ModelConfig& config);
 
-// Whether Hugging Face's longformer can hold this architecture, or its big_bird (post-LN, absolute positions,
-// its LayerNorms, a head that it has), or its bigbird_pegasus (pre-LN with a decoder of its own weights), the
-// last two with attention of BigBird's family.
+// Whether a model computes what Hugging Face's led does (Longformer-Encoder-Decoder): BART's two stacks, the
+// encoder with AttentionPattern::longformer without dilated heads. Its texts stand between <s> and </s>.
+bool computes_as_led(const ModelConfig& config);
+// Whether its led can hold this architecture: that, and no int8 layers.
+bool is_led_architecture(const ModelConfig& config);
+
+// Whether Hugging Face's longformer or led can hold this architecture, or its big_bird (post-LN, absolute
+// positions, its LayerNorms, a head that it has), or its bigbird_pegasus (pre-LN with a decoder of its own
+// weights), the last two with attention of BigBird's family.
 // Other models are written with model_type "bigbird_extended", which transformers refuses by name instead of
 // computing something else.
 bool is_huggingface_architecture(const ModelConfig& config);

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <limits>
 #include <string_view>
+#include <unordered_map>
 
 #include "lib/core/error.h"
 #include "lib/core/unicode.h"
+#include "lib/tokenization/byte_level_bpe.h"
 #include "lib/tokenization/text_steps.h"
 #include "lib/tokenization/tokenizer.h"
 
@@ -356,20 +358,54 @@ std::optional<std::string> UnknownTally::warning(double highest_share) const {
   return line;
 }
 
+namespace {
+
+// Pieces of a byte-level vocabulary as the bytes that they stand for. What is no character in the end, as
+// where a model stops within one, becomes U+FFFD.
+std::string with_bytes_of_stand_ins(std::string_view pieces) {
+  static const std::unordered_map<std::string_view, char> bytes = [] {
+    std::unordered_map<std::string_view, char> made;
+    for (std::size_t byte = 0; byte < 256; ++byte)
+      made.emplace(byte_level_characters()[byte], static_cast<char>(byte));
+    return made;
+  }();
+  std::string text;
+  for (std::size_t at = 0; at < pieces.size();) {
+    const std::size_t end = code_point_at(pieces, at).end;
+    const std::string_view character = pieces.substr(at, end - at);
+    const auto found = bytes.find(character);
+    if (found == bytes.end()) {  // of an added token, which is a text
+      text += character;
+    } else {
+      text += found->second;
+    }
+    at = end;
+  }
+  return find_invalid_utf8(text) < text.size() ? encode_utf8(decode_utf8(text)) : text;
+}
+
+}  // namespace
+
 std::string text_of_pieces(const Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
   constexpr std::string_view line_mark = "<n>";
   const std::string_view word_start = tokenizer.word_start();
+  const bool byte_level = word_start == byte_level_characters()[static_cast<std::size_t>(' ')];
   std::string text;
   for (const std::int32_t id : ids) {
     if (static_cast<std::size_t>(id) >= tokenizer.vocab_size()) continue;  // a row that stands for no piece
     const std::string_view piece = tokenizer.piece(static_cast<std::uint32_t>(id));
     if (tokenizer.is_special(static_cast<std::uint32_t>(id)) && piece != line_mark) continue;
+    if (byte_level) {
+      text += piece;
+      continue;
+    }
     for (std::size_t i = 0; i < piece.size();) {
       const bool begins = piece.compare(i, word_start.size(), word_start) == 0;
       text += begins ? ' ' : piece[i];
       i += begins ? word_start.size() : 1;
     }
   }
+  if (byte_level) text = with_bytes_of_stand_ins(text);
   return text.starts_with(' ') ? text.substr(1) : text;
 }
 

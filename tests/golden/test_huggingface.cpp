@@ -1,7 +1,7 @@
-// One forward pass per file of tests/golden/huggingface and tests/golden/encoder_decoder: hidden states,
-// logits, losses and the gradient of every parameter against Hugging Face's BigBird and BigBird-Pegasus in
-// float64; and the same from folders that save_pretrained wrote. tests/peers/make_golden.py and
-// make_summary_models.py made the files.
+// One forward pass per file of tests/golden/huggingface, encoder_decoder, longformer and led: hidden states,
+// logits, losses and the gradient of every parameter against Hugging Face's BigBird, BigBird-Pegasus,
+// Longformer and LED in float64; and the same from folders that save_pretrained wrote.
+// tests/peers/make_golden.py and make_summary_models.py made the files of the first two.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -62,6 +62,11 @@ INSTANTIATE_TEST_SUITE_P(LongformerL1, HuggingFace,
                          ::testing::ValuesIn(golden_paths("longformer", ".safetensors")),
                          [](const auto& file) { return file.param.stem().string(); });
 
+// Check L6, of LED: windows of several widths, no, one and several global tokens, stacks and tables of
+// positions that differ, padding. make_led.py made the files.
+INSTANTIATE_TEST_SUITE_P(LongformerL6, HuggingFace, ::testing::ValuesIn(golden_paths("led", ".safetensors")),
+                         [](const auto& file) { return file.param.stem().string(); });
+
 class HuggingFaceFolder : public HuggingFace {};
 
 TEST_P(HuggingFaceFolder, IsReadAndAgrees) {
@@ -74,6 +79,9 @@ INSTANTIATE_TEST_SUITE_P(Golden, HuggingFaceFolder, ::testing::ValuesIn(golden_p
 
 // Check L2: folders of save_pretrained.
 INSTANTIATE_TEST_SUITE_P(LongformerL2, HuggingFaceFolder, ::testing::ValuesIn(golden_paths("longformer", "")),
+                         [](const auto& entry) { return entry.param.filename().string(); });
+
+INSTANTIATE_TEST_SUITE_P(LongformerL6, HuggingFaceFolder, ::testing::ValuesIn(golden_paths("led", "")),
                          [](const auto& entry) { return entry.param.filename().string(); });
 
 INSTANTIATE_TEST_SUITE_P(EncoderDecoder, HuggingFaceFolder,

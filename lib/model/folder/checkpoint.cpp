@@ -141,9 +141,11 @@ void write_model_files(const std::string& folder, const ModelConfig& of, const P
     if (options.type != TensorType::f32)
       data = narrow.emplace_back(narrowed(values, spec, options.type)).data();
     tensors.push_back({stored_name(spec.name, config, dialect), options.type, spec.shape, data});
-    // Of an untied model transformers does not tie the tables of the stacks either, and draws what is
-    // missing.
-    if (spec.name != shared_table || !config.has_decoder() || !config.has_own_output_table()) continue;
+    // Of an untied model bigbird_pegasus does not tie the tables of the stacks either, and transformers draws
+    // what is missing. Those of led are one, tied or not.
+    if (spec.name != shared_table || !config.has_decoder() || !config.has_own_output_table() ||
+        is_led_architecture(config))
+      continue;
     for (const char* copy : {"model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"})
       tensors.push_back({copy, options.type, spec.shape, data});
   }

@@ -16,6 +16,7 @@
 #include "lib/model/folder/dialect.h"
 #include "lib/model/folder/etc_lift.h"
 #include "lib/model/folder/int8_folder.h"
+#include "lib/model/folder/led.h"
 #include "lib/model/folder/longformer.h"
 #include "lib/model/folder/options_json.h"
 #include "lib/model/folder/pegasus.h"
@@ -179,6 +180,7 @@ void read_decoder(const Json& own, const std::string& file, ModelConfig& config)
   fields.number("num_attention_heads", decoder.num_attention_heads, true);
   fields.number("intermediate_size", decoder.intermediate_size, true);
   fields.number("start_token_id", decoder.start_token_id);
+  fields.number("positions", decoder.positions);
 }
 
 // A value from a file may be misspelt there: the message names the file, not the command line.
@@ -399,6 +401,7 @@ std::string architecture_name(HeadType head) {
 }
 
 std::string architecture_name(const ModelConfig& config) {
+  if (is_led_architecture(config)) return led_class;
   return is_longformer_architecture(config) ? longformer_class(config.head) : architecture_name(config.head);
 }
 
@@ -407,6 +410,7 @@ std::string activation_name(Activation activation) {
 }
 
 std::string config_json(const ModelConfig& config, const std::string& torch_dtype) {
+  if (is_led_architecture(config)) return led_config_json(config, torch_dtype);
   if (config.has_decoder() && is_huggingface_architecture(config))
     return pegasus_config_json(config, torch_dtype);
   if (is_longformer_architecture(config)) return longformer_config_json(config, torch_dtype);
@@ -485,6 +489,7 @@ std::string own_config_json(const ModelConfig& config, const std::string& torch_
     decoder["num_attention_heads"] = config.decoder.num_attention_heads;
     decoder["intermediate_size"] = config.decoder.intermediate_size;
     decoder["start_token_id"] = config.decoder.start_token_id;
+    if (config.decoder.positions > 0) decoder["positions"] = config.decoder.positions;
     // Only where they do something, so that runs of before they were there go on.
     if (config.decoder.encoder_layer_drop > 0)
       decoder["encoder_layer_drop"] = config.decoder.encoder_layer_drop;

@@ -14,6 +14,7 @@
 #include "lib/core/error.h"
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
+#include "lib/model/folder/led.h"
 #include "lib/model/folder/longformer.h"
 #include "lib/model/folder/pegasus.h"
 #include "lib/model/plans/plan_table.h"
@@ -22,12 +23,13 @@ namespace bigbird {
 namespace {
 
 // First those that can be written.
-constexpr std::array<std::pair<Dialect, const char*>, 8> dialect_names{
+constexpr std::array<std::pair<Dialect, const char*>, 9> dialect_names{
     {{Dialect::huggingface, "hf"},
      {Dialect::gena, "gena"},
      {Dialect::bert, "bert"},
      {Dialect::roberta, "roberta"},
      {Dialect::longformer, "longformer"},
+     {Dialect::led, "led"},
      {Dialect::etcmodel, "etcmodel"},
      {Dialect::pegasus, "pegasus"},
      {Dialect::original_pegasus, "original-pegasus"}}};
@@ -157,6 +159,7 @@ std::string layout_name(const std::string& stored_name, Dialect dialect) {
   }
   std::string name = without_wrappers(stored_name);
   if (dialect == Dialect::pegasus || dialect == Dialect::original_pegasus) return pegasus_layout_name(name);
+  if (dialect == Dialect::led) return led_layout_name(name);
   while (name.starts_with("model.")) name.erase(0, 6);  // a module of its own around the model
   for (const std::string_view end : without_parameters) {
     if (has_suffix(name, end)) return {};
@@ -196,6 +199,7 @@ std::string stored_name(const std::string& layout_name, const ModelConfig& confi
         .value_or(layout_name);
   }
   if (dialect == Dialect::longformer) return longformer_stored_name(layout_name);
+  if (dialect == Dialect::led || is_led_architecture(config)) return led_stored_name(layout_name);
   const bool pegasus = config.has_decoder() && is_huggingface_architecture(config);
   return pegasus ? pegasus_stored_name(layout_name) : layout_name;
 }

@@ -7,6 +7,7 @@
 //   roberta      RoBERTa, the same; its first two positions are never used and dropped
 //   longformer   longformer of transformers (allenai/longformer-*), and what this program writes of models
 //                that it can hold; its first two positions, never used, are dropped
+//   led          led of transformers (allenai/led-*), and what this program writes of models with such stacks
 //   etcmodel     google-research's ETC: etc_config.json and a checkpoint of TensorFlow (etc_checkpoint.h)
 //   pegasus      bigbird_pegasus of transformers, and what this program writes of models with such a decoder
 //   original_pegasus  pegasus of transformers, as a warm start for BigBird-Pegasus: attention becomes sparse
@@ -25,7 +26,7 @@
 
 namespace bigbird {
 
-enum class Dialect { huggingface, gena, bert, roberta, longformer, etcmodel, pegasus, original_pegasus };
+enum class Dialect { huggingface, gena, bert, roberta, longformer, led, etcmodel, pegasus, original_pegasus };
 std::string name_of(Dialect dialect);
 // Those that can be written: huggingface ("hf") and gena. Error{usage} otherwise.
 Dialect parse_written_dialect(const std::string& name);
@@ -53,7 +54,7 @@ std::string layout_name(const std::string& stored_name, Dialect dialect = Dialec
 // The name in a GENA-LM file of a tensor of the layout.
 std::string gena_name(const std::string& layout_name, const ModelConfig& config);
 // The name that a tensor of the layout has in a file: gena_name(), longformer_stored_name(),
-// pegasus_stored_name() of a model that bigbird_pegasus can hold, else its own.
+// led_stored_name() or pegasus_stored_name() of a model that led or bigbird_pegasus can hold, else its own.
 std::string stored_name(const std::string& layout_name, const ModelConfig& config, Dialect dialect);
 
 // Whether a folder begins a model of another kind: bert and roberta.

@@ -11,6 +11,8 @@
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/dialect.h"
 #include "lib/model/folder/etc_checkpoint.h"
+#include "lib/model/folder/led.h"
+#include "lib/model/folder/longformer.h"
 #include "lib/model/folder/pegasus.h"
 #include "lib/model/plans/plan_table.h"
 
@@ -67,13 +69,14 @@ Dialect dialect_of_config(const OrderedJson& json, const std::string& file) {
   if (type == "big_bird" || type == "bigbird_extended") return Dialect::huggingface;
   if (type == "roberta") return Dialect::roberta;
   if (type == "longformer") return Dialect::longformer;
+  if (type == "led") return Dialect::led;
   if (type == "bigbird_pegasus") return Dialect::pegasus;
   if (type == "pegasus") return Dialect::original_pegasus;
   if (type != "bert") {
     throw_bad_input(
         fmt::format("{}: model_type {} is not read", file, one_line_name(type)),
-        "big_bird, bigbird_pegasus, longformer, GENA-LM's bert, and bert, roberta and pegasus as a warm "
-        "start are");
+        "big_bird, bigbird_pegasus, longformer, led, GENA-LM's bert, and bert, roberta and pegasus as a "
+        "warm start are");
   }
   const bool gena = is_sparse(json) || json.contains("pre_layer_norm") ||
                     text_of(json, "position_embedding_type", "absolute") == "rotary";
@@ -219,17 +222,10 @@ void translate_longformer(OrderedJson& json, const std::string& file) {
   json["block_size"] = own.value("block_size", OrderedJson(block));
   json["num_random_blocks"] = own.value("num_random_blocks", OrderedJson(3));
   json["classifier_dropout"] = own.value("classifier_dropout", OrderedJson());
-  OrderedJson window = json["attention_window"];
-  if (window.is_array() && window.size() != json["num_hidden_layers"]) {
-    throw_bad_input(fmt::format("{}: field attention_window has {} windows for {} layers", file,
-                                window.size(), json_text(json["num_hidden_layers"])),
-                    "one number for all layers, or one for each");
-  }
-  if (!window.is_array()) window = OrderedJson::array({window});
-  if (std::all_of(window.begin(), window.end(), [&](const OrderedJson& one) { return one == window[0]; }))
-    window = OrderedJson::array({window[0]});
   OrderedJson options = own.value("attention_options", OrderedJson::object());
-  if (options.is_object()) options["window"] = window;
+  const OrderedJson& layers = json["num_hidden_layers"];
+  if (options.is_object() && layers.is_number_integer())  // any other value is refused as it stands
+    options["window"] = longformer_windows(json["attention_window"], layers.get<std::int64_t>(), file);
   own["attention"] = "longformer";
   own["attention_options"] = options;
   own["embedding_norm"] = "before-dropout";
@@ -255,6 +251,7 @@ std::string translated_config(const std::string& config_text, const std::string&
   const Dialect dialect = dialect_of_config(json, file);
   if (dialect == Dialect::huggingface) return config_text;
   if (dialect == Dialect::pegasus) return translated_pegasus_config(config_text, file);
+  if (dialect == Dialect::led) return translated_led_config(config_text, file);
   if (dialect == Dialect::original_pegasus) return translated_original_pegasus(std::move(json), file);
   refuse_decoder(json, file);
   const bool is_roberta = dialect == Dialect::roberta;

@@ -1,11 +1,14 @@
 // See longformer.h.
 #include "lib/model/folder/longformer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/options_json.h"
@@ -58,6 +61,20 @@ const char* longformer_class(HeadType head) {
       break;
   }
   return nullptr;
+}
+
+nlohmann::basic_json<OrderedMap> longformer_windows(const nlohmann::basic_json<OrderedMap>& window,
+                                                    std::int64_t layers, const std::string& file) {
+  using OrderedJson = nlohmann::basic_json<OrderedMap>;
+  if (!window.is_array()) return OrderedJson::array({window});
+  if (static_cast<std::int64_t>(window.size()) != layers) {
+    throw_bad_input(
+        fmt::format("{}: field attention_window has {} windows for {} layers", file, window.size(), layers),
+        "one number for all layers, or one for each");
+  }
+  const bool same =
+      std::all_of(window.begin(), window.end(), [&](const OrderedJson& one) { return one == window[0]; });
+  return same && !window.empty() ? OrderedJson::array({window[0]}) : window;
 }
 
 std::string longformer_config_json(const ModelConfig& config, const std::string& torch_dtype) {

@@ -33,7 +33,12 @@ std::string norm_line(const ModelConfig& config) {
 // There global tokens are not the model's but the call's.
 std::string longformer_globals_text(const ModelConfig& config) {
   const LongformerOptions& options = config.attention_options.longformer;
-  if (options.global_first == 0 && options.global_rule == GlobalRule::task) {
+  const bool of_task = options.global_first == 0 && options.global_rule == GlobalRule::task;
+  if (of_task && config.has_decoder()) {
+    return "\nGlobal tokens are named by each call there (global_attention_mask). This model has one, the first "
+           "token of a document.\n";
+  }
+  if (of_task) {
     return "\nThe class makes the global tokens that this model has, unless a call names others "
            "(global_attention_mask).\n";
   }
@@ -54,7 +59,7 @@ std::string huggingface_text(const ModelConfig& config, const WriteOptions& writ
   if (config.head == HeadType::structured_answers) {
     return "The transformers library has no class for this head, and refuses the folder by its model_type.\n";
   }
-  if (system_of(config.attention).by_own_length && !is_longformer_architecture(config)) {
+  if (system_of(config.attention).by_own_length && !is_huggingface_architecture(config)) {
     return fmt::format(
         "The transformers library has no class for {} attention, and refuses the folder by its model_type.\n",
         name_of(config.attention));
@@ -168,10 +173,13 @@ ModelCard converted_card(const ModelConfig& config, const Conversion& conversion
   }
   row("attention", attention_line(config));
   row("full attention", full_attention_line(config));
+  const std::string of_decoder = config.has_decoder() && config.decoder.positions > 0
+                                     ? fmt::format("; of the decoder {}", config.decoder.positions)
+                                     : "";
   row("positions", config.position_type == PositionType::rotary
                        ? fmt::format("rotary, the first {} of {} dimensions of a head", config.rotary_dim,
                                      config.head_size())
-                       : fmt::format("learned, {}", config.max_position_embeddings));
+                       : fmt::format("learned, {}", config.max_position_embeddings) + of_decoder);
   row("LayerNorm", norm_line(config));
   row("activation", find_name(activation_words, config.activation));
   row("vocabulary", fmt::format("{} pieces", config.vocab_size));

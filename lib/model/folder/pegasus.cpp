@@ -1,29 +1,19 @@
 // See pegasus.h; what the names mean is in docs/specification.md 2.6.
 #include "lib/model/folder/pegasus.h"
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include <array>
-#include <span>
 #include <string_view>
 
-#include "lib/core/error.h"
 #include "lib/core/json_text.h"
-#include "lib/core/ordered_map.h"
+#include "lib/model/folder/bart_form.h"
 #include "lib/model/folder/config_json.h"
 
 namespace bigbird {
 namespace {
 
-struct NamePair {
-  std::string_view theirs;
-  std::string_view ours;
-};
-
 // Fronts of names outside the layers. layernorm_embedding is the last norm of its stack, whatever its name.
 // What stands second for one of ours is how an original Pegasus spells it; the first is written.
-constexpr std::array<NamePair, 11> outside_layers{
+constexpr std::array<BartName, 11> outside_layers{
     {{"model.shared.", "bert.embeddings.word_embeddings."},
      {"model.encoder.embed_positions.", "bert.embeddings.position_embeddings."},
      {"model.decoder.embed_positions.", "decoder.embeddings.position_embeddings."},
@@ -37,7 +27,7 @@ constexpr std::array<NamePair, 11> outside_layers{
      {"model.decoder.layer_norm.", "decoder.LayerNorm."}}};
 
 // What follows the number of a layer; final_layer_norm stands before the feed-forward part.
-constexpr std::array<NamePair, 10> encoder_parts{{{"self_attn.self.", "attention.self."},
+constexpr std::array<BartName, 10> encoder_parts{{{"self_attn.self.", "attention.self."},
                                                   {"self_attn.output.", "attention.output.dense."},
                                                   {"self_attn_layer_norm.", "attention.output.LayerNorm."},
                                                   {"fc1.", "intermediate.dense."},
@@ -47,65 +37,15 @@ constexpr std::array<NamePair, 10> encoder_parts{{{"self_attn.self.", "attention
                                                   {"self_attn.k_proj.", "attention.self.key."},
                                                   {"self_attn.v_proj.", "attention.self.value."},
                                                   {"self_attn.out_proj.", "attention.output.dense."}}};
-constexpr std::array<NamePair, 13> decoder_parts{
-    {{"self_attn.q_proj.", "attention.self.query."},
-     {"self_attn.k_proj.", "attention.self.key."},
-     {"self_attn.v_proj.", "attention.self.value."},
-     {"self_attn.out_proj.", "attention.output.dense."},
-     {"self_attn_layer_norm.", "attention.output.LayerNorm."},
-     {"encoder_attn.q_proj.", "crossattention.self.query."},
-     {"encoder_attn.k_proj.", "crossattention.self.key."},
-     {"encoder_attn.v_proj.", "crossattention.self.value."},
-     {"encoder_attn.out_proj.", "crossattention.output.dense."},
-     {"encoder_attn_layer_norm.", "crossattention.output.LayerNorm."},
-     {"fc1.", "intermediate.dense."},
-     {"fc2.", "output.dense."},
-     {"final_layer_norm.", "output.LayerNorm."}}};
-
-struct Stack {
-  NamePair layers;
-  std::span<const NamePair> parts;
-};
-constexpr std::array<Stack, 2> stacks{{{{"model.encoder.layers.", "bert.encoder.layer."}, encoder_parts},
-                                       {{"model.decoder.layers.", "decoder.layer."}, decoder_parts}}};
-
-using Side = std::string_view NamePair::*;
-
-// The first pair that `text` begins with, replaced; false when there is none.
-bool respell(std::string& text, std::size_t at, std::span<const NamePair> pairs, Side from, Side to) {
-  for (const NamePair& pair : pairs) {
-    if (text.compare(at, (pair.*from).size(), pair.*from) != 0) continue;
-    text.replace(at, (pair.*from).size(), pair.*to);
-    return true;
-  }
-  return false;
-}
-
-std::string respelt(std::string name, Side from, Side to) {
-  if (respell(name, 0, outside_layers, from, to)) return name;
-  for (const Stack& stack : stacks) {
-    if (!respell(name, 0, {&stack.layers, 1}, from, to)) continue;
-    const std::size_t dot = name.find('.', (stack.layers.*to).size());
-    if (dot != std::string::npos) respell(name, dot + 1, stack.parts, from, to);
-    return name;
-  }
-  return name;
-}
-
-using OrderedJson = nlohmann::basic_json<OrderedMap>;
+constexpr std::array<BartStack, 2> stacks{
+    {{{"model.encoder.layers.", "bert.encoder.layer."}, encoder_parts},
+     {{"model.decoder.layers.", "decoder.layer."}, bart_decoder_parts}}};
 
 constexpr double torch_epsilon = 1e-5;  // PyTorch's, which the published class does not set
 constexpr const char* architecture = "BigBirdPegasusForConditionalGeneration";
+constexpr std::array<std::string_view, 2> pegasus_classes{architecture, "BigBirdPegasusModel"};
 
-// Their fields and ours, with transformers' defaults. A second name of theirs is what its code takes too.
-struct Field {
-  const char* theirs;
-  const char* also;
-  const char* ours;
-  double otherwise;
-  bool whole;
-};
-constexpr Field encoder_fields[] = {
+constexpr BartField encoder_fields[] = {
     {"vocab_size", nullptr, "vocab_size", 96103, true},
     {"d_model", "hidden_size", "hidden_size", 1024, true},
     {"encoder_layers", "num_hidden_layers", "num_hidden_layers", 16, true},
@@ -122,7 +62,7 @@ constexpr Field encoder_fields[] = {
     {"classifier_dropout", nullptr, "classifier_dropout", 0, false},
     {"init_std", nullptr, "initializer_range", 0.02, false},
 };
-constexpr Field decoder_fields[] = {
+constexpr BartField decoder_fields[] = {
     {"decoder_layers", nullptr, "num_hidden_layers", 16, true},
     {"decoder_attention_heads", nullptr, "num_attention_heads", 16, true},
     {"decoder_ffn_dim", nullptr, "intermediate_size", 4096, true},
@@ -130,25 +70,6 @@ constexpr Field decoder_fields[] = {
     {"encoder_layerdrop", nullptr, "encoder_layer_drop", 0, false},
     {"decoder_layerdrop", nullptr, "layer_drop", 0, false},
 };
-
-OrderedJson value_of(const OrderedJson& json, const Field& field, const std::string& file) {
-  for (const char* name : {field.theirs, field.also}) {
-    if (name == nullptr || !json.contains(name) || json.at(name).is_null()) continue;
-    const OrderedJson& value = json.at(name);
-    if (field.whole ? !value.is_number_integer() : !value.is_number()) {
-      throw_bad_input(fmt::format("{}: field {} is not a{} number: {}", file, name,
-                                  field.whole ? " whole" : "", json_text(value)),
-                      "correct the value, or take a folder as bigbird or Hugging Face wrote it");
-    }
-    return value;
-  }
-  if (field.whole) return static_cast<std::int64_t>(field.otherwise);
-  return field.otherwise;
-}
-
-OrderedJson value_of(const OrderedJson& json, const char* name, OrderedJson otherwise) {
-  return json.contains(name) && !json.at(name).is_null() ? json.at(name) : otherwise;
-}
 
 }  // namespace
 
@@ -160,46 +81,45 @@ std::string pegasus_layout_name(const std::string& name_in_file) {
   }
   const bool bare = stored_name.starts_with("shared.") || stored_name.starts_with("encoder.") ||
                     (stored_name.starts_with("decoder.") && !stored_name.starts_with("decoder.layer."));
-  return respelt(bare ? "model." + stored_name : stored_name, &NamePair::theirs, &NamePair::ours);
+  return respelt(bare ? "model." + stored_name : stored_name, outside_layers, stacks, &BartName::theirs,
+                 &BartName::ours);
 }
 
 std::string pegasus_stored_name(const std::string& layout_name) {
-  return respelt(layout_name, &NamePair::ours, &NamePair::theirs);
+  return respelt(layout_name, outside_layers, stacks, &BartName::ours, &BartName::theirs);
 }
 
 std::string translated_pegasus_config(const std::string& config_text, const std::string& file) {
-  const OrderedJson json = OrderedJson::parse(config_text);  // an object: dialect_of() has read it
-  OrderedJson ours;
+  const BartJson json = BartJson::parse(config_text);  // an object: dialect_of() has read it
+  BartJson ours;
   ours["architectures"] = {architecture};
   ours["tie_word_embeddings"] = value_of(json, "tie_word_embeddings", true);
-  const OrderedJson classes = value_of(json, "architectures", OrderedJson::array());
-  if (classes.is_array() && !classes.empty() && classes[0] != architecture &&
-      classes[0] != "BigBirdPegasusModel" && !classes[0].get<std::string>().starts_with("Pegasus"))
-    ours["class_in_file"] = classes[0];
-  for (const Field& field : encoder_fields) ours[field.ours] = value_of(json, field, file);
+  const BartJson other = other_class(json, pegasus_classes);
+  if (other.is_string() && !other.get<std::string>().starts_with("Pegasus")) ours["class_in_file"] = other;
+  for (const BartField& field : encoder_fields) ours[field.ours] = value_of(json, field, file);
   ours["type_vocab_size"] = 0;
   ours["sep_token_id"] = ours["eos_token_id"];
   ours["hidden_act"] = value_of(json, "activation_function", "gelu_new");
   ours["attention_type"] = value_of(json, "attention_type", "block_sparse");
   ours["use_bias"] = value_of(json, "use_bias", false);
   ours["rescale_embeddings"] = value_of(json, "scale_embedding", true);
-  OrderedJson own = value_of(json, "bigbird", OrderedJson::object());
-  if (!own.is_object()) own = OrderedJson::object();
+  BartJson own = value_of(json, "bigbird", BartJson::object());
+  if (!own.is_object()) own = BartJson::object();
   ours["layer_norm_eps"] = value_of(own, "layer_norm_eps", torch_epsilon);
   own["norm_type"] = "prenorm";
   own["final_norm"] = true;
   own["embedding_norm"] = "none";
   own["positions"] = "absolute";
   own["output_bias"] = ours["use_bias"];
-  OrderedJson decoder;
-  for (const Field& field : decoder_fields) decoder[field.ours] = value_of(json, field, file);
+  BartJson decoder;
+  for (const BartField& field : decoder_fields) decoder[field.ours] = value_of(json, field, file);
   own["decoder"] = decoder;
   ours["bigbird"] = own;
   return json_text(ours);
 }
 
 std::string pegasus_config_json(const ModelConfig& config, const std::string& torch_dtype) {
-  OrderedJson json;
+  BartJson json;
   json["architectures"] = {architecture};
   json["model_type"] = "bigbird_pegasus";
   json["vocab_size"] = config.vocab_size;
@@ -232,7 +152,7 @@ std::string pegasus_config_json(const ModelConfig& config, const std::string& to
   json["tie_word_embeddings"] = config.tie_word_embeddings;
   json["use_cache"] = true;
   json["torch_dtype"] = torch_dtype;
-  OrderedJson& own = json["bigbird"];
+  BartJson& own = json["bigbird"];
   own["attention"] = name_of(config.attention);
   own["random_mode"] = name_of(config.random_mode);
   own["layer_norm_eps"] = config.layer_norm_eps;

@@ -97,9 +97,9 @@ bool targets_agree(const Batch& batch, const ModelConfig& config, const BatchLim
     const std::int64_t rows = targets.token_offsets[s + 1] - targets.token_offsets[s];
     const std::int64_t length = targets.lengths[s];
     agree = rows > 0 && (!whole_blocks || rows % config.block_size == 0) && length > 0 && length <= rows;
-    if (length > config.max_position_embeddings) {
-      throw_bad_input(fmt::format("{} tokens to write: the model has {} positions", length,
-                                  config.max_position_embeddings),
+    if (length > config.decoder_positions()) {
+      throw_bad_input(fmt::format("{} tokens to write: the model has {} positions for them", length,
+                                  config.decoder_positions()),
                       "cut the text that is to be learned");
     }
   }

@@ -171,6 +171,7 @@ ModelConfig decoder_config(const ModelConfig& config) {
   of_decoder.num_hidden_layers = config.decoder.num_hidden_layers;
   of_decoder.num_attention_heads = config.decoder.num_attention_heads;
   of_decoder.intermediate_size = config.decoder.intermediate_size;
+  of_decoder.max_position_embeddings = config.decoder_positions();
   of_decoder.type_vocab_size = 0;
   return of_decoder;
 }

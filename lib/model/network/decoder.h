@@ -23,8 +23,8 @@ namespace bigbird {
 // The decoder's side of a pass: its sizes, what it reads, and how its attention is called. Made with the
 // encoder's, before anything runs (pass_context.h).
 
-// The config that a layer of the decoder sees: the encoder's, with the decoder's layers, heads and inner
-// width, and without token types.
+// The config that a layer of the decoder sees: the encoder's, with the decoder's layers, heads, inner width
+// and positions, and without token types.
 ModelConfig decoder_config(const ModelConfig& config);
 
 // Block lists of a decoder, whose attention is never sparse (paper, section 4.1): those that causal attention

@@ -136,7 +136,7 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     }
   } else if (config.has_decoder()) {  // names of our own; lib/model/folder/pegasus.h has transformers'
     if (config.position_type == PositionType::absolute)
-      weight("decoder.embeddings.position_embeddings", config.max_position_embeddings, c);
+      weight("decoder.embeddings.position_embeddings", config.decoder_positions(), c);
     if (config.embedding_norm != EmbeddingNorm::none) layernorm("decoder.embeddings.LayerNorm");
     for (std::int64_t layer = 0; layer < config.decoder.num_hidden_layers; ++layer) {
       const std::string prefix = fmt::format("decoder.layer.{}.", layer);

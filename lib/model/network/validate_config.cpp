@@ -91,7 +91,12 @@ void check_decoder(const ModelConfig& config, const std::string& where) {
     throw_bad_input(where + ": a decoder on an encoder with rotary positions",
                     "decoders have a table of positions: take an encoder that has one too");
   }
+  if (decoder.positions != 0) positive("positions", decoder.positions, 16'777'216);
   if (!decoder.coupled) return;
+  if (decoder.positions != 0) {
+    reject(fmt::format("{}: positions {} of a coupled decoder, which has the encoder's", where,
+                       decoder.positions));
+  }
   if (config.norm_type != NormType::postnorm || config.embedding_norm != EmbeddingNorm::after_dropout ||
       config.type_vocab_size > 0) {
     throw_bad_input(where + ": a decoder coupled to an encoder of another kind than the published code's",

@@ -37,7 +37,9 @@ PairEncoding pair_encoding(const ModelConfig& config, std::int64_t length, bool 
   PairEncoding encoding;
   encoding.length = length;
   encoding.document_end = !config.is_coupled();
-  encoding.line_marks = line_marks && !config.is_coupled();
+  const bool led = computes_as_led(config);
+  encoding.line_marks = line_marks && !config.is_coupled() && !led;
+  if (led) encoding.begin = static_cast<std::int32_t>(config.bos_token_id);
   encoding.end = static_cast<std::int32_t>(config.eos_token_id);
   return encoding;
 }
@@ -45,11 +47,13 @@ PairEncoding pair_encoding(const ModelConfig& config, std::int64_t length, bool 
 EncodedDocument encode_document(const Tokenizer& tokenizer, std::string_view text,
                                 const PairEncoding& encoding) {
   EncodedDocument document;
-  const auto room = static_cast<std::size_t>(encoding.length - (encoding.document_end ? 1 : 0));
+  const std::int64_t around = (encoding.begin ? 1 : 0) + (encoding.document_end ? 1 : 0);
+  const auto room = static_cast<std::size_t>(std::max<std::int64_t>(encoding.length - around, 0));
   document.ids = pieces_of(tokenizer, text, encoding.line_marks, room + 1);
   document.blank = document.ids.empty();
   document.cut = document.ids.size() > room;
   if (document.cut) document.ids.resize(room);
+  if (encoding.begin) document.ids.insert(document.ids.begin(), *encoding.begin);
   if (encoding.document_end) document.ids.push_back(encoding.end);
   return document;
 }
@@ -60,6 +64,7 @@ EncodedDocument encode_summary(const Tokenizer& tokenizer, std::string_view text
   const auto room = static_cast<std::size_t>(encoding.target_length);
   summary.ids = pieces_of(tokenizer, text, encoding.line_marks, room + 1);
   summary.blank = summary.ids.empty();
+  if (encoding.begin) summary.ids.insert(summary.ids.begin(), *encoding.begin);
   summary.ids.push_back(encoding.end);
   summary.cut = summary.ids.size() > room;
   if (summary.cut) summary.ids.resize(room);

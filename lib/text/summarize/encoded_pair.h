@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,10 +25,12 @@ struct PairEncoding {
   std::int64_t target_length = 0;  // of a summary
   bool line_marks = true;          // newlines are "<n>" for the model (with_line_marks); else they are blanks
   std::int32_t end = 1;
+  std::optional<std::int32_t> begin;  // in front of documents and summaries
 };
 
 // What a model reads: the published code gives its coupled one documents without an end, and blanks for
-// newlines; all others read as transformers' BigBird-Pegasus does, newlines as asked for.
+// newlines; LED's texts have <s> in front as well, and newlines of their own; all others read as
+// transformers' BigBird-Pegasus does, newlines as asked for.
 PairEncoding pair_encoding(const ModelConfig& config, std::int64_t length, bool line_marks);
 
 struct EncodedDocument {

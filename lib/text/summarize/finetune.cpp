@@ -107,14 +107,17 @@ ModelCard describe_summarizer(const SummaryFinetuneOptions& options, const Model
                               const Schedule& schedule, const EncodedPairs& train,
                               const PairEncoding& encoding, const kernels::Backend& backend) {
   ModelCard card = finetune_card(options, config, schedule, backend,
-                                 is_huggingface_architecture(config)
+                                 computes_as_led(config) ? "LED, fine-tuned by bigbird"
+                                 : is_huggingface_architecture(config)
                                      ? "BigBird-Pegasus, fine-tuned by bigbird"
                                      : "BigBird encoder and decoder, fine-tuned by bigbird",
                                  {"summarization"},
                                  {{"documents with summaries", std::to_string(train.pairs.size())},
                                   {"most tokens of a document, of a summary",
                                    fmt::format("{}, {}", encoding.length, encoding.target_length)},
-                                  {"newlines", encoding.line_marks ? "\"<n>\"" : "blanks"}});
+                                  {"newlines", encoding.line_marks ? "\"<n>\""
+                                               : encoding.begin    ? "as they are"
+                                                                   : "blanks"}});
   card.use = fmt::format("Use: `bigbird text summarize predict -m FOLDER documents.jsonl`{}.\n",
                          is_huggingface_architecture(config) ? ", or transformers' generate()" : "");
   return card;
@@ -154,7 +157,7 @@ TrainingSummary summary_finetune(const SummaryFinetuneOptions& asked, kernels::B
     throw_usage(message("`layer_drop` {}: must be below 1", options.layer_drop), "0.1 is usual");
   PairEncoding encoding =
       pair_encoding(stored, options.length != 0 ? options.length : most, options.line_marks);
-  encoding.target_length = std::min(options.target_length, most);
+  encoding.target_length = std::min(options.target_length, stored.decoder_positions());
 
   const EncodedPairs train = read_pairs(options.train, options.pairs, init.tokenizer(), encoding);
   EncodedPairs valid;

@@ -249,7 +249,7 @@ SearchOptions generation_defaults(const std::string& folder, const ModelConfig& 
       log_warning(file + ": do_sample with several beams is not done: beam search instead");
     }
   }
-  options.max_length = std::min(options.max_length, config.max_position_embeddings);
+  options.max_length = std::min(options.max_length, config.decoder_positions());
   return options;
 }
 

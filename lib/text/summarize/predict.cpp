@@ -201,9 +201,9 @@ void Summarizer::require_memory() const {
 void Summarizer::prepare() {
   require_memory();
   make_token_search(search_);
-  if (search_.max_length > folder_.config().max_position_embeddings) {
-    throw_usage(fmt::format("summaries of {} tokens: {} has {} positions", search_.max_length, folder_.path(),
-                            folder_.config().max_position_embeddings));
+  if (search_.max_length > folder_.config().decoder_positions()) {
+    throw_usage(fmt::format("summaries of {} tokens: {} has {} positions for them", search_.max_length,
+                            folder_.path(), folder_.config().decoder_positions()));
   }
   model_ = open_model(folder_, {backend_, [&](const ModelConfig&) { return limits(sizes()); }}).model;
   steps_ = std::make_unique<DecoderSteps>(*model_, decoder_limits(sizes()));

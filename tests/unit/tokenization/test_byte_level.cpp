@@ -358,6 +358,23 @@ TEST(ByteLevelTokenizer, EveryTextHasAllItsBytes) {
   }
 }
 
+// As transformers' decode() has it: bytes in place of their stand-ins.
+TEST(ByteLevelTokenizer, PiecesBecomeTheTextThatTheyCameFrom) {
+  const auto tokenizer = load_small();
+  const std::string text = "the low\n\tcaf\xC3\xA9  \xE2\x82\xAC 'x\x7F";
+  PieceIds ids;
+  tokenizer->encode(text, ids);
+  std::vector<std::int32_t> written{0};
+  written.insert(written.end(), ids.begin(), ids.end());
+  written.push_back(2);
+  EXPECT_EQ(text_of_pieces(*tokenizer, written), text);
+  // A model may stop within a character.
+  const std::vector<std::int32_t> half{4 + 'a', 4 + 0xC3, 4 + 'b'};
+  EXPECT_EQ(text_of_pieces(*tokenizer, half),
+            "a\xEF\xBF\xBD"
+            "b");
+}
+
 TEST(ByteLevelJson, GivesTheSameAsTheTwoFiles) {
   const auto from_json = load_json_text(small_json().dump());
   const auto from_files = load_small();
