@@ -12,7 +12,7 @@ namespace bigbird::apps {
 
 int cmd_text_summarize_finetune(int argc, char** argv) {
   Verb verb(
-      "text summarize finetune", "Fine-tune a BigBird-Pegasus model on documents and their summaries.",
+      "text summarize finetune", "Fine-tune a BigBird-Pegasus or LED model on documents and their summaries.",
       {"bigbird text summarize finetune --train train.jsonl --valid valid.jsonl --init bigbird-pegasus-large-arxiv "
        "-o run",
        "bigbird text summarize finetune --train pairs.tsv --document-field text --summary-field tldr --init model "

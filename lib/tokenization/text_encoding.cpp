@@ -405,7 +405,7 @@ std::string text_of_pieces(const Tokenizer& tokenizer, std::span<const std::int3
       i += begins ? word_start.size() : 1;
     }
   }
-  if (byte_level) text = with_bytes_of_stand_ins(text);
+  if (byte_level) return with_bytes_of_stand_ins(text);
   return text.starts_with(' ') ? text.substr(1) : text;
 }
 

@@ -98,9 +98,10 @@ class UnknownTally {
   std::map<char32_t, std::uint64_t> characters_;
 };
 
-// The text of pieces: signs of word starts become blanks, those of a byte-level vocabulary their bytes, with
-// U+FFFD for what is no character; a blank at the begin is dropped. Special pieces are left out, as transformers' skip_special_tokens does, but for the line mark
-// "<n>" of Pegasus; so are ids that have no piece (rows of a table of embeddings that is longer).
+// The text of pieces, as transformers' decode() has it: of a byte-level vocabulary their bytes, with U+FFFD
+// for what is no character; of others signs of word starts become blanks, the first of the text is dropped.
+// Special pieces are left out, as its skip_special_tokens does, but for the line mark "<n>" of Pegasus; so
+// are ids that have no piece (rows of a table of embeddings that is longer).
 std::string text_of_pieces(const Tokenizer& tokenizer, std::span<const std::int32_t> ids);
 
 }  // namespace bigbird

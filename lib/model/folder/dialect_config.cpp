@@ -225,7 +225,8 @@ void translate_longformer(OrderedJson& json, const std::string& file) {
   OrderedJson options = own.value("attention_options", OrderedJson::object());
   const OrderedJson& layers = json["num_hidden_layers"];
   if (options.is_object() && layers.is_number_integer())  // any other value is refused as it stands
-    options["window"] = longformer_windows(json["attention_window"], layers.get<std::int64_t>(), file);
+    options["window"] = OrderedJson::parse(
+        longformer_windows(json_text(json["attention_window"]), layers.get<std::int64_t>(), file));
   own["attention"] = "longformer";
   own["attention_options"] = options;
   own["embedding_norm"] = "before-dropout";

@@ -63,18 +63,18 @@ const char* longformer_class(HeadType head) {
   return nullptr;
 }
 
-nlohmann::basic_json<OrderedMap> longformer_windows(const nlohmann::basic_json<OrderedMap>& window,
-                                                    std::int64_t layers, const std::string& file) {
-  using OrderedJson = nlohmann::basic_json<OrderedMap>;
-  if (!window.is_array()) return OrderedJson::array({window});
+std::string longformer_windows(const std::string& windows, std::int64_t layers, const std::string& file) {
+  using Json = nlohmann::ordered_json;
+  const Json window = Json::parse(windows);
+  if (!window.is_array()) return json_text(Json::array({window}));
   if (static_cast<std::int64_t>(window.size()) != layers) {
     throw_bad_input(
         fmt::format("{}: field attention_window has {} windows for {} layers", file, window.size(), layers),
         "one number for all layers, or one for each");
   }
   const bool same =
-      std::all_of(window.begin(), window.end(), [&](const OrderedJson& one) { return one == window[0]; });
-  return same && !window.empty() ? OrderedJson::array({window[0]}) : window;
+      std::all_of(window.begin(), window.end(), [&](const Json& one) { return one == window[0]; });
+  return json_text(same && !window.empty() ? Json::array({window[0]}) : window);
 }
 
 std::string longformer_config_json(const ModelConfig& config, const std::string& torch_dtype) {

@@ -3,11 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "lib/core/ordered_map.h"
 #include "lib/model/config.h"
 
 namespace bigbird {
@@ -26,9 +24,8 @@ std::string longformer_stored_name(const std::string& layout_name);
 const char* longformer_class(HeadType head);
 
 // attention_window of config.json, one number or one for each layer, as the option `window` has it: one where
-// all are the same. Error{bad_input} naming `file` where there are more or fewer.
-nlohmann::basic_json<OrderedMap> longformer_windows(const nlohmann::basic_json<OrderedMap>& window,
-                                                    std::int64_t layers, const std::string& file);
+// all are the same. Both are texts in JSON. Error{bad_input} naming `file` where there are more or fewer.
+std::string longformer_windows(const std::string& windows, std::int64_t layers, const std::string& file);
 
 // config.json as LongformerConfig reads it, of a model that is_longformer_architecture(); what that has no
 // field for is under "bigbird".

@@ -142,7 +142,7 @@ TrainingSummary summary_finetune(const SummaryFinetuneOptions& asked, kernels::B
   if (!stored.has_decoder()) {
     throw_bad_input(
         fmt::format("{}: the model has no decoder, its head is {}", options.init, name_of(stored.head)),
-        message("take a BigBird-Pegasus folder, or let bigbird convert give an encoder a `decoder`"));
+        message("take a BigBird-Pegasus or LED folder, or let bigbird convert give an encoder a `decoder`"));
   }
   const std::int64_t most = stored.max_position_embeddings;
   if (options.length != 0 && (options.length < 2 || options.length > most))

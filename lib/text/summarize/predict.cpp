@@ -129,7 +129,7 @@ Summarizer::Summarizer(const SummarizerOptions& options, kernels::Backend& backe
   if (!config.has_decoder()) {
     throw_bad_input(
         fmt::format("{}: the model has no decoder, its head is {}", options.model, name_of(config.head)),
-        message("take a BigBird-Pegasus folder, or let bigbird convert give an encoder a `decoder`"));
+        message("take a BigBird-Pegasus or LED folder, or let bigbird convert give an encoder a `decoder`"));
   }
   folder_.require(Alphabet::text);
   const TextSettings settings = read_text_settings(options.model);

@@ -96,6 +96,9 @@ TEST_F(Led, DefaultsAreTransformers) {
   EXPECT_EQ(config.activation, Activation::gelu_erf);
   EXPECT_TRUE(is_led_architecture(config));
   const ParameterLayout layout(config);
+  // As many parameters as transformers' class has, and the bias of the logits, which is none there.
+  EXPECT_EQ(layout.count(), 459801600 + 50265);
+  EXPECT_EQ(layout.tensors().size(), 583u + 1);
   EXPECT_EQ(layout.find("decoder.embeddings.position_embeddings.weight")->shape[0], 1024);
 }
 

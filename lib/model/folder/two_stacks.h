@@ -1,18 +1,13 @@
-// What folders of transformers with BART's two stacks have in common (bigbird_pegasus, led): how their names
-// and the fields of their config.json are respelt, and the names of the decoder's layers.
+// How names of folders of transformers with BART's two stacks (bigbird_pegasus, led) are respelt, and the
+// names of the decoder's layers, which they share. two_stacks_config.cpp has their config.json.
 #pragma once
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "lib/core/ordered_map.h"
-
 namespace bigbird {
-
-using BartJson = nlohmann::basic_json<OrderedMap>;
 
 struct BartName {
   std::string_view theirs;
@@ -46,20 +41,5 @@ inline constexpr std::array<BartName, 13> bart_decoder_parts{
 // pair of its parts that fits behind the number. A name that is neither stays as it is.
 std::string respelt(std::string name, std::span<const BartName> outside, std::span<const BartStack> stacks,
                     BartSide from, BartSide to);
-
-// A field of theirs and ours, with transformers' default. A second name of theirs is what its code takes too.
-struct BartField {
-  const char* theirs;
-  const char* also;
-  const char* ours;
-  double otherwise;
-  bool whole;
-};
-// Error{bad_input} naming file and field where it is not such a number.
-BartJson value_of(const BartJson& json, const BartField& field, const std::string& file);
-// `otherwise` where the field is missing or null.
-BartJson value_of(const BartJson& json, const char* name, BartJson otherwise);
-// The first of "architectures" where it is none of these; null otherwise.
-BartJson other_class(const BartJson& json, std::span<const std::string_view> read);
 
 }  // namespace bigbird
