@@ -136,10 +136,11 @@ TEST(Longformer, L2WhatTransformersHasNoClassForKeepsItsForm) {
       with(HeadType::encoder, [](ModelConfig& c) { c.norm_type = NormType::prenorm; }),
       with(HeadType::encoder, [](ModelConfig& c) { c.type_vocab_size = 0; }),
       with(HeadType::encoder, [](ModelConfig& c) { c.rescale_embeddings = true; }),
-      with(HeadType::encoder, [](ModelConfig& c) {
-        c.attention_options.longformer.dilations = {2};
-        c.attention_options.longformer.dilated_heads = 1;
-      }),
+      with(HeadType::encoder,
+           [](ModelConfig& c) {
+             c.attention_options.longformer.dilations = {2};
+             c.attention_options.longformer.dilated_heads = 1;
+           }),
       with(HeadType::masked_lm, [](ModelConfig& c) { c.activation = Activation::gelu_tanh; }),
       with(HeadType::classification, [](ModelConfig& c) { c.head_form = HeadForm::bigbird; }),
       with(HeadType::question_answering, [](ModelConfig& c) { c.head_form = HeadForm::bigbird; }),
