@@ -64,31 +64,31 @@ const char* longformer_class(HeadType head) {
 }
 
 std::string longformer_windows(const std::string& windows, std::int64_t layers, const std::string& file) {
-  using Json = nlohmann::ordered_json;
-  const Json window = Json::parse(windows);
-  if (!window.is_array()) return json_text(Json::array({window}));
+  using Ordered = nlohmann::ordered_json;
+  const Ordered window = Ordered::parse(windows);
+  if (!window.is_array()) return json_text(Ordered::array({window}));
   if (static_cast<std::int64_t>(window.size()) != layers) {
     throw_bad_input(
         fmt::format("{}: field attention_window has {} windows for {} layers", file, window.size(), layers),
         "one number for all layers, or one for each");
   }
   const bool same =
-      std::all_of(window.begin(), window.end(), [&](const Json& one) { return one == window[0]; });
-  return json_text(same && !window.empty() ? Json::array({window[0]}) : window);
+      std::all_of(window.begin(), window.end(), [&](const Ordered& one) { return one == window[0]; });
+  return json_text(same && !window.empty() ? Ordered::array({window[0]}) : window);
 }
 
 std::string longformer_config_json(const ModelConfig& config, const std::string& torch_dtype) {
-  using Json = nlohmann::ordered_json;
+  using Ordered = nlohmann::ordered_json;
   // What the two forms have in common, as ours is written.
-  const Json own = Json::parse(own_config_json(config, torch_dtype));
-  Json json;
+  const Ordered own = Ordered::parse(own_config_json(config, torch_dtype));
+  Ordered json;
   json["architectures"] = {longformer_class(config.head)};
   json["model_type"] = "longformer";
   for (const char* field :
        {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
         "hidden_act", "hidden_dropout_prob", "attention_probs_dropout_prob"})
     json[field] = own.at(field);
-  json["attention_window"] = Json::array();
+  json["attention_window"] = Ordered::array();
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer)
     json["attention_window"].push_back(longformer_window(config, layer));
   json["max_position_embeddings"] = config.max_position_embeddings + longformer_first_position(config);
@@ -99,8 +99,8 @@ std::string longformer_config_json(const ModelConfig& config, const std::string&
   for (const char* field : {"tie_word_embeddings", "torch_dtype", "problem_type", "id2label", "label2id"}) {
     if (own.contains(field)) json[field] = own.at(field);
   }
-  Json& ours = json["bigbird"];
-  ours["attention_options"] = Json::parse(attention_options_json(config));
+  Ordered& ours = json["bigbird"];
+  ours["attention_options"] = Ordered::parse(attention_options_json(config));
   ours["attention_options"].erase("window");  // attention_window
   for (const char* field : {"random_mode", "positive_weight", "input_length", "tokenizer_sha256"}) {
     if (own.at("bigbird").contains(field)) ours[field] = own.at("bigbird").at(field);

@@ -35,7 +35,7 @@ constexpr std::array<BartName, 10> encoder_parts{{{"self_attn.self.", "attention
                                                   {"self_attn.k_proj.", "attention.self.key."},
                                                   {"self_attn.v_proj.", "attention.self.value."},
                                                   {"self_attn.out_proj.", "attention.output.dense."}}};
-constexpr std::array<BartStack, 2> stacks{
+constexpr std::array<BartStack, 2> pegasus_stacks{
     {{{"model.encoder.layers.", "bert.encoder.layer."}, encoder_parts},
      {{"model.decoder.layers.", "decoder.layer."}, bart_decoder_parts}}};
 
@@ -49,12 +49,12 @@ std::string pegasus_layout_name(const std::string& name_in_file) {
   }
   const bool bare = stored_name.starts_with("shared.") || stored_name.starts_with("encoder.") ||
                     (stored_name.starts_with("decoder.") && !stored_name.starts_with("decoder.layer."));
-  return respelt(bare ? "model." + stored_name : stored_name, outside_layers, stacks, &BartName::theirs,
-                 &BartName::ours);
+  return respelt(bare ? "model." + stored_name : stored_name, outside_layers, pegasus_stacks,
+                 &BartName::theirs, &BartName::ours);
 }
 
 std::string pegasus_stored_name(const std::string& layout_name) {
-  return respelt(layout_name, outside_layers, stacks, &BartName::ours, &BartName::theirs);
+  return respelt(layout_name, outside_layers, pegasus_stacks, &BartName::ours, &BartName::theirs);
 }
 
 }  // namespace bigbird

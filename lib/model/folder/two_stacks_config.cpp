@@ -227,10 +227,10 @@ std::string translated_led_config(const std::string& config_text, const std::str
 }
 
 std::string led_config_json(const ModelConfig& config, const std::string& torch_dtype) {
-  using Json = nlohmann::ordered_json;
+  using Ordered = nlohmann::ordered_json;
   // What the two forms have in common, as ours is written.
-  const Json own = Json::parse(own_config_json(config, torch_dtype));
-  Json json;
+  const Ordered own = Ordered::parse(own_config_json(config, torch_dtype));
+  Ordered json;
   json["architectures"] = {led_class};
   json["model_type"] = "led";
   json["vocab_size"] = config.vocab_size;
@@ -243,7 +243,7 @@ std::string led_config_json(const ModelConfig& config, const std::string& torch_
   json["decoder_attention_heads"] = config.decoder.num_attention_heads;
   json["decoder_ffn_dim"] = config.decoder.intermediate_size;
   json["decoder_layerdrop"] = config.decoder.layer_drop;
-  json["attention_window"] = Json::array();
+  json["attention_window"] = Ordered::array();
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer)
     json["attention_window"].push_back(longformer_window(config, layer));
   json["max_encoder_position_embeddings"] = config.max_position_embeddings;
@@ -260,8 +260,8 @@ std::string led_config_json(const ModelConfig& config, const std::string& torch_
   json["tie_word_embeddings"] = config.tie_word_embeddings;
   json["use_cache"] = true;
   json["torch_dtype"] = torch_dtype;
-  Json& ours = json["bigbird"];
-  ours["attention_options"] = Json::parse(attention_options_json(config));
+  Ordered& ours = json["bigbird"];
+  ours["attention_options"] = Ordered::parse(attention_options_json(config));
   ours["attention_options"].erase("window");  // attention_window
   for (const char* field : {"random_mode", "head_form", "input_length", "tokenizer_sha256"}) {
     if (own.at("bigbird").contains(field)) ours[field] = own.at("bigbird").at(field);
