@@ -20,7 +20,7 @@ trap 'rm -rf "$rest"' EXIT
 demonstration_log=$rest/pictures.log
 
 run bigbird attention -q --length 1536 --heads 1 --svg "$out/attention.svg" >/dev/null
-run bigbird attention -q --compare bigbird,full,window,random,window+random,star,blockbert,sparse-fixed,sparse-strided,longformer --length 1024 \
+run bigbird attention -q --compare bigbird,full,window,random,window+random,star,blockbert,sparse-fixed,sparse-strided,longformer,etc --length 1024 \
   --parts 4 --stride 256 --window 256 --global first:1 --svg "$out/attention-systems.svg" >/dev/null
 
 if [ "$tutorial" != - ]; then
