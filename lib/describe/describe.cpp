@@ -19,6 +19,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/io/weights/tensorflow_bundle.h"
+#include "lib/model/folder/dialect.h"
 #include "lib/parts/chunked_numbers.h"
 #include "lib/tokenization/tokenizer.h"
 
@@ -276,7 +277,7 @@ std::string describe_path(const std::string& path, const DescribeOptions& option
                           const kernels::Backend& backend) {
   if (folder_exists(path)) {
     const auto has = [&path](const char* name) { return file_exists(path + "/" + name); };
-    if (has("config.json")) return describe_model(path, options, backend);
+    if (file_exists(config_file(path))) return describe_model(path, options, backend);
     if (has("config.toml") || has("metrics.tsv") || has("rates.tsv")) return describe_run(path);
     if (!tokenizer_files(path).empty()) return describe_tokenizer(path);
     return describe_folder(path);

@@ -11,7 +11,10 @@
 
 #include "lib/io/tables/tsv.h"
 #include "lib/io/weights/safetensors.h"
+#include "lib/model/folder/etc_checkpoint.h"
+#include "lib/model/network/layout.h"
 #include "tests/cli/text_fixture.h"
+#include "tests/support/etcmodel_folder.h"
 #include "tests/support/tiny_training_data.h"
 
 namespace bigbird::testing {
@@ -283,6 +286,31 @@ TEST_F(EtcPretrain, EveryOptionReachesTheModel) {
                                   "off"})
                                 .out;
   EXPECT_FALSE(graph.empty());
+}
+
+// A folder of etcmodel is a model folder to every verb.
+TEST_F(EtcPretrain, AFolderOfEtcmodelIsReadAsItIs) {
+  ModelConfig config = parse_etc_config(
+      R"({"vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+          "intermediate_size": 12, "local_radius": 3, "relative_pos_max_distance": 2, "relative_vocab_size": 12,
+          "share_qkv_projections": false, "use_hard_g2l_mask": true})",
+      "etc_config.json");
+  const fs::path folder = path("etcmodel");
+  fs::create_directories(folder);
+  write_etcmodel(folder, config, initial_parameters(ParameterLayout(config), config, 3));
+  const auto told = nlohmann::json::parse(must({"info", "--json", folder.string()}).out);
+  EXPECT_EQ(told.at("dialect"), "etcmodel");
+  EXPECT_EQ(told.at("head"), "encoder");
+  must({"check", folder.string()});
+  must({"convert", folder.string(), path("of_etcmodel")});
+  const auto options =
+      nlohmann::json::parse(read_text(path("of_etcmodel/config.json"))).at("bigbird").at("attention_options");
+  EXPECT_EQ(options.at("hard_g2l"), "on");
+  // What is empty or cut short is named.
+  write("etcmodel/model.ckpt.index", "");
+  refused({"info", folder.string()}, 1, "model.ckpt.index: 0 bytes, too few for a footer");
+  write("etcmodel/etc_config.json", "");
+  refused({"info", folder.string()}, 1, "etc_config.json");
 }
 
 TEST_F(EtcPretrain, WhatItCannotBeIsRefusedInOneLine) {

@@ -87,7 +87,7 @@ void check_decoder(const ModelConfig& config, const std::string& where) {
     reject(fmt::format("{}: start_token_id {} of the decoder is no piece of {}", where,
                        decoder.start_token_id, config.vocab_size));
   }
-  if (config.position_type != PositionType::absolute) {
+  if (config.position_type == PositionType::rotary) {
     throw_bad_input(where + ": a decoder on an encoder with rotary positions",
                     "decoders have a table of positions: take an encoder that has one too");
   }

@@ -12,8 +12,8 @@
 #include "lib/model/folder/dialect.h"
 #include "lib/model/folder/etc_checkpoint.h"
 #include "lib/model/folder/etc_lift.h"
+#include "tests/support/etcmodel_folder.h"
 #include "tests/support/support.h"
-#include "tests/support/tensorflow_bytes.h"
 #include "tests/unit/io/expect_error.h"
 
 namespace bigbird {
@@ -93,44 +93,13 @@ TEST(EtcFolder, OurOwnThereAndBack) {
   }
 }
 
-// etc_config.json beside a checkpoint with etcmodel's names and its matrices as [in, out].
-void write_etcmodel(const testing::TemporaryFolder& folder, const ModelConfig& config,
-                    const std::vector<float>& values) {
-  std::vector<testing::BundleTensor> file;
-  const ParameterLayout layout(config);
-  for (const TensorSpec& spec : layout.tensors()) {
-    const std::string variable = etc_variable_name(spec.name).value();
-    std::vector<float> tensor = tensor_of(layout, values, spec.name);
-    std::vector<std::int64_t> shape = spec.shape;
-    if (variable.ends_with("/kernel")) {
-      for (std::int64_t in = 0; in < shape[1]; ++in) {
-        for (std::int64_t out = 0; out < shape[0]; ++out)
-          tensor[static_cast<std::size_t>(in * shape[0] + out)] =
-              values[static_cast<std::size_t>(spec.offset + out * shape[1] + in)];
-      }
-      std::swap(shape[0], shape[1]);
-    }
-    file.push_back(testing::float_tensor(variable, shape, tensor));
-  }
-  file.push_back(
-      testing::float_tensor("etc_document_bert/token_emb_lookup/embedding_table/adam_m", {1}, {0}));
-  std::sort(file.begin(), file.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  testing::write_bundle(folder / "model.ckpt", file);
-  testing::write_text(
-      folder / "etc_config.json",
-      R"({"vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2,
-                          "intermediate_size": 12, "local_radius": 3, "relative_pos_max_distance": 2,
-                          "relative_vocab_size": 12, "share_qkv_projections": false,
-                          "use_hard_g2l_mask": true})");
-}
-
 TEST(EtcFolder, EtcmodelsIsReadWhole) {
   ModelConfig config = two_inputs(HeadType::encoder);
   config.attention_options.etc.hard_g2l = true;
   const ParameterLayout layout(config);
   const std::vector<float> values = drawn(layout, 5);
   const testing::TemporaryFolder folder;
-  write_etcmodel(folder, config, values);
+  testing::write_etcmodel(folder.path(), config, values);
   const LoadedModel loaded = load_model(folder.path().string(), LoadOptions{});
   EXPECT_EQ(loaded.dialect, Dialect::etcmodel);
   EXPECT_EQ(loaded.parameters, values);
@@ -151,7 +120,7 @@ TEST(EtcFolder, AnEtcmodelFolderThatIsNotWholeIsRefusedByName) {
   ModelConfig config = two_inputs(HeadType::encoder);
   const std::vector<float> values = drawn(ParameterLayout(config), 5);
   const testing::TemporaryFolder folder;
-  write_etcmodel(folder, config, values);
+  testing::write_etcmodel(folder.path(), config, values);
   const std::string path = folder.path().string(), data = folder / "model.ckpt.data-00000-of-00001";
   const auto refused = [&](const std::string& what) {
     expect_bad_input(error_of([&] { load_model(path, LoadOptions{}); }), path, what);
@@ -218,6 +187,29 @@ TEST(Etc, Check17AModelWithOneInputStartsOneWithTwo) {
   EXPECT_EQ(loaded.config.embedding_norm, EmbeddingNorm::before_dropout);
 }
 
+// Of BERT and RoBERTa as they are published: with other names of tensors, RoBERTa's with one token type.
+TEST(EtcFolder, BertAndRobertaBeginOne) {
+  for (const std::string name : {"bert", "roberta"}) {
+    SCOPED_TRACE(name);
+    const std::string folder = (testing::source_dir() / "tests/golden/dialects" / name).string();
+    const LoadedModel source = load_model(folder, HeadType::masked_lm, 0);
+    const ChosenEtc chosen({{"--radius", "4"}, {"--relative-distance", "2"}});
+    const LoadedModel loaded = load_model(folder, HeadType::masked_lm, 0);
+    const ParameterLayout layout(loaded.config), of_source(source.config);
+    for (const TensorSpec& spec : layout.tensors()) {
+      if (spec.name.find("_relative.") != std::string::npos ||
+          spec.name == "bert.embeddings.token_type_embeddings.weight")
+        continue;
+      EXPECT_EQ(tensor_of(layout, loaded.parameters, spec.name),
+                tensor_of(of_source, source.parameters, etc_source(spec.name)))
+          << spec.name;
+    }
+    EXPECT_EQ(loaded.config.layer_norm_eps, source.config.layer_norm_eps);
+    EXPECT_EQ(loaded.config.activation, source.config.activation);
+    EXPECT_EQ(loaded.config.position_type, PositionType::none);
+  }
+}
+
 TEST(EtcFolder, WhatCannotBecomeTwoInputsIsRefused) {
   ModelConfig source = one_input();
   source.norm_type = NormType::prenorm;
@@ -228,6 +220,9 @@ TEST(EtcFolder, WhatCannotBecomeTwoInputsIsRefused) {
   const ChosenEtc chosen({});
   expect_bad_input(error_of([&] { load_model(folder.path().string(), LoadOptions{}); }),
                    folder.path().string(), "other LayerNorms than BERT's");
+  const std::string pegasus = (testing::source_dir() / "tests/golden/dialects/pegasus").string();
+  expect_bad_input(error_of([&] { load_model(pegasus, LoadOptions{}); }), pegasus,
+                   "other LayerNorms than BERT's");
 }
 
 }  // namespace
