@@ -26,7 +26,7 @@ void add_options(Verb& verb, ConvertCommand& typed) {
   verb.add_required(
       "FROM", typed.options.from,
       "Model folder: config.json with model.safetensors or pytorch_model.bin, whole or in shards; "
-      "BigBird, BigBird-Pegasus, Longformer, LED, GENA-LM, BERT, RoBERTa or Pegasus");
+      "BigBird, BigBird-Pegasus, Longformer, LED, GENA-LM, BERT, RoBERTa, Pegasus or etcmodel (ETC)");
   verb.add_required("TO", typed.options.to, "Model folder to write");
   verb.add_option("--dtype", typed.dtype, "Numbers of the weights: fp32, bf16 or fp16");
   verb.add_option("--to-dialect", typed.dialect,

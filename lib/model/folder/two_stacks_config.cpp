@@ -31,7 +31,7 @@ struct BartField {
   bool whole;
 };
 
-constexpr double torch_epsilon = 1e-5;  // PyTorch's, which the published class does not set
+constexpr double torch_epsilon = 1e-5;  // PyTorch's, which the published classes do not set
 constexpr const char* architecture = "BigBirdPegasusForConditionalGeneration";
 constexpr std::array<std::string_view, 2> pegasus_classes{architecture, "BigBirdPegasusModel"};
 
@@ -61,7 +61,6 @@ constexpr BartField decoder_fields[] = {
     {"decoder_layerdrop", nullptr, "layer_drop", 0, false},
 };
 
-constexpr double led_norm_epsilon = 1e-5;
 constexpr std::int64_t led_block_size = 64;  // how it is computed and nothing else
 constexpr std::array<std::string_view, 2> led_classes{led_class, "LEDModel"};
 
@@ -119,6 +118,43 @@ BartJson other_class(const BartJson& json, std::span<const std::string_view> rea
   return std::find(read.begin(), read.end(), name) == read.end() ? classes[0] : BartJson();
 }
 
+// What both classes write of a model, in three pieces: each class has fields of its own between them.
+template <typename Json>
+void write_stacks(Json& json, const ModelConfig& config) {
+  json["vocab_size"] = config.vocab_size;
+  json["d_model"] = config.hidden_size;
+  json["encoder_layers"] = config.num_hidden_layers;
+  json["encoder_attention_heads"] = config.num_attention_heads;
+  json["encoder_ffn_dim"] = config.intermediate_size;
+  json["encoder_layerdrop"] = config.decoder.encoder_layer_drop;
+  json["decoder_layers"] = config.decoder.num_hidden_layers;
+  json["decoder_attention_heads"] = config.decoder.num_attention_heads;
+  json["decoder_ffn_dim"] = config.decoder.intermediate_size;
+  json["decoder_layerdrop"] = config.decoder.layer_drop;
+}
+
+template <typename Json>
+void write_rates(Json& json, const ModelConfig& config) {
+  json["activation_function"] = activation_name(config.activation);
+  json["dropout"] = config.hidden_dropout_prob;
+  json["attention_dropout"] = config.attention_probs_dropout_prob;
+  json["activation_dropout"] = 0.0;
+  json["classifier_dropout"] = config.classifier_dropout < 0 ? 0.0 : config.classifier_dropout;
+  json["init_std"] = config.initializer_range;
+}
+
+template <typename Json>
+void write_ends(Json& json, const ModelConfig& config, const std::string& torch_dtype) {
+  json["pad_token_id"] = config.pad_token_id;
+  json["bos_token_id"] = config.bos_token_id;
+  json["eos_token_id"] = config.eos_token_id;
+  json["decoder_start_token_id"] = config.decoder.start_token_id;
+  json["is_encoder_decoder"] = true;
+  json["tie_word_embeddings"] = config.tie_word_embeddings;
+  json["use_cache"] = true;
+  json["torch_dtype"] = torch_dtype;
+}
+
 }  // namespace
 
 std::string translated_pegasus_config(const std::string& config_text, const std::string& file) {
@@ -154,36 +190,15 @@ std::string pegasus_config_json(const ModelConfig& config, const std::string& to
   BartJson json;
   json["architectures"] = {architecture};
   json["model_type"] = "bigbird_pegasus";
-  json["vocab_size"] = config.vocab_size;
-  json["d_model"] = config.hidden_size;
-  json["encoder_layers"] = config.num_hidden_layers;
-  json["encoder_attention_heads"] = config.num_attention_heads;
-  json["encoder_ffn_dim"] = config.intermediate_size;
-  json["encoder_layerdrop"] = config.decoder.encoder_layer_drop;
-  json["decoder_layers"] = config.decoder.num_hidden_layers;
-  json["decoder_attention_heads"] = config.decoder.num_attention_heads;
-  json["decoder_ffn_dim"] = config.decoder.intermediate_size;
-  json["decoder_layerdrop"] = config.decoder.layer_drop;
+  write_stacks(json, config);
   json["max_position_embeddings"] = config.max_position_embeddings;
-  json["activation_function"] = activation_name(config.activation);
-  json["dropout"] = config.hidden_dropout_prob;
-  json["attention_dropout"] = config.attention_probs_dropout_prob;
-  json["activation_dropout"] = 0.0;
-  json["classifier_dropout"] = config.classifier_dropout < 0 ? 0.0 : config.classifier_dropout;
-  json["init_std"] = config.initializer_range;
+  write_rates(json, config);
   json["scale_embedding"] = config.rescale_embeddings;
   json["use_bias"] = config.use_bias;
   json["attention_type"] = config.attention == AttentionPattern::full ? "original_full" : "block_sparse";
   json["block_size"] = config.block_size;
   json["num_random_blocks"] = config.num_random_blocks;
-  json["pad_token_id"] = config.pad_token_id;
-  json["bos_token_id"] = config.bos_token_id;
-  json["eos_token_id"] = config.eos_token_id;
-  json["decoder_start_token_id"] = config.decoder.start_token_id;
-  json["is_encoder_decoder"] = true;
-  json["tie_word_embeddings"] = config.tie_word_embeddings;
-  json["use_cache"] = true;
-  json["torch_dtype"] = torch_dtype;
+  write_ends(json, config, torch_dtype);
   BartJson& own = json["bigbird"];
   own["attention"] = name_of(config.attention);
   own["random_mode"] = name_of(config.random_mode);
@@ -208,7 +223,7 @@ std::string translated_led_config(const std::string& config_text, const std::str
   ours["attention_type"] = "block_sparse";
   ours["block_size"] = value_of(own, "block_size", led_block_size);
   ours["num_random_blocks"] = value_of(own, "num_random_blocks", 3);
-  ours["layer_norm_eps"] = led_norm_epsilon;
+  ours["layer_norm_eps"] = torch_epsilon;
   BartJson options = value_of(own, "attention_options", BartJson::object());
   if (options.is_object())
     options["window"] =
@@ -233,33 +248,14 @@ std::string led_config_json(const ModelConfig& config, const std::string& torch_
   Ordered json;
   json["architectures"] = {led_class};
   json["model_type"] = "led";
-  json["vocab_size"] = config.vocab_size;
-  json["d_model"] = config.hidden_size;
-  json["encoder_layers"] = config.num_hidden_layers;
-  json["encoder_attention_heads"] = config.num_attention_heads;
-  json["encoder_ffn_dim"] = config.intermediate_size;
-  json["encoder_layerdrop"] = config.decoder.encoder_layer_drop;
-  json["decoder_layers"] = config.decoder.num_hidden_layers;
-  json["decoder_attention_heads"] = config.decoder.num_attention_heads;
-  json["decoder_ffn_dim"] = config.decoder.intermediate_size;
-  json["decoder_layerdrop"] = config.decoder.layer_drop;
+  write_stacks(json, config);
   json["attention_window"] = Ordered::array();
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer)
     json["attention_window"].push_back(longformer_window(config, layer));
   json["max_encoder_position_embeddings"] = config.max_position_embeddings;
   json["max_decoder_position_embeddings"] = config.decoder_positions();
-  json["activation_function"] = activation_name(config.activation);
-  json["dropout"] = config.hidden_dropout_prob;
-  json["attention_dropout"] = config.attention_probs_dropout_prob;
-  json["activation_dropout"] = 0.0;
-  json["classifier_dropout"] = config.classifier_dropout < 0 ? 0.0 : config.classifier_dropout;
-  json["init_std"] = config.initializer_range;
-  for (const char* field : {"pad_token_id", "bos_token_id", "eos_token_id"}) json[field] = own.at(field);
-  json["decoder_start_token_id"] = config.decoder.start_token_id;
-  json["is_encoder_decoder"] = true;
-  json["tie_word_embeddings"] = config.tie_word_embeddings;
-  json["use_cache"] = true;
-  json["torch_dtype"] = torch_dtype;
+  write_rates(json, config);
+  write_ends(json, config, torch_dtype);
   Ordered& ours = json["bigbird"];
   ours["attention_options"] = Ordered::parse(attention_options_json(config));
   ours["attention_options"].erase("window");  // attention_window
