@@ -25,6 +25,12 @@ int cmd_evaluate(int argc, char** argv) {
                   "Sequences at a time; the result does not depend on it", CLI::Range(1, 1 << 20));
   verb.add_count("--samples", options.evaluation.max_samples, "A seeded choice of so many samples; 0 is all");
   verb.add_option("--mask-probability", options.objective.mask_probability, "Fraction of tokens to predict");
+  std::string masks = "80-10-10";
+  verb.add_option("--masks", masks,
+                  "What stands in place of a token that is to be predicted: [MASK], another one or itself, as "
+                  "in training (80-10-10), or [MASK] always (all): only then the model knows no more of it "
+                  "than n-grams do",
+                  CLI::IsMember({"80-10-10", "all"}));
   verb.add_count("--baseline-tokens", options.baseline_tokens,
                  "Training tokens to count for the baselines; 0 is all");
   verb.add_flag("--no-nsp", no_nsp, "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]");
@@ -34,6 +40,7 @@ int cmd_evaluate(int argc, char** argv) {
   ranks.add(verb);
   if (!verb.parse(argc, argv)) return 0;
   options.objective.nsp = !no_nsp;
+  if (masks == "all") options.objective.masks = Masks::all;
   options.seed = verb.seed();
   options.with_provenance = verb.provenance();
   options.provenance = verb.made_from();

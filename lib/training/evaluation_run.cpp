@@ -81,6 +81,7 @@ Json result_json(const EvaluationResult& result, const PretrainingObjective& obj
   json["samples"] = result.samples;
   json["tokens"] = result.tokens;
   json["masked_tokens"] = result.sums[LossMean::mlm].count;
+  json["masks"] = objective.masks == Masks::all ? "all" : "80-10-10";
   json[text ? "bytes_covered" : "bases_covered"] = result.bases_covered;
   return json;
 }

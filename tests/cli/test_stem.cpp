@@ -124,6 +124,13 @@ TEST_F(Stem, AFolderIsKnownCheckedConvertedAndMeasured) {
       nlohmann::json::parse(must({"evaluate", "-m", folder, "--data", path("shards"), "--no-nsp"}).out);
   EXPECT_GT(evaluated.at("bits_per_base").get<double>(), 1.0);
   EXPECT_LT(evaluated.at("bits_per_base").get<double>(), 4.0);
+  // Behind [MASK] alone a model knows less: here no token is shown as it is.
+  const auto unseen = nlohmann::json::parse(
+      must({"evaluate", "-m", folder, "--data", path("shards"), "--no-nsp", "--masks", "all"}).out);
+  EXPECT_EQ(evaluated.at("masks"), "80-10-10");
+  EXPECT_EQ(unseen.at("masks"), "all");
+  EXPECT_EQ(unseen.at("masked_tokens"), evaluated.at("masked_tokens"));
+  EXPECT_NE(unseen.at("mlm_loss"), evaluated.at("mlm_loss"));
   must({"embed", "-m", folder, "-f", genome(), "-r", "chr2:1001-1400", "-o", path("vectors.npy")});
 }
 
