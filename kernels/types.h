@@ -222,6 +222,13 @@ struct NeighbourRows {
   Index tokens = 0;
 };
 
+// Neighbouring rows whose mean is one row. No two spans share a row.
+struct RowSpans {
+  const std::int32_t* first = nullptr;   // [count] the first row of each
+  const std::int32_t* length = nullptr;  // [count] and how many there are, at least one
+  Index count = 0;
+};
+
 // Rotary positions (Su et al. 2021) of every row: in each of `heads` heads of `head_size` columns, the pair
 // of columns (i, i + half), i < half, is turned by the angle of (position, i).
 struct Rotary {

@@ -11,8 +11,18 @@ const std::string question_output = "qa_classifier.output.dense";
 const std::string question_norm = "qa_classifier.output.LayerNorm";
 const std::string question_spans = "qa_classifier.qa_outputs";
 
-// The first row of every sequence: [CLS].
+// The first row of every sequence: [CLS]; or what Sequences::outputs says.
 Matrix first_rows(const Sequences& sequences, const Matrix& x) {
+  if (!sequences.outputs.empty()) {
+    Matrix means(sequences.outputs.size(), x.columns);
+    for (std::size_t i = 0; i < means.rows; ++i) {
+      for (const std::size_t row : sequences.outputs[i]) {
+        for (std::size_t j = 0; j < x.columns; ++j)
+          means(i, j) += x(row, j) / static_cast<double>(sequences.outputs[i].size());
+      }
+    }
+    return means;
+  }
   Matrix result(sequences.padded_lengths.size(), x.columns);
   std::size_t row = 0;
   for (std::size_t s = 0; s < result.rows; ++s) {
@@ -24,6 +34,13 @@ Matrix first_rows(const Sequences& sequences, const Matrix& x) {
 
 Matrix first_rows_gradient(const Sequences& sequences, const Matrix& d_first) {
   Matrix result(sequences.ids.size(), d_first.columns);
+  for (std::size_t i = 0; i < sequences.outputs.size(); ++i) {
+    for (const std::size_t of : sequences.outputs[i]) {
+      for (std::size_t j = 0; j < d_first.columns; ++j)
+        result(of, j) += d_first(i, j) / static_cast<double>(sequences.outputs[i].size());
+    }
+  }
+  if (!sequences.outputs.empty()) return result;
   std::size_t row = 0;
   for (std::size_t s = 0; s < d_first.rows; ++s) {
     for (std::size_t j = 0; j < d_first.columns; ++j) result(row, j) = d_first(s, j);

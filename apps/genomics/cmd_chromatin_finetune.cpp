@@ -26,6 +26,16 @@ int cmd_chromatin_finetune(int argc, char** argv) {
   const OptionGroup group(verb, "Training");
   verb.add_count("--length-windows", options.length_windows, "Windows that are looked at for --length 0",
                  CLI::PositiveNumber);
+  std::string pool;
+  verb.add_option(
+      "--pool", pool,
+      "What the head reads of a window: its first token (first), the mean over its tokens (mean), or "
+      "over the N in the middle (middle:N; of bins of 200 bases and a token for each base "
+      "middle:200). Without it what the model reads, a fresh head the first");
+  verb.add_count("--bins", options.bins,
+                 "Neighbouring training bins that one window holds, each with the context of its own: many "
+                 "times as fast, with --pool middle:N",
+                 CLI::Range(1, 4096));
   verb.add_option("--positive-weight", options.positive_weight,
                   "Weight of the labels that are 1 in the loss; 8 is the paper's");
   verb.add_option("--strand", strands,
@@ -37,6 +47,7 @@ int cmd_chromatin_finetune(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   options.strands = parse_strand_sampling(strands);
+  if (!pool.empty()) options.pooling = parse_pooling(pool);
   training.finish(options.fasta);
   training.run([&](kernels::Backend& backend) { return chromatin_finetune(options, backend); });
   return 0;

@@ -38,6 +38,12 @@ int cmd_promoter_finetune(int argc, char** argv) {
       verb, options,
       {"Windows",
        "Tokens every window is padded or cut to; 0 is the longest training window, in whole blocks", true});
+  std::string pool;
+  const OptionGroup group(verb, "Training");
+  verb.add_option(
+      "--pool", pool,
+      "What the head reads of a window: its first token (first), the mean over its tokens (mean), or "
+      "over the N in the middle (middle:N). Without it what the model reads, a fresh head the first");
   verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
 
@@ -47,6 +53,7 @@ int cmd_promoter_finetune(int argc, char** argv) {
     throw_usage("promoter finetune: give the examples in one way",
                 "--data DIR, or --train FILE with --valid FILE, each with its negatives when it is a FASTA");
   }
+  if (!pool.empty()) options.pooling = parse_pooling(pool);
   if (!fresh_negatives.empty()) options.fresh_negatives = parse_negative_kind(fresh_negatives);
   training.finish();
   training.run([&](kernels::Backend& backend) { return promoter_finetune(options, backend); });

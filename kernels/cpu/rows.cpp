@@ -138,6 +138,28 @@ void CpuBackend::gather_rows(ConstValues x, const std::int32_t* rows, Values y, 
   });
 }
 
+void CpuBackend::mean_rows_forward(ConstValues x, const RowSpans& spans, Values y, Index width) {
+  parallel_pieces(spans.count, 1, [&](Index first, Index count) {
+    for (Index i = first; i < first + count; ++i) {
+      float* const mean = floats(y) + i * width;
+      std::fill_n(mean, width, 0.0f);
+      const float share = 1.0f / static_cast<float>(spans.length[i]);
+      for (Index row = spans.first[i]; row < spans.first[i] + spans.length[i]; ++row)
+        level_.add_scaled(floats(x) + row * width, share, mean, width);
+    }
+  });
+}
+
+void CpuBackend::mean_rows_backward(ConstValues dy, const RowSpans& spans, Values dx, Index width) {
+  parallel_pieces(spans.count, 1, [&](Index first, Index count) {
+    for (Index i = first; i < first + count; ++i) {
+      const float share = 1.0f / static_cast<float>(spans.length[i]);
+      for (Index row = spans.first[i]; row < spans.first[i] + spans.length[i]; ++row)
+        level_.add_scaled(floats(dy) + i * width, share, floats(dx) + row * width, width);
+    }
+  });
+}
+
 // to(i) += from(i) for `count` rows, which are distinct.
 template <typename From, typename To>
 void CpuBackend::add_each_row(Index count, Index width, bool narrow, const From& from, const To& to) {

@@ -110,6 +110,14 @@ void CudaBackend::gather_rows(ConstValues x, const std::int32_t* rows, Values y,
   cuda::gather_rows(x, rows, y, count, width, stream_);
 }
 
+void CudaBackend::mean_rows_forward(ConstValues x, const RowSpans& spans, Values y, Index width) {
+  cuda::mean_rows_forward(x, spans, y, width, stream_);
+}
+
+void CudaBackend::mean_rows_backward(ConstValues dy, const RowSpans& spans, Values dx, Index width) {
+  cuda::mean_rows_backward(dy, spans, dx, width, stream_);
+}
+
 void CudaBackend::scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index count,
                                    Index width) {
   cuda::scatter_add_rows(dy, rows, dx, count, width, stream_);

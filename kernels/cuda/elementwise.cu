@@ -291,6 +291,77 @@ void elementwise(Values y, std::initializer_list<ConstValues> inputs, Index coun
   });
 }
 
+// A block for each span and 32 N columns: its warps share out the rows, whose sums are then added in order.
+template <class T, int N>
+struct MeanRowsForward {
+  static constexpr int warps = 8;
+  static constexpr int threads = 32 * warps;
+  static constexpr int blocks_per_sm = 2;
+  static constexpr std::size_t shared_bytes = sizeof(float) * warps * 32 * N;
+  const T* x;
+  RowSpans spans;
+  T* y;
+  Index width;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const Index span = thread.block();
+    const Index column = (Index{thread.block_y()} * 32 + thread.lane()) * N;
+    const std::int32_t first = spans.first[span], length = spans.length[span];
+    float sums[N] = {};
+    if (column < width) {
+      for (std::int32_t row = thread.warp(); row < length; row += warps) {
+        float values[N];
+        load_floats(x + Index{first + row} * width + column, values);
+#pragma unroll
+        for (int i = 0; i < N; ++i) sums[i] += values[i];
+      }
+    }
+    const auto all = thread.shared<float>(0, warps * 32 * N);
+#pragma unroll
+    for (int i = 0; i < N; ++i) all[(thread.warp() * N + i) * 32 + thread.lane()] = sums[i];
+    thread.barrier();
+    if (thread.warp() != 0 || column >= width) return;
+    const float share = 1.0f / static_cast<float>(length);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      float sum = 0.0f;
+      for (int warp = 0; warp < warps; ++warp) sum += all[(warp * N + i) * 32 + thread.lane()];
+      sums[i] = sum * share;
+    }
+    store_floats(y + span * width + column, sums);
+  }
+};
+
+// The same blocks; every warp adds to rows of its own.
+template <class T, int N>
+struct MeanRowsBackward {
+  static constexpr int warps = 8;
+  static constexpr int threads = 32 * warps;
+  static constexpr int blocks_per_sm = 2;
+  const T* dy;
+  RowSpans spans;
+  T* dx;
+  Index width;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const Index span = thread.block();
+    const Index column = (Index{thread.block_y()} * 32 + thread.lane()) * N;
+    if (column >= width) return;
+    const std::int32_t first = spans.first[span], length = spans.length[span];
+    const float share = 1.0f / static_cast<float>(length);
+    float values[N];
+    load_floats(dy + span * width + column, values);
+    for (std::int32_t row = thread.warp(); row < length; row += warps) {
+      T* const to = dx + Index{first + row} * width + column;
+      float sums[N];
+      load_floats(to, sums);
+#pragma unroll
+      for (int i = 0; i < N; ++i) sums[i] += values[i] * share;
+      store_floats(to, sums);
+    }
+  }
+};
+
 }  // namespace
 
 void activation_forward(ConstValues x, Values y, Index count, Activation activation, Stream stream) {
@@ -375,6 +446,32 @@ void move_towards(float* average, const float* values, Index count, float share,
 
 void gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width, Stream stream) {
   move_rows<false>({x, width}, rows, {y, width}, count, width, stream);
+}
+
+void mean_rows_forward(ConstValues x, const RowSpans& spans, Values y, Index width, Stream stream) {
+  with_type(y.type(), [&](auto type) {
+    using T = decltype(type);
+    const bool vectors = width % vector_elements<T> == 0 && aligned_to_vectors(x.data(), y.data());
+    with_access<T>(vectors, [&](auto n) {
+      using Kernel = MeanRowsForward<T, n()>;
+      launch(Kernel{x.as<T>(), spans, y.as<T>(), width},
+             {.blocks = spans.count,
+              .blocks_y = blocks_for(width, Index{32} * n()),
+              .shared_bytes = Kernel::shared_bytes},
+             stream);
+    });
+  });
+}
+
+void mean_rows_backward(ConstValues dy, const RowSpans& spans, Values dx, Index width, Stream stream) {
+  with_type(dx.type(), [&](auto type) {
+    using T = decltype(type);
+    const bool vectors = width % vector_elements<T> == 0 && aligned_to_vectors(dy.data(), dx.data());
+    with_access<T>(vectors, [&](auto n) {
+      launch(MeanRowsBackward<T, n()>{dy.as<T>(), spans, dx.as<T>(), width},
+             {.blocks = spans.count, .blocks_y = blocks_for(width, Index{32} * n())}, stream);
+    });
+  });
 }
 
 void scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index count, Index width,

@@ -1,9 +1,14 @@
 // The names of a model's choices, as files and the command line spell them; see config.h.
 #include "lib/model/config.h"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
+#include "lib/core/error.h"
 #include "lib/core/names.h"
 
 namespace bigbird {
@@ -62,6 +67,23 @@ std::string name_of(HeadType head) {
 }
 std::string name_of(HeadForm form) {
   return find_name(head_form_names, form);
+}
+std::string name_of(const Pooling& pooling) {
+  if (pooling.kind == Pooling::Kind::middle) return fmt::format("middle:{}", pooling.tokens);
+  return pooling.kind == Pooling::Kind::mean ? "mean" : "first";
+}
+Pooling parse_pooling(const std::string& name) {
+  if (name == "first") return {};
+  if (name == "mean") return {Pooling::Kind::mean, 0};
+  const std::string middle = "middle:";
+  Pooling pooling{Pooling::Kind::middle, 0};
+  if (name.starts_with(middle)) {
+    const char* const begin = name.data() + middle.size();
+    const char* const end = name.data() + name.size();
+    const auto [stopped, error] = std::from_chars(begin, end, pooling.tokens);
+    if (error == std::errc() && stopped == end && pooling.tokens > 0) return pooling;
+  }
+  throw_usage(message("`pool` {}: is first, mean, or middle:N for the N tokens in the middle", name));
 }
 RandomMode parse_random_mode(const std::string& name) {
   if (name == "huggingface") return RandomMode::hf_train;  // their names before 0.2, in folders of then
@@ -123,7 +145,7 @@ bool is_led_architecture(const ModelConfig& config) {
 
 bool is_huggingface_architecture(const ModelConfig& config) {
   if (config.quantization != nullptr) return false;  // it would take the integers for the weights
-  if (config.has_stem()) return false;
+  if (config.has_stem() || config.pools()) return false;
   if (is_longformer_architecture(config) || is_led_architecture(config)) return true;
   if (system_of(config.attention).by_own_length) return false;  // none of BigBird's
   const bool either_form =

@@ -138,7 +138,7 @@ TEST_F(Stem, ItsModelsAreFineTunedAndPredict) {
   must({"promoter", "build", "--tss", path("genome/promoters.tss.bed"), "-f", genome(), "-o",
         path("examples"), "--left", "120", "--right", "80"});
   must({"promoter", "finetune", "--data", path("examples"), "--init", path("run/final"), "-o", path("tuned"),
-        "--batch", "4", "--steps", "2"});
+        "--batch", "4", "--steps", "2", "--pool", "mean"});
   const std::string predicted =
       must({"promoter", "predict", "-m", path("tuned/final"), "--data", path("examples/test.tsv")}).out;
   EXPECT_NE(predicted.find("score"), std::string::npos);
@@ -157,6 +157,54 @@ TEST_F(Stem, ItsModelsAreFineTunedAndPredict) {
   EXPECT_EQ(refused.status, 1) << refused.err;
   EXPECT_NE(refused.err.find("its stem reads single bases"), std::string::npos) << refused.err;
   EXPECT_FALSE(fs::exists(path("attribution.bedgraph")));
+}
+
+// Windows of several bins: equal bytes with any threads and after an interruption, bins predicted one by one.
+TEST_F(Stem, OneWindowTeachesSeveralBins) {
+  must({"chromatin", "build", "--peaks", path("genome/peaks/peaks.tsv"), "-f", genome(), "-o", path("bins"),
+        "--window", "400", "--keep", "all", "--valid", "chr2:1-20000", "--test", "chr3:1-20000"});
+  must(pretrain("longer", {"--max-positions", "1600"}));
+  const auto finetune = [](const std::string& run, const Words& more) {
+    return Words{"chromatin",    "finetune", "--data",       path("bins"), "--init",  path("longer/final"),
+                 "-o",           path(run),  "--batch",      "4",          "--steps", "4",
+                 "--save-every", "2",        "--valid-bins", "5"} +
+           more;
+  };
+  const Words several = {"--bins", "5", "--pool", "middle:200"};
+  must(finetune("tracks", several + Words{"-@", "1"}));
+  const std::string trained = weights("tracks");
+  must(finetune("tracks_2", several + Words{"-@", "2", "--accumulate", "2"}));
+  EXPECT_TRUE(trained != weights("tracks_2")) << "parts of a batch round otherwise";
+  must(finetune("tracks_3", several + Words{"-@", "2"}));
+  EXPECT_TRUE(trained == weights("tracks_3"));
+  fs::remove_all(path("tracks_3/final"));
+  fs::remove_all(path("tracks_3/checkpoint-4"));
+  must(finetune("tracks_3", several + Words{"--resume"}));
+  EXPECT_TRUE(trained == weights("tracks_3"));
+  const auto config = nlohmann::json::parse(read_text(path("tracks/final/config.json")));
+  EXPECT_EQ(config.at("bigbird").at("pooling"), "middle:200");
+  EXPECT_EQ(config.at("bigbird").at("input_length"), 0);
+  must({"check", path("tracks/final")});
+  EXPECT_EQ(
+      must({"chromatin", "predict", "-m", path("tracks/final"), "--data", path("bins"), "--batch-tokens", "1",
+            "--no-provenance"})
+          .out,
+      must({"chromatin", "predict", "-m", path("tracks/final"), "--data", path("bins"), "--no-provenance"})
+          .out);
+  must({"variants", "-m", path("tracks/final"), "-f", genome(), path("genome/variants.vcf.gz"), "-r",
+        "chr2:1-20000", "-O", "tsv", "-o", path("scored.tsv")});
+  // A window for each bin is another training; its head may pool, too.
+  must(finetune("single", {"--pool", "mean"}));
+  EXPECT_TRUE(trained != weights("single"));
+  const auto refused = [&](const Words& more, const std::string& text) {
+    const RunResult run = run_bigbird(finetune("none", more));
+    EXPECT_EQ(run.status, 2) << run.err;
+    EXPECT_NE(run.err.find(text), std::string::npos) << run.err;
+  };
+  refused({"--bins", "5"}, "--pool middle:N");
+  refused({"--bins", "40", "--pool", "middle:200"}, "windows of up to");
+  refused({"--bins", "5", "--pool", "middle:200", "--length", "400"}, "leave --length out");
+  refused({"--pool", "middle:x"}, "--pool middle:x");
 }
 
 TEST_F(Stem, WhatDoesNotFitIsRefusedByName) {

@@ -153,6 +153,21 @@ TEST_P(BackendOperations, Neighbours) {
   }
 }
 
+TEST_P(BackendOperations, MeansOfRows) {
+  const std::vector<std::int32_t> first{3, 30, 0, 50}, length{16, 1, 2, 8};  // shares are exact
+  for (const Index width : {Index{20}, Index{64}, Index{300}}) {
+    agree([&](Side& side) {
+      const ConstValues x = side.values(exact_numbers(60 * width, 1)),
+                        dy = side.values(exact_numbers(4 * width, 2));
+      const Values y = side.unset(4 * width), dx = side.values(exact_numbers(60 * width, 3));
+      const RowSpans spans{side.integers(first), side.integers(length), 4};
+      side.backend().mean_rows_forward(x, spans, y, width);
+      side.backend().mean_rows_backward(dy, spans, dx, width);
+      return std::vector<Floats>{side.read(y, 4 * width), side.read(dx, 60 * width)};
+    });
+  }
+}
+
 TEST_P(BackendOperations, LayerNormAlone) {
   constexpr Index rows = 9, width = 40;
   agree(

@@ -320,6 +320,36 @@ TEST_P(RowKernel, NeighboursEqualSumsInDoubleForwardAndBackward) {
   }
 }
 
+TEST_P(RowKernel, MeansOfRowsEqualSumsInDoubleForwardAndBackward) {
+  for (const Index width : {1, 37, 96}) {
+    SCOPED_TRACE(width);
+    const Index rows = 60;
+    const std::vector<std::int32_t> first{3, 30, 0, 50}, length{20, 1, 3, 10};
+    const auto at = [&](Index row, Index column) { return static_cast<std::size_t>(row * width + column); };
+    const Floats x = random_floats(static_cast<std::size_t>(rows * width), 71);
+    const Floats dy = random_floats(static_cast<std::size_t>(4 * width), 72);
+    const auto got = run([&](Backend& backend) {
+      Guarded y(dy.size()), dx(x);
+      const RowSpans spans{first.data(), length.data(), 4};
+      backend.mean_rows_forward(x.data(), spans, y.data(), width);
+      backend.mean_rows_backward(dy.data(), spans, dx.data(), width);
+      return std::vector<Floats>{y.take(), dx.take()};
+    });
+    std::vector<double> y(dy.size(), 0.0), dx = doubles(x);
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      for (Index row = first[i]; row < first[i] + length[i]; ++row) {
+        for (Index c = 0; c < width; ++c) {
+          const auto span = at(static_cast<Index>(i), c);
+          y[span] += static_cast<double>(x[at(row, c)]) / length[i];
+          dx[at(row, c)] += static_cast<double>(dy[span]) / length[i];
+        }
+      }
+    }
+    EXPECT_LT(relative_error(got[0], y), forward_tolerance);
+    EXPECT_LT(relative_error(got[1], dx), gradient_tolerance);
+  }
+}
+
 TEST_P(RowKernel, RowsAreGatheredAndAddedBack) {
   const Index width = 37;
   const std::vector<std::int32_t> rows{4, 0, 9, 7};

@@ -214,6 +214,16 @@ std::string ChromatinDataset::window_sequence(Fasta& fasta, std::size_t row) con
   return fasta.fetch(bin.contig, begin, begin + window_.length);
 }
 
+std::string ChromatinDataset::stretch_sequence(Fasta& fasta, std::size_t row, std::size_t bins,
+                                               std::int64_t& before) const {
+  const ChromatinBin &first = bins_.at(row), &last = bins_.at(row + bins - 1);
+  const std::int64_t begin = std::max<std::int64_t>(first.begin - window_.target_offset, 0);
+  const std::int64_t end =
+      std::min(last.begin - window_.target_offset + window_.length, fasta.contigs()[first.contig].length);
+  before = first.begin - begin;
+  return fasta.fetch(first.contig, begin, end);
+}
+
 LabelMatrix::LabelMatrix(const std::string& path, std::size_t rows, std::size_t profiles)
     : file_(path), rows_(rows), profiles_(profiles), stride_(stride_of(profiles)) {
   const std::string_view bytes(reinterpret_cast<const char*>(file_.data()), file_.size());

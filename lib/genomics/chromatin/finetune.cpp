@@ -17,12 +17,14 @@
 #include "lib/core/names.h"
 #include "lib/core/rng.h"
 #include "lib/finetuning/finetuning.h"
+#include "lib/inference/sequence_runner.h"
 #include "lib/inference/windows.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/layout.h"
 #include "lib/model/network/validate_config.h"
+#include "lib/tokenization/tokenizer.h"
 #include "lib/training/training_run.h"
 
 namespace bigbird {
@@ -50,6 +52,7 @@ LoadedModel load_for(const ChromatinFinetuneOptions& options, const ModelFolder&
                       "begin from a pretrained model, or take the data set that this model was made with");
     }
   }
+  if (options.pooling) config.pooling = *options.pooling;
   config.problem_type = ProblemType::multi_label;
   config.positive_weight = options.positive_weight;
   // Replicates share a name, and config.json needs distinct ones: then it has LABEL_0, LABEL_1 ..., and
@@ -61,6 +64,27 @@ LoadedModel load_for(const ChromatinFinetuneOptions& options, const ModelFolder&
     for (const Profile& profile : data.profiles()) config.label_names.push_back(profile.name);
   }
   return loaded;
+}
+
+// Bases, and so tokens at most, of a window of so many bins.
+std::int64_t longest_stretch(const ChromatinDataset& data, std::uint64_t bins) {
+  const ModelWindow& window = data.window();
+  return window.length + (static_cast<std::int64_t>(bins) - 1) * window.target_length;
+}
+
+// Windows of several bins are never cut, and their head pools.
+void require_room(const ChromatinFinetuneOptions& options, const ModelConfig& config, std::int64_t longest) {
+  if (options.length != 0)
+    throw_usage(
+        message("`length` with `bins` {}: windows of several bins are as long as they are", options.bins),
+        message("leave `length` out"));
+  if (!config.pools())
+    throw_usage(message("`bins` {} with a head that reads the first token", options.bins),
+                message("add `pool` middle:N, N the tokens of a bin"));
+  if (longest > config.max_position_embeddings)
+    throw_usage(message("`bins` {}: windows of up to {} tokens, and the model takes {}", options.bins,
+                        longest, config.max_position_embeddings),
+                message("take fewer `bins`"));
 }
 
 // A fresh head begins with what its profiles are without a sequence: of the logit z that has the least loss
@@ -145,17 +169,69 @@ void ChromatinWindows::give_back(Fasta fasta) const {
   idle_.push_back(std::move(fasta));
 }
 
+// The tokens that begin in a bin are its own.
+void ChromatinWindows::encode_neighbours(Fasta& fasta, const ChromatinSample& sample,
+                                         std::vector<std::int32_t>& ids,
+                                         std::vector<TokenSpan>& spans) const {
+  std::int64_t before = 0;
+  std::string sequence = data_.stretch_sequence(fasta, sample.row, sample.bins, before);
+  const std::int64_t bin = data_.window().target_length;
+  if (sample.reverse) {
+    before = static_cast<std::int64_t>(sequence.size()) - before - bin * sample.bins;
+    sequence = reverse_complement(sequence);
+  }
+  std::vector<std::uint32_t> tokens, begins;
+  tokenizer_.encode(sequence, tokens, &begins);
+  const SpecialIds& special = tokenizer_.special();
+  ids.assign(1, static_cast<std::int32_t>(special.cls));
+  ids.insert(ids.end(), tokens.begin(), tokens.end());
+  ids.push_back(static_cast<std::int32_t>(special.sep));
+  const auto token_at = [&](std::int64_t base) {
+    return std::lower_bound(begins.begin(), begins.end(), static_cast<std::uint32_t>(base)) - begins.begin();
+  };
+  for (std::uint32_t k = 0; k < sample.bins; ++k) {
+    const auto first = token_at(before + k * bin), last = token_at(before + (k + 1) * bin);
+    if (first == last) {
+      throw_bad_input(fmt::format("{}: no token begins in a bin of {} bases", data_.folder(), bin),
+                      message("leave `bins` out"));
+    }
+    spans.push_back({static_cast<std::int32_t>(first + 1), static_cast<std::int32_t>(last - first)});
+  }
+}
+
+std::vector<ChromatinSample> neighbouring_bins(const ChromatinDataset& data,
+                                               std::span<const std::uint32_t> rows, std::uint64_t most) {
+  std::vector<ChromatinSample> samples;
+  for (const std::uint32_t row : rows) {
+    if (!samples.empty() && samples.back().bins < most && samples.back().row + samples.back().bins == row) {
+      const ChromatinBin &last = data.bins()[row - 1], &next = data.bins()[row];
+      if (last.contig == next.contig && last.begin + data.window().target_length == next.begin) {
+        ++samples.back().bins;
+        continue;
+      }
+    }
+    samples.push_back({row, false, 1});
+  }
+  return samples;
+}
+
 ChromatinWindows::Encoded ChromatinWindows::encode(std::span<const ChromatinSample> samples,
                                                    std::int64_t most) const {
   Encoded encoded;
   encoded.ids.resize(samples.size());
+  encoded.spans.resize(samples.size());
   std::atomic<std::size_t> cut{0};
   std::vector<std::optional<Fasta>> handles(static_cast<std::size_t>(kernels::thread_count()));
   kernels::parallel_for_worker(samples.size(), [&](std::size_t i, int worker) {
     std::optional<Fasta>& fasta = handles[static_cast<std::size_t>(worker)];
     if (!fasta) fasta.emplace(take_fasta());
-    std::string sequence = data_.window_sequence(*fasta, samples[i].row);
-    if (samples[i].reverse) sequence = reverse_complement(sequence);
+    const ChromatinSample& sample = samples[i];
+    if (sample.bins > 1) {
+      encode_neighbours(*fasta, sample, encoded.ids[i], encoded.spans[i]);
+      return;
+    }
+    std::string sequence = data_.window_sequence(*fasta, sample.row);
+    if (sample.reverse) sequence = reverse_complement(sequence);
     if (encode_window(tokenizer_, sequence, most, encoded.ids[i])) cut.fetch_add(1);
   });
   for (std::optional<Fasta>& fasta : handles) {
@@ -165,16 +241,17 @@ ChromatinWindows::Encoded ChromatinWindows::encode(std::span<const ChromatinSamp
   return encoded;
 }
 
-std::int64_t ChromatinWindows::longest_of_sample(std::span<const std::uint32_t> rows, bool reverse_too,
+std::int64_t ChromatinWindows::longest_of_sample(std::span<const ChromatinSample> from, bool reverse_too,
                                                  std::size_t count, std::int64_t most,
                                                  std::uint64_t seed) const {
-  const std::size_t chosen = std::min(count, rows.size());
-  const RandomPermutation order(seed, Purpose::finetune_sample, 0, rows.size());
+  const std::size_t chosen = std::min(count, from.size());
+  const RandomPermutation order(seed, Purpose::finetune_sample, 0, from.size());
   std::vector<ChromatinSample> samples;
   for (std::size_t i = 0; i < chosen; ++i) {
-    const std::uint32_t row = rows[static_cast<std::size_t>(order(i))];
-    samples.push_back({row, false});
-    if (reverse_too) samples.push_back({row, true});
+    ChromatinSample sample = from[static_cast<std::size_t>(order(i))];
+    samples.push_back(sample);
+    sample.reverse = true;
+    if (reverse_too) samples.push_back(sample);
   }
   std::size_t longest = 0;
   for (const auto& ids : encode(samples, most).ids) longest = std::max(longest, ids.size());
@@ -199,28 +276,45 @@ std::uint64_t ChromatinTask::samples() const {
 }
 
 ChromatinSample ChromatinTask::sample(const Draw& draw) const {
-  const std::uint64_t bins = task_.train.size();
-  const std::uint32_t row = task_.train[static_cast<std::size_t>(draw.sample % bins)];
+  const std::uint64_t windows = task_.train.size();
+  ChromatinSample sample = task_.train[static_cast<std::size_t>(draw.sample % windows)];
   switch (task_.strands) {
     case StrandSampling::both:
-      return {row, draw.sample >= bins};
+      sample.reverse = draw.sample >= windows;
+      break;
     case StrandSampling::coin:
-      return {row, CounterRng(options_.seed, Purpose::finetune_strand, draw.number).below(2) == 1};
+      sample.reverse = CounterRng(options_.seed, Purpose::finetune_strand, draw.number).below(2) == 1;
+      break;
     case StrandSampling::forward:
       break;
   }
-  return {row, false};
+  return sample;
 }
 
 Batch ChromatinTask::batch_of(std::span<const ChromatinSample> samples, std::size_t& cut) const {
-  const ChromatinWindows::Encoded encoded = windows_.encode(samples, config_.input_length);
+  const ChromatinWindows::Encoded encoded = windows_.encode(samples, most_tokens(config_));
   const std::size_t labels = data_.labels().profiles();
+  const bool neighbours = std::any_of(samples.begin(), samples.end(),
+                                      [](const ChromatinSample& sample) { return sample.bins > 1; });
   Batch batch;
-  batch.sequence_targets.resize(samples.size() * labels);
   for (std::size_t i = 0; i < samples.size(); ++i) {
+    const ChromatinSample& sample = samples[i];
+    const auto first = static_cast<std::int32_t>(batch.tokens());
     batch.append(encoded.ids[i], {}, config_.block_size, static_cast<std::int32_t>(config_.pad_token_id),
                  config_.input_length);
-    data_.labels().unpack(samples[i].row, std::span(batch.sequence_targets).subspan(i * labels, labels));
+    for (std::uint32_t k = 0; k < sample.bins; ++k) {
+      const std::uint32_t row = sample.row + (sample.reverse ? sample.bins - 1 - k : k);
+      batch.sequence_targets.resize(batch.sequence_targets.size() + labels);
+      data_.labels().unpack(row, std::span(batch.sequence_targets).last(labels));
+    }
+    if (sample.bins == 1 && neighbours) {  // as the model reads a single bin
+      Batch alone;
+      alone.append(encoded.ids[i], {}, 1, static_cast<std::int32_t>(config_.pad_token_id));
+      alone.find_output_spans(config_.pooling);
+      batch.output_spans.push_back({first + alone.output_spans[0].first, alone.output_spans[0].length});
+    }
+    for (const TokenSpan& span : encoded.spans[i])
+      batch.output_spans.push_back({first + span.first, span.length});
   }
   cut += encoded.cut;
   return batch;
@@ -239,7 +333,7 @@ Batch ChromatinTask::training_batch(std::uint64_t first, std::uint64_t count) co
 Batch ChromatinTask::valid_batch(std::uint64_t first, std::uint64_t count) const {
   std::vector<ChromatinSample> windows;
   for (std::uint64_t i = first; i < first + count; ++i)
-    windows.push_back({task_.valid[static_cast<std::size_t>(i)], false});
+    windows.push_back({task_.valid[static_cast<std::size_t>(i)], false, 1});
   std::size_t cut = 0;
   return batch_of(windows, cut);
 }
@@ -263,25 +357,37 @@ TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& asked, kernel
   ModelConfig& config = loaded.config;
 
   const ChromatinWindows windows(data, init.tokenizer());
+  const std::size_t train_bins = train_rows.size();
+  ChromatinTaskOptions task_options{options.strands, neighbouring_bins(data, train_rows, options.bins),
+                                    validation_rows(options, data)};
   std::int64_t longest = 0;
-  if (options.length == 0) {
-    longest = windows.longest_of_sample(train_rows, options.strands != StrandSampling::forward,
+  if (options.length == 0 || options.bins > 1) {
+    longest = windows.longest_of_sample(task_options.train, options.strands != StrandSampling::forward,
                                         options.length_windows, config.max_position_embeddings, options.seed);
   }
-  config.input_length = input_length(options, config, longest);
+  if (options.bins > 1) {
+    require_room(options, config, longest);
+    config.input_length = 0;
+  } else {
+    config.input_length = input_length(options, config, longest);
+  }
   validate(config, "the options of the model");
 
-  ChromatinTaskOptions task_options{options.strands, std::move(train_rows), validation_rows(options, data)};
-  const std::size_t train_bins = task_options.train.size(), valid_bins = task_options.valid.size();
+  const std::size_t valid_bins = task_options.valid.size();
   const ChromatinTask batches(options, config, data, windows, std::move(task_options));
   log_info(fmt::format("{} profiles, {} training bins, {} of {} validation bins, windows of {}",
                        data.profiles().size(), train_bins, valid_bins, data.rows(Split::valid).size(),
                        window_text(data.window())));
-  log_info(fmt::format("{} tokens a window{}", config.input_length,
-                       options.length == 0
-                           ? fmt::format(" (the longest of {} random training windows has {})",
-                                         std::min<std::uint64_t>(options.length_windows, train_bins), longest)
-                           : ""));
+  const std::string looked_at =
+      fmt::format("the longest of {} random training windows has {}",
+                  std::min<std::uint64_t>(options.length_windows, batches.windows()), longest);
+  if (options.bins > 1) {
+    log_info(
+        fmt::format("{} windows of up to {} bins; {} tokens", batches.windows(), options.bins, looked_at));
+  } else {
+    log_info(fmt::format("{} tokens a window{}", config.input_length,
+                         options.length == 0 ? fmt::format(" ({})", looked_at) : ""));
+  }
 
   TaskDescription task = describe_finetuning(options, loaded);
   task.name = "chromatin finetune";
@@ -295,6 +401,17 @@ TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& asked, kernel
       fmt::format("{}, {}, {}, {}", data.bins().size(), train_bins,
                   sha256_bytes(profiles_tsv(data.profiles())).substr(0, 16), window_text(data.window()));
   task.identity["strand"] = name_of(options.strands);
+  if (options.bins > 1) {
+    task.identity["bins"] = std::to_string(options.bins);
+    const std::int64_t block = config.block_size,
+                       most = (longest_stretch(data, options.bins) + 2 + block - 1) / block * block;
+    describe_ragged_inputs(task, config, std::min(most, config.max_position_embeddings));
+    task.limits = [limits = task.limits, bins = options.bins](std::int64_t sequences, std::int64_t length) {
+      BatchLimits of_bins = limits(sequences, length);
+      of_bins.outputs = sequences * static_cast<std::int64_t>(bins);
+      return of_bins;
+    };
+  }
   choose_batch(options, task, backend);
   task.extras.model_card = model_card(
       describe_model(options, config, schedule_of(options, task.samples), data, train_bins, backend));

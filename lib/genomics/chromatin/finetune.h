@@ -38,6 +38,12 @@ struct ChromatinFinetuneOptions : RunOptions {
   std::string fasta;  // instead of the genome that the folder names; may be empty
   double positive_weight = 8.0;
   StrandSampling strands = StrandSampling::both;
+  // Neighbouring training bins that one window holds and is asked for at once, as Basenji's and Enformer's
+  // windows are: each computes what is around it once for all of them. 1: a window for each bin. More take a
+  // model that pools, and inputs of their own length each. Prediction and validation are bin by bin.
+  std::uint64_t bins = 1;
+  // What the head reads; without it that of the model, or of a fresh head first (HeadForm::bigbird).
+  std::optional<Pooling> pooling;
   // Without a length, that of the longest of so many random training windows is taken.
   std::uint64_t length_windows = 1000;
   std::uint64_t valid_bins = 4000;  // of the validation bins, a random choice by the seed; 0: all
@@ -52,7 +58,12 @@ TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& options, kern
 struct ChromatinSample {
   std::uint32_t row = 0;  // of the data set's bins
   bool reverse = false;
+  std::uint32_t bins = 1;  // neighbours from that row on
 };
+
+// Runs of bins that lie side by side, at most so many in each; `rows` ascending.
+std::vector<ChromatinSample> neighbouring_bins(const ChromatinDataset& data,
+                                               std::span<const std::uint32_t> rows, std::uint64_t most);
 
 // The windows of a data set as token ids and targets, made when they are needed: nothing of the genome is
 // held in memory. Cuts and encodes; safe to call from many threads at once.
@@ -65,14 +76,18 @@ class ChromatinWindows {
   struct Encoded {
     // With [CLS] and [SEP], cut at their right end to `most` tokens.
     std::vector<std::vector<std::int32_t>> ids;
+    // Of a sample of several bins the tokens of each, from left to right as the sample is read; else none.
+    std::vector<std::vector<TokenSpan>> spans;
     std::size_t cut = 0;  // how many of them were cut
   };
   Encoded encode(std::span<const ChromatinSample> samples, std::int64_t most) const;
   // Tokens of the longest of `count` training windows (a random choice by seed), [CLS] and [SEP] included.
-  std::int64_t longest_of_sample(std::span<const std::uint32_t> rows, bool reverse_too, std::size_t count,
+  std::int64_t longest_of_sample(std::span<const ChromatinSample> from, bool reverse_too, std::size_t count,
                                  std::int64_t most, std::uint64_t seed) const;
 
  private:
+  void encode_neighbours(Fasta& fasta, const ChromatinSample& sample, std::vector<std::int32_t>& ids,
+                         std::vector<TokenSpan>& spans) const;
   Fasta take_fasta() const;
   void give_back(Fasta fasta) const;
 
@@ -84,8 +99,8 @@ class ChromatinWindows {
 
 struct ChromatinTaskOptions {
   StrandSampling strands = StrandSampling::both;
-  std::vector<std::uint32_t> train;  // rows of the data set
-  std::vector<std::uint32_t> valid;  // ascending; read on the forward strand
+  std::vector<ChromatinSample> train;  // as the genome is written
+  std::vector<std::uint32_t> valid;    // ascending; read on the forward strand
 };
 
 // Multi-label batches: every label of a bin is a target.
@@ -95,6 +110,7 @@ class ChromatinTask : public SampleTask {
   ChromatinTask(const RunOptions& options, const ModelConfig& config, const ChromatinDataset& data,
                 const ChromatinWindows& windows, ChromatinTaskOptions task);
   std::uint64_t samples() const;  // of an epoch
+  std::uint64_t windows() const { return task_.train.size(); }
   // Training windows that were cut so far, and all of them.
   std::uint64_t cut() const { return cut_; }
   std::uint64_t seen() const { return seen_; }

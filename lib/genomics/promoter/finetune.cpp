@@ -221,6 +221,7 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& asked, kernels:
                                 config.num_labels, classes),
                     "begin from a pretrained model");
   }
+  if (options.pooling) config.pooling = *options.pooling;
   config.input_length = length;
   validate(config, "the options of the model");
 

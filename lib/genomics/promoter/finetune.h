@@ -26,6 +26,8 @@ struct PromoterFinetuneOptions : RunOptions {
   // one of every promoter (class 1), anew in each epoch (negatives.h); `train` may then be a FASTA of
   // class 1 alone. Validation keeps its own.
   std::optional<NegativeKind> fresh_negatives;
+  // What the head reads; without it that of the model, of a fresh head its first token (HeadForm::bigbird).
+  std::optional<Pooling> pooling;
 };
 
 // Softmax cross entropy over the classes of the data, at least two; for two it is the paper's binary cross

@@ -108,12 +108,13 @@ bool targets_agree(const Batch& batch, const ModelConfig& config, const BatchLim
 
 bool labels_agree(const Batch& batch, const ModelConfig& config) {
   const std::size_t sequences = batch.lengths.size();
-  const std::size_t targets = sequences * static_cast<std::size_t>(config.num_labels);
+  const auto outputs = static_cast<std::size_t>(batch.outputs());
+  const std::size_t targets = outputs * static_cast<std::size_t>(config.num_labels);
   const auto& rows = batch.masked_rows;
   return none_or(batch.masked_labels.size(), rows.size()) &&
          std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end() &&
          (rows.empty() || (rows.front() >= 0 && rows.back() < batch.tokens())) &&
-         none_or(batch.sequence_labels.size(), config.num_labels > 0 ? sequences : 0) &&
+         none_or(batch.sequence_labels.size(), config.num_labels > 0 ? outputs : 0) &&
          none_or(batch.sequence_targets.size(), targets) &&
          none_or(batch.start_positions.size(), sequences) &&
          batch.end_positions.size() == batch.start_positions.size();
@@ -123,6 +124,20 @@ bool sequence_rows_agree(const Batch& batch) {
   return none_or(batch.sequence_rows.size(), batch.lengths.size()) &&
          std::all_of(batch.sequence_rows.begin(), batch.sequence_rows.end(),
                      [&](std::int32_t row) { return row >= 0 && row < batch.rows(); });
+}
+
+// Whether spans lie in real tokens of one sequence each, one after another.
+bool output_spans_agree(const Batch& batch, const ModelConfig& config) {
+  if (batch.output_spans.empty()) return true;
+  std::size_t sequence = 0;
+  std::int64_t next = 0;  // the first token that may be in the next span
+  for (const TokenSpan& span : batch.output_spans) {
+    while (sequence < batch.lengths.size() && span.first >= batch.token_offsets[sequence + 1]) ++sequence;
+    if (sequence == batch.lengths.size() || span.first < next || span.length < 1) return false;
+    next = std::int64_t{span.first} + span.length;
+    if (next > batch.token_offsets[sequence] + batch.lengths[sequence]) return false;
+  }
+  return config.pools();
 }
 
 bool sentence_pairs_agree(const Batch& batch, const ModelConfig& config, const BatchLimits& limits) {
@@ -271,6 +286,15 @@ void TokenTargets::add(std::int64_t row, bool is_right) {
   ++group_offsets.back();
 }
 
+void Batch::find_output_spans(const Pooling& pooling) {
+  for (std::size_t s = 0; s < lengths.size(); ++s) {
+    const bool middle = pooling.kind == Pooling::Kind::middle;
+    const std::int64_t length = middle ? std::min(pooling.tokens, lengths[s]) : lengths[s];
+    output_spans.push_back({static_cast<std::int32_t>(token_offsets[s] + (lengths[s] - length) / 2),
+                            static_cast<std::int32_t>(length)});
+  }
+}
+
 void Batch::find_global_rows() {
   const auto behind = static_cast<std::int32_t>(tokens());
   const auto find = [&](std::vector<std::int32_t>& rows) {
@@ -285,13 +309,15 @@ void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimit
   if (batch.sequences() == 0) throw_runtime("a batch without sequences");
   check_size(batch.tokens(), limits.tokens, "tokens");
   check_size(batch.sequences(), limits.sequences, "sequences");
+  check_size(batch.outputs(), limits.most_outputs(), "outputs");
   check_size(static_cast<std::int64_t>(batch.masked_rows.size()), limits.masked_tokens, "masked tokens");
   if (!tokens_agree(batch, config, limits, whole_blocks) || !globals_agree(batch, config, limits) ||
       !labels_agree(batch, config) || !token_targets_agree(batch, config, limits) ||
       !targets_agree(batch, config, limits, whole_blocks)) {
     throw_runtime("the parts of a batch do not agree in their sizes");
   }
-  if (!sequence_rows_agree(batch) || !sentence_pairs_agree(batch, config, limits))
+  if (!sequence_rows_agree(batch) || !output_spans_agree(batch, config) ||
+      !sentence_pairs_agree(batch, config, limits))
     throw_runtime("rows of a batch that are not there");
   if (config.attention == AttentionPattern::etc) {
     check_globals(batch, config, limits, whole_blocks);

@@ -53,6 +53,13 @@ struct TargetTokens {
               std::int64_t multiple, std::int32_t pad_id);
 };
 
+// Neighbouring tokens of one sequence.
+struct TokenSpan {
+  std::int32_t first = 0;  // row of T
+  std::int32_t length = 0;
+  bool operator==(const TokenSpan&) const = default;
+};
+
 struct Batch {
   // [T], T = token_offsets.back(): token ids (pad id in the padding), token types 0/1, which a model with one
   // of them or none does not read. Positions are 0.. within a sequence.
@@ -86,6 +93,10 @@ struct Batch {
   // [B] the row that the head reads of a sequence (classes, types of answers), or global_row(). Empty: its
   // first token.
   std::vector<std::int32_t> sequence_rows;
+  // Of a model that pools (ModelConfig::pools): the tokens whose mean the head reads, ascending, no two alike in
+  // a token; several of a sequence are as many outputs, each with labels of its own. Empty: one of each sequence,
+  // as ModelConfig::pooling says.
+  std::vector<TokenSpan> output_spans;
   // [B] tokens of every sequence together with the padding that it was given with. Hugging Face computes what
   // its (B, T) matrix holds, padding too: in full attention that padding sees the real tokens, and all T
   // tokens compete for start and end. Empty: the real tokens alone, so that padding changes nothing.
@@ -105,6 +116,10 @@ struct Batch {
   // Long and global ones.
   std::int64_t rows() const { return tokens() + globals.tokens(); }
   std::int64_t sequences() const { return static_cast<std::int64_t>(lengths.size()); }
+  // Rows of a head of classes.
+  std::int64_t outputs() const {
+    return output_spans.empty() ? sequences() : static_cast<std::int64_t>(output_spans.size());
+  }
   std::int64_t given_length(std::size_t sequence) const {
     return given_lengths.empty() ? lengths[sequence] : given_lengths[sequence];
   }
@@ -120,6 +135,8 @@ struct Batch {
               std::int64_t multiple, std::int32_t pad_id, std::int64_t pad_to = 0);
   // The same of BigBird-ETC. All sequences of a batch have two inputs, or none has.
   void append(const TwoInputs& inputs, std::int64_t multiple, std::int32_t pad_id);
+  // Of a model that pools and a batch that does not say what.
+  void find_output_spans(const Pooling& pooling);
   // Once the batch is whole: every global_row() becomes the row that it is.
   void find_global_rows();
 };

@@ -31,7 +31,15 @@ void target_losses(const PassContext& pass, const SequenceActivations& kept,
 void sequence_stage(const PassContext& pass, const HeadRowActivations& head_rows,
                     const SequenceActivations& kept) {
   const Batch& batch = pass.batch;
-  const std::vector<std::int32_t> rows = head_row_numbers(pass, head_rows).first;
+  std::vector<std::int32_t> rows = head_row_numbers(pass, head_rows).first, counts;
+  if (pass.config.pools()) {
+    rows.clear();
+    for (const TokenSpan& span : batch.output_spans) {
+      rows.push_back(span.first);
+      counts.push_back(span.length);
+    }
+    pass.backend.upload(kept.row_counts, counts.data(), counts.size() * sizeof(std::int32_t));
+  }
   pass.backend.upload(kept.rows, rows.data(), rows.size() * sizeof(std::int32_t));
   if (kept.labels == nullptr || !has_sequence_loss(pass)) return;
   if (problem_of(pass.config) == ProblemType::single_label) {
@@ -45,7 +53,22 @@ void sequence_stage(const PassContext& pass, const HeadRowActivations& head_rows
 
 void gather_first_tokens(const PassContext& pass, const SequenceActivations& kept,
                          kernels::ConstValues hidden) {
-  pass.backend.gather_rows(hidden, kept.rows, kept.gathered, pass.batch.sequences(), pass.width());
+  if (pass.config.pools()) {
+    pass.backend.mean_rows_forward(hidden, {kept.rows, kept.row_counts, pass.batch.outputs()}, kept.gathered,
+                                   pass.width());
+  } else {
+    pass.backend.gather_rows(hidden, kept.rows, kept.gathered, pass.batch.sequences(), pass.width());
+  }
+}
+
+void spread_first_tokens(const PassContext& pass, const SequenceActivations& kept,
+                         kernels::ConstValues dgathered, kernels::Values gradient) {
+  if (pass.config.pools()) {
+    pass.backend.mean_rows_backward(dgathered, {kept.rows, kept.row_counts, pass.batch.outputs()}, gradient,
+                                    pass.width());
+  } else {
+    pass.backend.scatter_add_rows(dgathered, kept.rows, gradient, pass.batch.sequences(), pass.width());
+  }
 }
 
 bool has_sequence_loss(const PassContext& pass) {
@@ -55,7 +78,7 @@ bool has_sequence_loss(const PassContext& pass) {
 
 void sequence_loss_forward(const PassContext& pass, const SequenceActivations& kept, kernels::Index classes) {
   if (!has_sequence_loss(pass)) return;
-  const kernels::ConstMatrix logits{kept.logits, pass.batch.sequences(), classes};
+  const kernels::ConstMatrix logits{kept.logits, pass.batch.outputs(), classes};
   if (problem_of(pass.config) == ProblemType::single_label) {
     pass.backend.cross_entropy(logits, {kept.labels}, kept.losses, kept.predictions, {});
   } else {
@@ -77,14 +100,14 @@ void sequence_result(const PassContext& pass, const SequenceActivations& kept, F
     add_losses(pass.backend, kept.losses, kept.predictions, batch.sequence_labels, term);
     return;
   }
-  std::vector<float> losses(batch.lengths.size());
-  pass.backend.download_values(losses.data(), kept.losses, batch.sequences());
+  std::vector<float> losses(static_cast<std::size_t>(batch.outputs()));
+  pass.backend.download_values(losses.data(), kept.losses, batch.outputs());
   term.sum = std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 
 void sequence_loss_backward(const PassContext& pass, const SequenceActivations& kept, kernels::Index classes,
                             const float* scale) {
-  const kernels::ConstMatrix logits{kept.logits, pass.batch.sequences(), classes};
+  const kernels::ConstMatrix logits{kept.logits, pass.batch.outputs(), classes};
   const kernels::LossGradient gradient{kept.dlogits, scale};
   if (problem_of(pass.config) == ProblemType::single_label) {
     pass.backend.cross_entropy(logits, {kept.labels}, kept.losses, nullptr, gradient);

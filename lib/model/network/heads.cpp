@@ -135,7 +135,7 @@ void next_sentence_head_backward(const PassContext& pass, const PooledHeadTensor
 void classification_head_forward(const PassContext& pass, const ClassificationHeadTensors& tensors,
                                  const Activations& kept, kernels::ConstValues hidden) {
   kernels::Backend& backend = pass.backend;
-  const kernels::Index sequences = pass.batch.sequences(), width = pass.width();
+  const kernels::Index sequences = pass.batch.outputs(), width = pass.width();
   const ClassificationActivations& head = kept.classification;
   const kernels::Values first = kept.sequence.gathered;
   gather_first_tokens(pass, kept.sequence, hidden);
@@ -166,7 +166,7 @@ void classification_head_backward(const PassContext& pass, const ClassificationH
 void classification_logits_backward(const PassContext& pass, const ClassificationHeadTensors& tensors,
                                     const ClassificationHeadTensors& gradients, const Activations& kept) {
   kernels::Backend& backend = pass.backend;
-  const kernels::Index sequences = pass.batch.sequences(), width = pass.width();
+  const kernels::Index sequences = pass.batch.outputs(), width = pass.width();
   const ClassificationActivations& head = kept.classification;
   const kernels::Values ddense = kept.workspace.wide_of_stream();
   const kernels::Values dfirst = ddense + sequences * width;
@@ -183,7 +183,7 @@ void classification_logits_backward(const PassContext& pass, const Classificatio
   backend.linear_backward_weight(ddense, kept.sequence.gathered, tensors.dense, gradients.dense, sequences);
   backend.linear_backward_input(ddense, tensors.dense, dfirst, sequences, false);
   backend.dropout(dfirst, dfirst, sequences * width, pass.classifier_dropout(DropoutSite::classifier_input));
-  backend.scatter_add_rows(dfirst, kept.sequence.rows, kept.workspace.gradient, sequences, width);
+  spread_first_tokens(pass, kept.sequence, dfirst, kept.workspace.gradient);
 }
 
 void head_stage(const PassContext& pass, const Activations& kept) {

@@ -348,10 +348,11 @@ ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) 
       with_fixed_globals(impl_->config, wants_whole_blocks() ? impl_->config.block_size : 1, batch);
     batch.find_global_rows();
   }
+  if (impl_->config.pools() && batch.output_spans.empty()) batch.find_output_spans(impl_->config.pooling);
   check_batch(batch, impl_->given_config, impl_->given_limits, wants_whole_blocks());
   if (impl_->config.has_stem()) {
-    stem_pass(impl_->config, given, impl_->stem);
-    batch = trunk_batch(impl_->config, given);
+    stem_pass(impl_->config, batch, impl_->stem);
+    batch = trunk_batch(impl_->config, batch);
   }
   const Activations& kept = impl_->held.activations;
   if (!batch.embedding_offsets.empty() && kept.embeddings.offsets == nullptr)
@@ -436,7 +437,7 @@ std::vector<float> Model::input_gradients(const std::vector<float>& weights) {
   if (impl_->config.head != HeadType::classification)
     throw_runtime(
         fmt::format("a model with the {} head has no logits to derive", name_of(impl_->config.head)));
-  const std::int64_t logits = impl_->batch.sequences() * impl_->config.num_labels;
+  const std::int64_t logits = impl_->batch.outputs() * impl_->config.num_labels;
   if (static_cast<std::int64_t>(weights.size()) != logits)
     throw_runtime(fmt::format("{} weights for {} logits", weights.size(), logits));
   if (impl_->config.has_stem()) throw_runtime("no vector stands for a single token of a model with a stem");
@@ -478,7 +479,7 @@ std::vector<float> Model::pooler_output() const {
 
 std::vector<float> Model::sequence_logits() const {
   const std::int64_t classes = impl_->config.head == HeadType::pretraining ? 2 : impl_->config.num_labels;
-  return impl_->output(impl_->held.activations.sequence.logits, impl_->batch.sequences() * classes,
+  return impl_->output(impl_->held.activations.sequence.logits, impl_->batch.outputs() * classes,
                        "sequence logits");
 }
 

@@ -119,7 +119,7 @@ class Model {
   const Batch& last_batch() const;
   // Error{runtime} when the model's head has no such output.
   std::vector<float> pooler_output() const;    // [B, C]
-  std::vector<float> sequence_logits() const;  // [B, 2] NSP or [B, num_labels]
+  std::vector<float> sequence_logits() const;  // [B, 2] NSP or [outputs, num_labels]
   std::vector<float> masked_logits() const;    // [masked, V] of the rows in Batch::masked_rows
   // [T] each, of all tokens; 1e6 less for the tokens of the question (lib/model/network/heads.h).
   std::vector<float> start_logits() const;

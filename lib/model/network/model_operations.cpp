@@ -99,7 +99,7 @@ double ModelOperations::pairs(std::int64_t blocks, std::int64_t length) {
 }
 
 double ModelOperations::heads(const Batch& batch, double tokens) const {
-  const double width = real(config_.hidden_size), sequences = real(batch.sequences());
+  const double width = real(config_.hidden_size), sequences = real(batch.outputs());
   const double masked = real(static_cast<std::int64_t>(batch.masked_rows.size()));
   const double outputs = real(config_.num_labels);
   const double mlm = masked * 2.0 * width * (width + real(config_.vocab_size));

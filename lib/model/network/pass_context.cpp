@@ -136,6 +136,7 @@ std::uint64_t pass_key(const PassContext& pass, std::uint64_t model, Phase phase
   key.add(static_cast<std::uint64_t>(pass.training));
   key.add(static_cast<std::uint64_t>(!batch.embedding_offsets.empty()));
   key.add(batch.sequences());
+  key.add(batch.outputs());
   for (const std::int64_t offset : batch.token_offsets) key.add(offset);
   // Block lists that are of the tokens alone.
   for (std::size_t s = 0; system_of(pass.config.attention).by_own_length && s < batch.lengths.size(); ++s)

@@ -229,6 +229,12 @@ void validate(const ModelConfig& config, const std::string& where) {
                        config.max_position_embeddings, config.block_size));
   }
   check_stem(config, where);
+  if (config.pools() &&
+      (config.attention == AttentionPattern::etc || config.head_form != HeadForm::bigbird)) {
+    throw_bad_input(
+        fmt::format("{}: pooling {} of a head that reads one row", where, name_of(config.pooling)),
+        message("take `pool` first"));
+  }
   check_attention(trunk_config(config), where);
 }
 
