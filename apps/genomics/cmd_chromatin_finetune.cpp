@@ -47,7 +47,7 @@ int cmd_chromatin_finetune(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   options.strands = parse_strand_sampling(strands);
-  if (!pool.empty()) options.pooling = parse_pooling(pool);
+  if (!pool.empty()) options.pooling = parse_head_pooling(pool);
   training.finish(options.fasta);
   training.run([&](kernels::Backend& backend) { return chromatin_finetune(options, backend); });
   return 0;

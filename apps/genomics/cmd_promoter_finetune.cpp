@@ -53,7 +53,7 @@ int cmd_promoter_finetune(int argc, char** argv) {
     throw_usage("promoter finetune: give the examples in one way",
                 "--data DIR, or --train FILE with --valid FILE, each with its negatives when it is a FASTA");
   }
-  if (!pool.empty()) options.pooling = parse_pooling(pool);
+  if (!pool.empty()) options.pooling = parse_head_pooling(pool);
   if (!fresh_negatives.empty()) options.fresh_negatives = parse_negative_kind(fresh_negatives);
   training.finish();
   training.run([&](kernels::Backend& backend) { return promoter_finetune(options, backend); });

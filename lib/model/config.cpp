@@ -68,15 +68,15 @@ std::string name_of(HeadType head) {
 std::string name_of(HeadForm form) {
   return find_name(head_form_names, form);
 }
-std::string name_of(const Pooling& pooling) {
-  if (pooling.kind == Pooling::Kind::middle) return fmt::format("middle:{}", pooling.tokens);
-  return pooling.kind == Pooling::Kind::mean ? "mean" : "first";
+std::string name_of(const HeadPooling& pooling) {
+  if (pooling.kind == HeadPooling::Kind::middle) return fmt::format("middle:{}", pooling.tokens);
+  return pooling.kind == HeadPooling::Kind::mean ? "mean" : "first";
 }
-Pooling parse_pooling(const std::string& name) {
+HeadPooling parse_head_pooling(const std::string& name) {
   if (name == "first") return {};
-  if (name == "mean") return {Pooling::Kind::mean, 0};
+  if (name == "mean") return {HeadPooling::Kind::mean, 0};
   const std::string middle = "middle:";
-  Pooling pooling{Pooling::Kind::middle, 0};
+  HeadPooling pooling{HeadPooling::Kind::middle, 0};
   if (name.starts_with(middle)) {
     const char* const begin = name.data() + middle.size();
     const char* const end = name.data() + name.size();

@@ -108,11 +108,11 @@ struct DecoderConfig {
 
 // What a head of classes reads of a sequence (HeadForm::bigbird): the state of its first token, as transformers
 // has it, or the mean over all of its tokens, or over so many in the middle.
-struct Pooling {
+struct HeadPooling {
   enum class Kind { first, mean, middle };
   Kind kind = Kind::first;
   std::int64_t tokens = 0;  // of middle
-  bool operator==(const Pooling&) const = default;
+  bool operator==(const HeadPooling&) const = default;
 };
 
 // A convolution over single tokens, which are bases, that makes one row of the layers of every `stride` tokens
@@ -164,7 +164,7 @@ struct ModelConfig {
   StemConfig stem;  // with one the word table is the masked-token head's alone
   HeadType head = HeadType::pretraining;
   HeadForm head_form = HeadForm::bigbird;
-  Pooling pooling;  // classification
+  HeadPooling pooling;  // classification
   ProblemType problem_type = ProblemType::single_label;
   double positive_weight = 1.0;  // of the labels that are 1 in the multi-label loss (PyTorch's pos_weight)
   std::vector<std::string> label_names;  // num_labels of them, or none: LABEL_0, LABEL_1 ...
@@ -188,7 +188,7 @@ struct ModelConfig {
   std::shared_ptr<const Quantization> quantization;
 
   std::int64_t head_size() const { return hidden_size / num_attention_heads; }
-  bool pools() const { return head == HeadType::classification && pooling.kind != Pooling::Kind::first; }
+  bool pools() const { return head == HeadType::classification && pooling.kind != HeadPooling::Kind::first; }
   bool has_stem() const { return stem.stride > 0; }
   std::int64_t tokens_of_a_row() const { return has_stem() ? stem.stride : 1; }
   bool has_final_norm() const { return norm_type == NormType::prenorm && final_norm; }
@@ -247,8 +247,8 @@ std::string name_of(EmbeddingNorm norm);
 std::string name_of(PositionType position);
 std::string name_of(HeadType head);  // "encoder", "pretraining", ...
 std::string name_of(HeadForm form);
-std::string name_of(const Pooling& pooling);  // "first", "mean", "middle:200"
-Pooling parse_pooling(const std::string& name);
+std::string name_of(const HeadPooling& pooling);  // "first", "mean", "middle:200"
+HeadPooling parse_head_pooling(const std::string& name);
 RandomMode parse_random_mode(const std::string& name);
 NormType parse_norm_type(const std::string& name);
 EmbeddingNorm parse_embedding_norm(const std::string& name);

@@ -43,7 +43,7 @@ struct ChromatinFinetuneOptions : RunOptions {
   // model that pools, and inputs of their own length each. Prediction and validation are bin by bin.
   std::uint64_t bins = 1;
   // What the head reads; without it that of the model, or of a fresh head first (HeadForm::bigbird).
-  std::optional<Pooling> pooling;
+  std::optional<HeadPooling> pooling;
   // Without a length, that of the longest of so many random training windows is taken.
   std::uint64_t length_windows = 1000;
   std::uint64_t valid_bins = 4000;  // of the validation bins, a random choice by the seed; 0: all

@@ -27,7 +27,7 @@ struct PromoterFinetuneOptions : RunOptions {
   // class 1 alone. Validation keeps its own.
   std::optional<NegativeKind> fresh_negatives;
   // What the head reads; without it that of the model, of a fresh head its first token (HeadForm::bigbird).
-  std::optional<Pooling> pooling;
+  std::optional<HeadPooling> pooling;
 };
 
 // Softmax cross entropy over the classes of the data, at least two; for two it is the paper's binary cross

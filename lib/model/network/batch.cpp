@@ -286,9 +286,9 @@ void TokenTargets::add(std::int64_t row, bool is_right) {
   ++group_offsets.back();
 }
 
-void Batch::find_output_spans(const Pooling& pooling) {
+void Batch::find_output_spans(const HeadPooling& pooling) {
   for (std::size_t s = 0; s < lengths.size(); ++s) {
-    const bool middle = pooling.kind == Pooling::Kind::middle;
+    const bool middle = pooling.kind == HeadPooling::Kind::middle;
     const std::int64_t length = middle ? std::min(pooling.tokens, lengths[s]) : lengths[s];
     output_spans.push_back({static_cast<std::int32_t>(token_offsets[s] + (lengths[s] - length) / 2),
                             static_cast<std::int32_t>(length)});

@@ -136,7 +136,7 @@ struct Batch {
   // The same of BigBird-ETC. All sequences of a batch have two inputs, or none has.
   void append(const TwoInputs& inputs, std::int64_t multiple, std::int32_t pad_id);
   // Of a model that pools and a batch that does not say what.
-  void find_output_spans(const Pooling& pooling);
+  void find_output_spans(const HeadPooling& pooling);
   // Once the batch is whole: every global_row() becomes the row that it is.
   void find_global_rows();
 };

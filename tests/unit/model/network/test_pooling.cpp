@@ -22,7 +22,7 @@ ModelConfig pooling_config(const std::string& pooling, std::int64_t stride) {
   config.head = HeadType::classification;
   config.num_labels = 3;
   config.problem_type = ProblemType::multi_label;
-  config.pooling = parse_pooling(pooling);
+  config.pooling = parse_head_pooling(pooling);
   validate(config, "a model that pools");
   return config;
 }
@@ -111,9 +111,9 @@ TEST(Pooling, SpansThatAreNotThereAreRefused) {
 }
 
 TEST(Pooling, NamesAreReadAsTheyAreWritten) {
-  for (const char* name : {"first", "mean", "middle:200"}) EXPECT_EQ(name_of(parse_pooling(name)), name);
+  for (const char* name : {"first", "mean", "middle:200"}) EXPECT_EQ(name_of(parse_head_pooling(name)), name);
   for (const char* name : {"", "middle", "middle:", "middle:0", "middle:-3", "middle:5x", "last"})
-    EXPECT_THROW(parse_pooling(name), Error) << name;
+    EXPECT_THROW(parse_head_pooling(name), Error) << name;
 }
 
 }  // namespace
