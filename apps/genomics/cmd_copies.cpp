@@ -28,8 +28,9 @@ int cmd_copies(int argc, char** argv) {
   std::string output = "-";
   std::string json;
   verb.add_required("-f,--fasta-ref FASTA", options.fasta, "Genome (FASTA with .fai)");
-  verb.add_required("--of REGIONS", options.of,
-                    "The held-out side: contigs and 1-based regions, separated by commas")
+  verb.add_required(
+          "--of REGIONS", options.of,
+          "The held-out side: contigs and 1-based regions, separated by commas; rest: all that is not in --in")
       ->join(',');
   verb.add_option("--in REGIONS", options.in,
                   "The side that was learned from; rest: all that is not held out")

@@ -88,6 +88,7 @@ TEST_F(CopiesCommand, BadUsageIsOneLineAndAHint) {
   };
   const std::vector<Case> cases = {{{"--of", "chr3"}, 1, "--of"},
                                    {{"--of", "chr1", "--in", "chr1:1-5"}, 1, "--of and --in share bases"},
+                                   {{"--of", "rest"}, 2, "--of and --in are both the rest"},
                                    {{"--of", "chr1,chr2"}, 2, "--in: no base"},
                                    {{"--of", "chr1", "--identity", "0.5"}, 2, "--identity 0.5"},
                                    {{"--of", "chr1", "--window", "8"}, 2, "--window 8"},

@@ -27,6 +27,7 @@
 namespace bigbird {
 namespace {
 
+constexpr const char* rest_of_genome = "rest";
 constexpr std::int64_t shortest_window = 2 * word_length;
 constexpr std::int64_t longest_window = 10'000;
 constexpr std::int64_t windows_per_stretch = 512;
@@ -73,9 +74,13 @@ class CopySearch {
   explicit CopySearch(const CopyOptions& options)
       : options_(options), fasta_(options.fasta), names_(fasta_.contigs()) {
     check_ranges();
-    const std::vector<IntervalSet> held_out = sets(options.of, "of");
-    const std::vector<IntervalSet> others =
-        options.in == "rest" ? complement(held_out) : sets(options.in, "in");
+    const bool of_rest = options.of == rest_of_genome, in_rest = options.in == rest_of_genome;
+    if (of_rest && in_rest)
+      throw_usage(message("`of` and `in` are both the rest"), "give the regions of one side");
+    std::vector<IntervalSet> held_out, others;
+    if (!of_rest) held_out = sets(options.of, "of");
+    others = in_rest ? complement(held_out) : sets(options.in, "in");
+    if (of_rest) held_out = complement(others);
     check_apart(held_out, others);
     add_stretches(held_out);
     add_pieces(others);

@@ -22,7 +22,7 @@ namespace bigbird {
 struct CopyOptions {
   std::string fasta;
   std::string of;           // contigs and 1-based regions, as parse_regions takes them
-  std::string in = "rest";  // the same; rest: all that is not in `of`
+  std::string in = "rest";  // the same. One of them may be rest: all that is not in the other
   std::int64_t window = 100;
   std::int64_t step = 25;
   double identity = 0.8;

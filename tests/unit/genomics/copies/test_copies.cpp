@@ -261,6 +261,9 @@ TEST_F(NearCopies, TheSameInSmallPiecesAndForAnyThreads) {
 }
 
 TEST_F(NearCopies, TheOtherWayRoundAndInARegion) {
+  options_.of = "rest";
+  options_.in = "chrA";
+  EXPECT_EQ(find_copies(options_).regions.size(), 3u);
   options_.of = "chrB,chrC";
   options_.in = "chrA:1-3000";
   const CopySummary summary = find_copies(options_);
