@@ -19,8 +19,8 @@ double percent(std::int64_t part, std::int64_t whole) {
 int cmd_copies(int argc, char** argv) {
   Verb verb(
       "copies",
-      "Find the regions of a held-out side of a genome that have a near-copy on the other side, on either "
-      "strand: what a model may have seen of them, it may have learned by heart.",
+      "Find the regions of a held-out side of a genome that have a near-copy on the other side, on "
+      "either strand.",
       {"bigbird copies -f genome.fa.gz --of chr8,chr9 -o copies.bed",
        "bigbird copies -f genome.fa.gz --of chr20:1,000,001-2,000,000 --in chr20:2,000,001-63,025,520,chr22",
        "bigbird variants evaluate scored.tsv --labels eqtl.tsv --exclude copies.bed"});
@@ -39,7 +39,7 @@ int cmd_copies(int argc, char** argv) {
                   "Held-out regions with their partners (BED6+4); .gz is BGZF, - is stdout");
   verb.add_option("--json FILE", json, "Bases and regions of each contig, as JSON");
   verb.add_option("--identity FRACTION", options.identity,
-                  "A window is a near-copy when so many of its bases are the same, none left out or put in");
+                  "Of a near-copy: 1 - edits / window, an edit being a base replaced, left out or put in");
   verb.add_count("--window", options.window, "Bases of a window");
   verb.add_count("--step", options.step, "Bases from one window to the next");
   verb.add_threads();

@@ -96,19 +96,22 @@ void add_options(Verb& verb, VariantEvaluationOptions& options, std::string& out
 
 void add_effect_options(Verb& verb, MeasuredEffectsOptions& effects) {
   const OptionGroup group(verb, "Measured effects");
-  verb.add_option(
-      "--effects FILE", effects.path,
-      "Table (or VCF) with chrom, pos, ref, alt and a number that was measured of ALT against REF: "
-      "Spearman's rank correlation of each score with it. Of several rows of an allele the mean counts");
-  verb.add_option("--effects-column NAME", effects.column, "Its column of the number");
-  verb.add_option("--effects-where COLUMN=VALUE", effects.where,
-                  "Only rows with this value in this column; several conditions must all hold")
+  const auto of_effects =
+      [file = verb.add_option(
+           "--effects FILE", effects.path,
+           "Table (or VCF) with chrom, pos, ref, alt and a number that was measured of ALT "
+           "against REF: Spearman's rank correlation of each score with it. Of several rows "
+           "of an allele the mean counts")](CLI::Option* option) { return option->needs(file); };
+  of_effects(verb.add_option("--effects-column NAME", effects.column, "Its column of the number"));
+  of_effects(verb.add_option("--effects-where COLUMN=VALUE", effects.where,
+                             "Only rows with this value in this column; several conditions must all hold"))
       ->allow_extra_args(false);
-  verb.add_option(
+  CLI::Option* const significance = of_effects(verb.add_option(
       "--significance-column NAME", effects.significance_column,
-      "Its column of P values or false discovery rates: AUROC of significant alleles against the others");
+      "Its column of P values or false discovery rates: AUROC of significant alleles against the others"));
   verb.add_option("--significant-below", effects.significant_below,
-                  "An allele with a row below this is significant");
+                  "An allele with a row below this is significant")
+      ->needs(significance);
 }
 
 }  // namespace

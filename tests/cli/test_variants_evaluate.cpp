@@ -205,6 +205,9 @@ TEST_F(VariantsEvaluate, MeasuredEffectsAreThoseOfSciPy) {
   EXPECT_EQ(low.at("spearman_low"), ".");
   EXPECT_EQ(low.at("significant"), "1");
   refused(evaluate({"--effects", path("measured.tsv")}), 1, "there is no column effect");
+  refused(evaluate({"--labels", path("labels.tsv"), "--effects-column", "logFC"}), 2, "--effects");
+  refused(evaluate({"--effects", path("measured.tsv"), "--significant-below", "0.1"}), 2,
+          "--significance-column");
   refused(evaluate({"--effects", path("measured.tsv"), "--effects-column", "strand"}), 1,
           "measured.tsv:2: strand is not a number: +");
   refused(
