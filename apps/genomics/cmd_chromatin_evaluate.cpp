@@ -18,6 +18,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/excluded_regions.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/report/curves.h"
 
@@ -35,6 +36,7 @@ struct ChromatinEvaluateCommand {
   std::string fasta;
   std::string labels, split, output = "-", profiles_tsv, svg;
   std::vector<std::size_t> plot;
+  std::vector<std::string> exclude;
   double curve_step() const { return svg.empty() ? 0 : step_of_curves; }
 };
 
@@ -73,12 +75,26 @@ struct Evaluated {
   std::vector<Profile> profiles;
   std::vector<ChromatinScores> sets;
   std::vector<ProvenanceInput> inputs;
+  std::optional<std::size_t> excluded = {};  // bins, where some were to be left out
 };
+
+// The labels of the bins that are scored.
+ChromatinLabels chosen_labels(const ChromatinEvaluateCommand& options, std::optional<std::size_t> columns,
+                              std::optional<std::size_t>& excluded) {
+  ChromatinLabels labels(options.labels, asked_split(options), columns);
+  if (!options.exclude.empty()) {
+    excluded = labels.leave_out(ExcludedRegions(options.exclude));
+    log_info(fmt::format("{} bins touch an excluded region and are left out; {} are scored", *excluded,
+                         labels.rows().size()));
+  }
+  return labels;
+}
 
 Evaluated evaluate_files(const ChromatinEvaluateCommand& options) {
   const std::vector<NamedFile> files = parse_all(options.predictions);
-  const ChromatinLabels labels(options.labels, asked_split(options), stored_columns(files.front().path));
-  Evaluated result{labels.profiles(), {}, {}};
+  std::optional<std::size_t> excluded;
+  const ChromatinLabels labels = chosen_labels(options, stored_columns(files.front().path), excluded);
+  Evaluated result{labels.profiles(), {}, {}, excluded};
   for (const NamedFile& file : files) {
     const PredictionMatrix predictions(file.path, labels.profiles().size());
     result.sets.push_back(score_chromatin(file.name, predictions, labels, options.curve_step()));
@@ -93,9 +109,10 @@ Evaluated evaluate_models(const ChromatinEvaluateCommand& options, kernels::Back
                 "--model needs --data, the data set of `bigbird chromatin build`");
   }
   const std::optional<Split> split = asked_split(options);
-  const ChromatinLabels labels(options.labels, split, std::nullopt);
+  std::optional<std::size_t> excluded;
+  const ChromatinLabels labels = chosen_labels(options, std::nullopt, excluded);
   SequenceScorer scorer({options.models, options.scoring.strands(), options.scoring.batch()}, backend);
-  Evaluated result{labels.profiles(), {}, {}};
+  Evaluated result{labels.profiles(), {}, {}, excluded};
   for (std::size_t i = 0; i < options.models.size(); ++i) {
     result.inputs.push_back(model_input(options.models[i], scorer.digests()[i]));
   }
@@ -137,6 +154,7 @@ void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
                     "Data set of chromatin build, or a .npy matrix of its labels");
   verb.add_option("--split", options.split, "Bins of the data set that are scored (test when not given)",
                   CLI::IsMember({"train", "valid", "test", "none", "all"}));
+  verb.add_exclude(options.exclude, "bins that touch them are not scored");
   verb.add_option("-o,--output FILE", options.output, "Medians and means by group, as JSON; - is stdout");
   verb.add_option("--profiles-tsv FILE", options.profiles_tsv, "AUROC and AUPRC of every profile");
   verb.add_option(
@@ -188,8 +206,8 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
     write_profile_scores(options.profiles_tsv, evaluated.sets, evaluated.profiles, verb.lines_of(provenance));
   }
   if (!options.svg.empty()) write_pictures(options, outputs, evaluated.sets, evaluated.profiles);
-  write_output(options.output,
-               chromatin_scores_json(evaluated.sets, evaluated.profiles, verb.json_of(provenance)));
+  write_output(options.output, chromatin_scores_json(evaluated.sets, evaluated.profiles,
+                                                     verb.json_of(provenance), evaluated.excluded));
   outputs.commit();
   verb.set_throughput(bins * static_cast<double>(evaluated.profiles.size()), "labels");
   return 0;

@@ -1,14 +1,18 @@
 // `bigbird promoter evaluate`: precision, recall, F1, MCC, AUROC, AUPRC and the confusion table of
 // predictions; accuracy, macro F1 and MCC for more than two classes.
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/genomics/promoter/labelled_sequences.h"
 #include "lib/genomics/promoter/predict.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/excluded_regions.h"
 
 namespace bigbird::apps {
 namespace {
@@ -18,6 +22,7 @@ struct PromoterEvaluateCommand {
   std::vector<std::string> models;
   LabelledSource data;
   ScoringOptions scoring;
+  std::vector<std::string> exclude;
   std::string output = "-";
   double threshold = 0.5;
   double max_n = 0.5;
@@ -37,6 +42,7 @@ void add_options(Verb& verb, PromoterEvaluateCommand& typed) {
   verb.add_option("--max-n", typed.max_n,
                   "Examples with a larger fraction of N are left out and counted (--model)",
                   CLI::Range(0.0, 1.0));
+  verb.add_exclude(typed.exclude, "examples whose window touches them are not counted");
   typed.scoring.add(verb, {.strands = Strands::forward, .had_batch = true});
   verb.add_option("-o,--output FILE", typed.output, "Where the JSON goes; - is stdout");
   verb.add_option("--threshold", typed.threshold, "Scores from here on count as positive");
@@ -53,25 +59,28 @@ int cmd_promoter_evaluate(int argc, char** argv) {
   PromoterEvaluateCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
-  const auto& [predictions, models, data, scoring, output, threshold, max_n] = typed;
+  const auto& [predictions, models, data, scoring, exclude, output, threshold, max_n] = typed;
   if (predictions.empty() == models.empty() || models.empty() != data.empty() ||
       (data.empty() && !data.negatives.empty())) {
     throw_usage("give --predictions, or --model with --data",
                 "predictions are what `bigbird promoter predict` wrote");
   }
 
+  const ExcludedRegions excluded(exclude);
   LabelledPredictions scored;
   Provenance provenance = verb.made_from();
   if (models.empty()) {
-    scored = read_labelled_predictions(predictions);
+    scored = read_labelled_predictions(predictions, excluded);
     provenance.inputs = {{"predictions", predictions, ""}};
   } else {
     const auto backend = verb.make_backend(models);
     SequenceScorer scorer({models, scoring.strands(), scoring.batch()}, *backend);
-    scored = predict_labelled(scorer, data, max_n);
+    scored = predict_labelled(scorer, data, max_n, excluded);
     if (verb.provenance()) provenance = provenance_of_models(verb, "", models, scorer.digests());
     provenance.inputs.push_back({"data", data.path, ""});
   }
+  if (!exclude.empty())
+    log_info(fmt::format("{} examples touch an excluded region and are left out", scored.excluded));
   write_output(output, evaluation_json(scored, threshold, verb.json_of(provenance)));
   verb.set_throughput(static_cast<double>(scored.examples()), "examples");
   return 0;

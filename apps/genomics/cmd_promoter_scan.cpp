@@ -40,6 +40,10 @@ void tell(const PromoterScanOptions& options, const PromoterScanSummary& summary
   if (summary.any_strand) {
     say_evaluation("either strand", *summary.any_strand, options.within);
     say_evaluation("same strand", summary.same_strand, options.within);
+    if (!options.exclude.empty()) {
+      log_info(fmt::format("{} TSS and {} calls lie in excluded regions and are not evaluated",
+                           summary.tss_excluded, summary.calls_excluded));
+    }
     if (summary.tss_unscored > 0) {
       log_info(fmt::format("{} TSS lie where nothing could be scored", summary.tss_unscored));
     }
@@ -73,6 +77,7 @@ void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scori
       ->group("Evaluation");
   verb.add_count("--within", options.within, "Bases between a call and a TSS that agree")
       ->group("Evaluation");
+  verb.add_exclude(options.exclude, "TSS and calls in them are not evaluated")->group("Evaluation");
   for (const char* place : {"--calls", "--summary"}) verb.leave_out_of_provenance(place);
   work.add(verb);
   work.add_chunk(verb, "Positions", positions_of_a_chunk);

@@ -255,7 +255,8 @@ std::vector<NamedPredictions> predict_for_evaluation(const ChromatinDataset& dat
 }
 
 std::string chromatin_scores_json(const std::vector<ChromatinScores>& evaluations,
-                                  const std::vector<Profile>& profiles, const std::string& provenance_json) {
+                                  const std::vector<Profile>& profiles, const std::string& provenance_json,
+                                  std::optional<std::size_t> excluded) {
   Json json;
   json["evaluations"] = Json::array();
   for (const ChromatinScores& scores : evaluations) {
@@ -276,6 +277,7 @@ std::string chromatin_scores_json(const std::vector<ChromatinScores>& evaluation
     }
     json["evaluations"].push_back(std::move(evaluation));
   }
+  if (excluded) json["excluded"] = *excluded;
   if (!provenance_json.empty()) json["provenance"] = Json::parse(provenance_json);
   return json_text(json, 2) + "\n";
 }

@@ -73,9 +73,11 @@ std::vector<NamedPredictions> predict_for_evaluation(const ChromatinDataset& dat
 
 // {"evaluations": [{"name", "predictions", "rows", "missing", "groups": {"TF": {"profiles", "scored",
 // "median_auroc", ...}, ..., "all": {...}}, "undefined": [{"index", "name", "positives", "negatives"}]}],
-// "provenance"}. Numbers without a value are null; `provenance_json` is left out when empty.
+// "excluded": bins, where some were to be left out, "provenance"}. Numbers without a value are null;
+// `provenance_json` is left out when empty.
 std::string chromatin_scores_json(const std::vector<ChromatinScores>& evaluations,
-                                  const std::vector<Profile>& profiles, const std::string& provenance_json);
+                                  const std::vector<Profile>& profiles, const std::string& provenance_json,
+                                  std::optional<std::size_t> excluded = {});
 
 // "#index name group positives auroc auprc negatives share_positive predictions", a row per profile and set
 // of predictions; "." where a profile is not scored. Whole or not at all; "-" is stdout.

@@ -24,6 +24,7 @@
 #include "lib/io/files/sha256.h"
 #include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/bed.h"
+#include "lib/io/genome/excluded_regions.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
 #include "lib/model/folder/model_folder.h"
@@ -245,6 +246,11 @@ class Scanner {
     facts.has_tss = !options_.tss.empty();
     if (facts.has_tss) facts.tss = read_known(facts.tss_outside);
     facts.within = options_.within;
+    const ExcludedRegions excluded(options_.exclude, names_);
+    for (std::size_t contig = 0; contig < names_.size(); ++contig) {
+      for (const IntervalSet::Interval& one : excluded.of(contig).intervals())
+        facts.excluded.push_back({contig, one.begin, one.end});
+    }
     if (options_.with_provenance) {
       Provenance provenance = options_.provenance;
       for (std::size_t i = 0; i < options_.models.size(); ++i) {
@@ -278,6 +284,10 @@ class Scanner {
     for (const KnownTss& site : facts.tss)
       sites += fmt::format("{} {} {}\n", site.contig, site.tss, site.strand);
     header.identity["tss"] = facts.has_tss ? sha256_bytes(sites) : "";
+    std::string excluded;
+    for (const Region& region : facts.excluded)
+      excluded += fmt::format("{} {} {}\n", region.contig, region.begin, region.end);
+    header.identity["excluded"] = excluded.empty() ? "" : sha256_bytes(excluded);
     header.output = scan_facts_text(facts);
     return header;
   }

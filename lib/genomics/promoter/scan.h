@@ -37,7 +37,8 @@ struct PromoterScanOptions {
   std::int64_t merge_distance = 500;
   std::string tss;  // known TSS to evaluate the calls with; empty: none
   std::int64_t within = 500;
-  std::string summary;  // JSON; empty: none is written
+  std::vector<std::string> exclude;  // as ExcludedRegions: TSS and calls in a region are not evaluated
+  std::string summary;               // JSON; empty: none is written
   bool with_provenance = true;
   Provenance provenance;  // the models' digests are added
   ChunkedWork work;       // a chunk has so many positions; calls and summary are no outputs of a shard

@@ -32,6 +32,17 @@ void from_json(const Json& json, KnownTss& site) {
   site.strand = json.at(2).template get<std::string>() == "-" ? '-' : '+';
 }
 
+template <typename Json>
+void to_json(Json& json, const Region& region) {
+  json = Json::array({region.contig, region.begin, region.end});
+}
+template <typename Json>
+void from_json(const Json& json, Region& region) {
+  json.at(0).get_to(region.contig);
+  json.at(1).get_to(region.begin);
+  json.at(2).get_to(region.end);
+}
+
 template <typename Fields>
 void pass_fields(Fields& fields, ScanFacts& facts) {
   fields("contigs", facts.contigs);
@@ -48,6 +59,7 @@ void pass_fields(Fields& fields, ScanFacts& facts) {
   fields("tss", facts.tss);
   fields("tss_outside", facts.tss_outside);
   fields("within", facts.within);
+  fields("excluded", facts.excluded);
   fields("comments", facts.comments);
   fields("provenance", facts.provenance);
 }
@@ -113,6 +125,10 @@ bool any_near(const Places& places, std::size_t contig, char strand, std::int64_
   return next != list->second.end() && *next <= at + within;
 }
 
+bool is_excluded_base(std::span<const IntervalSet> excluded, std::size_t contig, std::int64_t base) {
+  return contig < excluded.size() && excluded[contig].overlap(base, base + 1) > 0;
+}
+
 using Json = nlohmann::basic_json<OrderedMap>;
 
 Json evaluation_json(const CallEvaluation& evaluation) {
@@ -136,7 +152,7 @@ double CallEvaluation::precision() const {
 }
 
 CallEvaluation evaluate_calls(std::span<const PromoterCall> calls, std::span<const KnownTss> tss,
-                              std::int64_t within, bool same_strand) {
+                              std::int64_t within, bool same_strand, std::span<const IntervalSet> excluded) {
   const auto key = [&](char strand) { return same_strand ? strand : '.'; };
   std::vector<KnownTss> sites(tss.begin(), tss.end());
   std::sort(sites.begin(), sites.end());
@@ -148,12 +164,14 @@ CallEvaluation evaluate_calls(std::span<const PromoterCall> calls, std::span<con
     for (auto& [contig, list] : *places) std::sort(list.begin(), list.end());
   }
   CallEvaluation result;
-  result.tss = static_cast<std::int64_t>(sites.size());
-  result.calls = static_cast<std::int64_t>(calls.size());
   for (const KnownTss& site : sites) {
+    if (is_excluded_base(excluded, site.contig, site.tss)) continue;
+    ++result.tss;
     result.found += any_near(called, site.contig, key(site.strand), site.tss, within) ? 1 : 0;
   }
   for (const PromoterCall& call : calls) {
+    if (is_excluded_base(excluded, call.contig, call.tss)) continue;
+    ++result.calls;
     result.confirmed += any_near(known, call.contig, key(call.strand), call.tss, within) ? 1 : 0;
   }
   return result;
@@ -161,7 +179,8 @@ CallEvaluation evaluate_calls(std::span<const PromoterCall> calls, std::span<con
 
 std::vector<CallsAtThreshold> evaluate_thresholds(std::span<const PromoterCall> calls,
                                                   std::span<const KnownTss> tss, double threshold,
-                                                  std::int64_t within, bool same_strand) {
+                                                  std::int64_t within, bool same_strand,
+                                                  std::span<const IntervalSet> excluded) {
   std::vector<double> thresholds = {threshold};
   for (int twentieth = 1; twentieth < 20; ++twentieth) thresholds.push_back(twentieth / 20.0);
   for (const double near_one : {0.98, 0.99, 0.995, 0.999}) thresholds.push_back(near_one);
@@ -170,7 +189,7 @@ std::vector<CallsAtThreshold> evaluate_thresholds(std::span<const PromoterCall> 
   for (const double bound : thresholds) {
     if (bound < threshold || (bound == threshold && !result.empty())) continue;
     std::erase_if(reached, [&](const PromoterCall& call) { return call.score < bound; });
-    result.push_back({bound, evaluate_calls(reached, tss, within, same_strand)});
+    result.push_back({bound, evaluate_calls(reached, tss, within, same_strand, excluded)});
   }
   return result;
 }
@@ -192,6 +211,11 @@ ScanFiles::ScanFiles(const ScanPaths& paths, const ScanFacts& facts)
       finder_(facts.threshold, facts.merge_distance, facts.step,
               [this](const PromoterCall& call) { calls_.push_back(call); }),
       near_score_(facts.tss.size(), false) {
+  std::vector<std::vector<IntervalSet::Interval>> excluded(facts_.contigs.size());
+  for (const Region& region : facts_.excluded) {
+    if (region.contig < excluded.size()) excluded[region.contig].push_back({region.begin, region.end});
+  }
+  for (auto& intervals : excluded) excluded_.emplace_back(std::move(intervals));
   const TrackFormat format = track_format(paths_.output);
   tracks_.push_back(make_track_writer(paths_.output, format, facts_.contigs, facts_.comments));
   if (facts_.per_strand) {
@@ -244,10 +268,16 @@ PromoterScanSummary ScanFiles::close() {
                     message("check the region, the window's size and `max_n`"));
   }
   if (facts_.has_tss) {
-    summary_.any_strand = evaluate_calls(calls_, facts_.tss, facts_.within, false);
-    summary_.same_strand = evaluate_calls(calls_, facts_.tss, facts_.within, true);
-    summary_.by_threshold = evaluate_thresholds(calls_, facts_.tss, facts_.threshold, facts_.within, false);
-    summary_.tss_unscored = std::count(near_score_.begin(), near_score_.end(), false);
+    summary_.any_strand = evaluate_calls(calls_, facts_.tss, facts_.within, false, excluded_);
+    summary_.same_strand = evaluate_calls(calls_, facts_.tss, facts_.within, true, excluded_);
+    summary_.by_threshold =
+        evaluate_thresholds(calls_, facts_.tss, facts_.threshold, facts_.within, false, excluded_);
+    for (std::size_t i = 0; i < facts_.tss.size(); ++i) {
+      const bool left_out = is_excluded_base(excluded_, facts_.tss[i].contig, facts_.tss[i].tss);
+      summary_.tss_excluded += left_out ? 1 : 0;
+      summary_.tss_unscored += !left_out && !near_score_[i] ? 1 : 0;
+    }
+    summary_.calls_excluded = summary_.calls - summary_.any_strand->calls;
   }
   write_calls();
   for (const auto& track : tracks_) track->close();
@@ -296,6 +326,8 @@ void ScanFiles::write_summary() const {
     json["evaluation"] = {{"within", facts_.within},
                           {"tss_outside_regions", summary_.tss_outside},
                           {"tss_without_scored_position", summary_.tss_unscored},
+                          {"tss_excluded", summary_.tss_excluded},
+                          {"calls_excluded", summary_.calls_excluded},
                           {"any_strand", evaluation_json(*summary_.any_strand)},
                           {"same_strand", evaluation_json(summary_.same_strand)},
                           {"by_threshold", Json::array()}};

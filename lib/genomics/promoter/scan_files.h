@@ -17,6 +17,8 @@
 
 #include "lib/io/files/file.h"
 #include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/interval_set.h"
+#include "lib/io/genome/region.h"
 #include "lib/io/genome/track.h"
 
 namespace bigbird {
@@ -78,8 +80,10 @@ struct CallEvaluation {
 };
 
 // A call and a TSS agree when they lie on one contig, at most `within` bp apart and, if asked, on one strand.
+// Those whose base is in `excluded` (by contig; may be empty) are not counted, but do agree with others.
 CallEvaluation evaluate_calls(std::span<const PromoterCall> calls, std::span<const KnownTss> tss,
-                              std::int64_t within, bool same_strand);
+                              std::int64_t within, bool same_strand,
+                              std::span<const IntervalSet> excluded = {});
 
 struct CallsAtThreshold {
   double threshold = 0;
@@ -91,7 +95,8 @@ struct CallsAtThreshold {
 // away is a stronger one.
 std::vector<CallsAtThreshold> evaluate_thresholds(std::span<const PromoterCall> calls,
                                                   std::span<const KnownTss> tss, double threshold,
-                                                  std::int64_t within, bool same_strand);
+                                                  std::int64_t within, bool same_strand,
+                                                  std::span<const IntervalSet> excluded = {});
 
 struct ScannedWindows {
   std::int64_t windows = 0;        // scored
@@ -109,8 +114,10 @@ struct PromoterScanSummary : ScannedWindows {
   std::optional<CallEvaluation> any_strand;  // with known TSS
   CallEvaluation same_strand;
   std::vector<CallsAtThreshold> by_threshold;  // on either strand
-  std::int64_t tss_outside = 0;                // TSS outside the regions, not evaluated
-  std::int64_t tss_unscored = 0;               // evaluated, but no position within the distance has a score
+  std::int64_t tss_excluded = 0;               // TSS and calls in excluded regions, not evaluated
+  std::int64_t calls_excluded = 0;
+  std::int64_t tss_outside = 0;   // TSS outside the regions, not evaluated
+  std::int64_t tss_unscored = 0;  // evaluated, but no position within the distance has a score
 };
 
 // A position with a score on at least one strand; NaN on one without.
@@ -146,6 +153,7 @@ struct ScanFacts {
   std::vector<KnownTss> tss;  // in the regions, ascending
   std::int64_t tss_outside = 0;
   std::int64_t within = 0;
+  std::vector<Region> excluded;       // ascending; TSS and calls in them are not evaluated
   std::vector<std::string> comments;  // without "##"
   std::string provenance;             // JSON object; empty: none is written
 };
@@ -177,7 +185,8 @@ class ScanFiles {
   std::vector<std::unique_ptr<TrackWriter>> tracks_;  // both strands; then +, -
   std::unique_ptr<OutputStream> calls_out_;
   std::vector<PromoterCall> calls_;
-  std::vector<bool> near_score_;  // of facts_.tss
+  std::vector<bool> near_score_;       // of facts_.tss
+  std::vector<IntervalSet> excluded_;  // by contig; empty where nothing is left out
   PromoterScanSummary summary_;
 };
 
