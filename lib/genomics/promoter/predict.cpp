@@ -20,6 +20,7 @@
 #include "lib/core/log.h"
 #include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
+#include "lib/genomics/promoter/promoter_baselines.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/metrics/class_metrics.h"
 #include "lib/metrics/metrics.h"
@@ -101,6 +102,8 @@ std::string evaluation_json(const LabelledPredictions& predictions, double thres
   auto json = nlohmann::basic_json<OrderedMap>::parse(text);
   if (predictions.left_out > 0) json["left_out"] = predictions.left_out;
   if (!predictions.negatives.empty()) json["negatives"] = predictions.negatives;
+  if (!predictions.baselines.empty())
+    json["baselines"] = nlohmann::basic_json<OrderedMap>::parse(predictions.baselines);
   if (!provenance_json.empty()) json["provenance"] = nlohmann::basic_json<OrderedMap>::parse(provenance_json);
   return json_text(json, 2) + "\n";
 }
@@ -192,7 +195,8 @@ std::int64_t predict_promoters(SequenceScorer& scorer, const CalibratedScores& c
   return count;
 }
 
-LabelledPredictions predict_labelled(SequenceScorer& scorer, const LabelledSource& data, double max_n) {
+LabelledPredictions predict_labelled(SequenceScorer& scorer, const LabelledSource& data, double max_n,
+                                     BaselineEvaluation* baselines) {
   require_classes(scorer);
   LabelledPredictions predictions;
   predictions.classes = classes_of(scorer);
@@ -210,7 +214,9 @@ LabelledPredictions predict_labelled(SequenceScorer& scorer, const LabelledSourc
         }
         predictions.labels.push_back(window.label);
         predictions.scores.insert(predictions.scores.end(), probabilities.begin(), probabilities.end());
+        if (baselines != nullptr && predictions.classes == 2) baselines->add(window);
       });
+  if (baselines != nullptr) predictions.baselines = baselines->json();
   return predictions;
 }
 

@@ -19,6 +19,8 @@
 
 namespace bigbird {
 
+class BaselineEvaluation;
+
 // Error{bad_input} for models that are no classifiers of one label.
 void require_classes(const SequenceScorer& scorer);
 // Classes of the models: 2 for promoters and their negatives, whose scorer has one output.
@@ -42,12 +44,15 @@ struct LabelledPredictions {
   std::vector<double> scores;
   std::string negatives;     // their kind; empty: not known
   std::size_t left_out = 0;  // examples that were not scored: too much N
+  std::string baselines;     // JSON of promoter_baselines.h; empty: none
 
   std::size_t examples() const { return labels.size(); }
 };
 
-// The same of labelled windows, with their labels. Error{bad_input} for a label that the models do not have.
-LabelledPredictions predict_labelled(SequenceScorer& scorer, const LabelledSource& data, double max_n);
+// The same of labelled windows, with their labels. Of two classes the baselines get every window that is
+// scored, where they are given. Error{bad_input} for a label that the models do not have.
+LabelledPredictions predict_labelled(SequenceScorer& scorer, const LabelledSource& data, double max_n,
+                                     BaselineEvaluation* baselines = nullptr);
 
 // A table of `promoter predict`: columns `label` and `score`, or `label` and p0, p1, p2 ... for more classes;
 // others are passed over. Rows whose score is "." are counted, no more. The kind of the negatives comes from
@@ -56,7 +61,7 @@ LabelledPredictions read_labelled_predictions(const std::string& path);
 
 // For two classes the fields of metrics.h with this threshold, for more those of class_metrics.h (the class
 // of the highest score is predicted, of equal ones the lowest); then `left_out` where there are such,
-// `negatives` where known and `provenance` where given.
+// `negatives` where known, `baselines` where there are, and `provenance` where given.
 std::string evaluation_json(const LabelledPredictions& predictions, double threshold,
                             const std::string& provenance_json);
 
