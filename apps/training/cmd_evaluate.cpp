@@ -1,4 +1,4 @@
-// `bigbird evaluate`: how well a model predicts held-out shards, beside n-gram baselines.
+// `bigbird evaluate`: how well a model predicts held-out shards, beside n-gram baselines and, of DNA, Markov models.
 #include <optional>
 #include <string>
 
@@ -18,8 +18,9 @@ int cmd_evaluate(int argc, char** argv) {
   bool no_nsp = false;
   verb.add_required("-m,--model MODEL", options.model, "Model folder");
   verb.add_required("--data P", options.data, "Prefix of the held-out token shards");
-  verb.add_option("--baseline-from P", options.baseline_from,
-                  "Prefix of the training shards, to fit n-gram baselines");
+  verb.add_option(
+      "--baseline-from P", options.baseline_from,
+      "Prefix of the training shards, to fit n-grams of tokens and, of DNA, Markov models of bases");
   verb.add_count("--length", options.length, "Most tokens of a sample; 0 is the model's number of positions");
   verb.add_option("--batch", options.evaluation.batch,
                   "Sequences at a time; the result does not depend on it", CLI::Range(1, 1 << 20));
