@@ -1,4 +1,5 @@
-// `bigbird evaluate`: how well a model predicts held-out shards, beside n-gram baselines and, of DNA, Markov models.
+// `bigbird evaluate`: how well a model predicts held-out shards, beside n-gram baselines and, of DNA, Markov
+// models.
 #include <optional>
 #include <string>
 

@@ -8,7 +8,7 @@
 
 #include "lib/core/rng.h"
 #include "lib/genomics/promoter/promoter_baselines.h"
-#include "lib/io/genome/base_letters.h"
+#include "lib/io/genome/fasta.h"
 #include "lib/metrics/metrics.h"
 #include "tests/cli/text_fixture.h"
 #include "tests/support/tiny_classifier.h"

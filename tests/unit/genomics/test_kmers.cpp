@@ -12,7 +12,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/rng.h"
 #include "lib/genomics/logistic_regression.h"
-#include "lib/io/genome/base_letters.h"
+#include "lib/io/genome/fasta.h"
 #include "lib/metrics/metrics.h"
 #include "tests/support/support.h"
 
