@@ -23,7 +23,10 @@ bool lies_before(const PromoterCall& call, const KnownTss& site, std::int64_t di
 }  // namespace
 
 CallRanking rank_calls(std::span<const PromoterCall> calls, std::span<const KnownTss> tss,
-                       std::int64_t within) {
+                       std::int64_t within, const LeftOutBase& left_out) {
+  const auto counts = [&](std::size_t contig, std::int64_t base) {
+    return !left_out || !left_out(contig, base);
+  };
   std::vector<PromoterCall> placed(calls.begin(), calls.end());
   std::sort(placed.begin(), placed.end(), [](const PromoterCall& a, const PromoterCall& b) {
     return std::tie(a.contig, a.tss) < std::tie(b.contig, b.tss);
@@ -31,6 +34,7 @@ CallRanking rank_calls(std::span<const PromoterCall> calls, std::span<const Know
   // A TSS is found from the highest score of the calls near it downwards.
   std::vector<double> found_from;
   std::vector<bool> confirmed(placed.size(), false);
+  std::size_t sites = 0;  // that count
   for (const KnownTss& site : tss) {
     auto call = std::lower_bound(
         placed.begin(), placed.end(), site,
@@ -40,21 +44,25 @@ CallRanking rank_calls(std::span<const PromoterCall> calls, std::span<const Know
       highest = std::max(highest, call->score);
       confirmed[static_cast<std::size_t>(call - placed.begin())] = true;
     }
+    if (!counts(site.contig, site.tss)) continue;
+    ++sites;
     if (highest > any_score) found_from.push_back(highest);
   }
   std::sort(found_from.begin(), found_from.end(), std::greater<>());
   std::vector<std::pair<double, bool>> ranked;
-  for (std::size_t i = 0; i < placed.size(); ++i) ranked.emplace_back(placed[i].score, confirmed[i]);
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    if (counts(placed[i].contig, placed[i].tss)) ranked.emplace_back(placed[i].score, confirmed[i]);
+  }
   std::sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
 
-  const auto all = static_cast<double>(tss.size());
+  const auto all = static_cast<double>(sites);
   CallRanking result;
-  result.calls = static_cast<std::int64_t>(placed.size());
-  result.recall = tss.empty() ? no_ranking : static_cast<double>(found_from.size()) / all;
+  result.calls = static_cast<std::int64_t>(ranked.size());
+  result.recall = sites == 0 ? no_ranking : static_cast<double>(found_from.size()) / all;
   result.precision_at_recall_50 = result.threshold_at_recall_50 = no_ranking;
   result.best_f1 = result.precision_at_best_f1 = result.recall_at_best_f1 = result.threshold_at_best_f1 =
       no_ranking;
-  if (tss.empty()) return result;
+  if (sites == 0) return result;
   std::size_t found = 0, right = 0;
   double best = 0;
   bool half = false;
@@ -64,7 +72,7 @@ CallRanking rank_calls(std::span<const PromoterCall> calls, std::span<const Know
     while (found < found_from.size() && found_from[found] >= threshold) ++found;
     const double precision = static_cast<double>(right) / static_cast<double>(i);
     const double recall = static_cast<double>(found) / all;
-    if (!half && 2 * found >= tss.size()) {
+    if (!half && 2 * found >= sites) {
       half = true;
       result.precision_at_recall_50 = precision;
       result.threshold_at_recall_50 = threshold;
@@ -83,13 +91,16 @@ CallRanking rank_calls(std::span<const PromoterCall> calls, std::span<const Know
   return result;
 }
 
-PositionRanking::PositionRanking(std::string by, std::int64_t merge_distance, std::int64_t step)
+PositionRanking::PositionRanking(std::string by, std::int64_t merge_distance, std::int64_t step,
+                                 LeftOutBase left_out)
     : by_(std::move(by)),
+      left_out_(std::move(left_out)),
       finder_(any_score, merge_distance, step, [this](const PromoterCall& call) { calls_.push_back(call); }) {
 }
 
 void PositionRanking::add(const PromoterCall& scored, bool near) {
-  (near ? near_ : far_).push_back(static_cast<float>(scored.score));
+  if (!left_out_ || !left_out_(scored.contig, scored.tss))
+    (near ? near_ : far_).push_back(static_cast<float>(scored.score));
   finder_.add(scored);
 }
 
@@ -103,7 +114,7 @@ ScanRanking PositionRanking::close(std::span<const KnownTss> tss, std::int64_t w
   const RankMetrics ranks = rank_metrics(near, far);
   result.average_precision = ranks.auprc;
   result.auroc = ranks.auroc;
-  result.calls = rank_calls(calls_, tss, within);
+  result.calls = rank_calls(calls_, tss, within, left_out_);
   return result;
 }
 

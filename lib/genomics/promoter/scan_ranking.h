@@ -3,7 +3,9 @@
 // make at any threshold. Either strand counts. Coordinates are 0-based half-open.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,9 +30,13 @@ struct CallRanking {
   double threshold_at_best_f1 = 0;
 };
 
+// Whether a base is of no evaluation: TSS and calls there are not counted, but do agree with others. Empty:
+// none is.
+using LeftOutBase = std::function<bool(std::size_t contig, std::int64_t base)>;
+
 // Of evaluate_calls(), on either strand, at every score that a call has. `tss`: distinct, ascending.
 CallRanking rank_calls(std::span<const PromoterCall> calls, std::span<const KnownTss> tss,
-                       std::int64_t within);
+                       std::int64_t within, const LeftOutBase& left_out = {});
 
 struct ScanRanking {
   std::string by;                // "model", "gc", "kmers"
@@ -46,7 +52,8 @@ struct ScanRanking {
 // maximum; while it closes 8 bytes more for each position.
 class PositionRanking {
  public:
-  PositionRanking(std::string by, std::int64_t merge_distance, std::int64_t step);
+  // Positions that are left out are not ranked, but do keep calls near them away.
+  PositionRanking(std::string by, std::int64_t merge_distance, std::int64_t step, LeftOutBase left_out = {});
   PositionRanking(const PositionRanking&) = delete;  // the finder calls this very object
   PositionRanking& operator=(const PositionRanking&) = delete;
   void add(const PromoterCall& scored, bool near);
@@ -54,6 +61,7 @@ class PositionRanking {
 
  private:
   std::string by_;
+  LeftOutBase left_out_;
   std::vector<PromoterCall> calls_;
   CallFinder finder_;
   std::vector<float> near_, far_;

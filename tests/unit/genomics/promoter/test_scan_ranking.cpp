@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "lib/core/rng.h"
@@ -76,6 +77,41 @@ TEST(RankCalls, HaveNoValueWhereNothingIsFound) {
   const std::vector<KnownTss> near = {{0, 900, '+'}, {0, 1100, '-'}, {0, 1101, '+'}, {1, 1000, '+'}};
   EXPECT_DOUBLE_EQ(rank_calls(calls, near, 100).recall, 0.5);
   EXPECT_EQ(rank_calls(calls, near, 100).precision_at_recall_50, 1);
+}
+
+TEST(RankCalls, WhatIsLeftOutIsNotCountedButAgrees) {
+  const std::vector<PromoterCall> calls = {{0, 1000, 1010, '+', 0.9},
+                                           {0, 3000, 3010, '+', 0.8},
+                                           {0, 5000, 5010, '+', 0.7},
+                                           {1, 3000, 3010, '+', 0.6}};
+  const std::vector<KnownTss> tss = {{0, 1950, '+'}, {0, 2010, '+'}, {0, 2990, '-'}, {0, 5000, '+'}};
+  const auto from_2000 = [](std::size_t contig, std::int64_t base) {
+    return contig == 0 && base >= 2000 && base < 4000;
+  };
+  const CallRanking ranking = rank_calls(calls, tss, 1000, from_2000);
+  EXPECT_EQ(ranking.calls, 3);
+  EXPECT_EQ(ranking.recall, 1);  // the one at 1950 by the call at 1000, that at 5000
+  EXPECT_EQ(ranking.threshold_at_recall_50, 0.9);
+  EXPECT_EQ(ranking.precision_at_recall_50, 1);
+  EXPECT_DOUBLE_EQ(ranking.best_f1, 1);
+  // A call that counts is confirmed by a TSS that does not.
+  const std::vector<KnownTss> hidden = {{0, 2010, '+'}, {0, 9000, '+'}};
+  EXPECT_EQ(rank_calls(std::span(calls).first(1), hidden, 1010, from_2000).recall, 0);
+}
+
+TEST(PositionRanking, PositionsThatAreLeftOutAreNotRanked) {
+  PositionRanking ranking("model", 0, 10,
+                          [](std::size_t, std::int64_t base) { return base == 10 || base == 20; });
+  const std::vector<double> scores = {4, 5, 1, 3};
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(10 * i);
+    ranking.add({0, at, at + 10, '+', scores[i]}, i % 2 == 0);
+  }
+  const ScanRanking result = ranking.close({}, 5);
+  EXPECT_EQ(result.positions, 2);
+  EXPECT_EQ(result.near, 1);
+  EXPECT_EQ(result.auroc, 1);
+  EXPECT_EQ(result.calls.calls, 1) << "that at 0 is no maximum, the one at 10 does not count";
 }
 
 TEST(PositionRanking, RanksPositionsAndTheCallsOfAllThresholds) {
