@@ -8,8 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/calibration/calibration_run.h"
@@ -53,6 +56,13 @@ struct ChromatinScores {
 // when every row is missing.
 ChromatinScores score_chromatin(const std::string& name, const PredictionMatrix& predictions,
                                 const ChromatinLabels& labels, double curve_step);
+
+// The same of scores that come profile by profile: column(profile, scores) fills those of `rows`, rows of the
+// stored labels, which `missing` more go without; safe from many threads at once. `set`: its name, and what
+// stands for a file. No curves.
+ChromatinScores score_columns(std::pair<std::string, std::string> set, std::span<const std::uint32_t> rows,
+                              std::size_t missing, const ChromatinLabels& labels,
+                              const std::function<void(std::size_t, std::span<double>)>& column);
 
 // Groups in the order in which the profiles name them, then "all".
 std::vector<GroupScores> score_groups(const std::vector<Profile>& profiles,

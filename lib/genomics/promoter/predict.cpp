@@ -21,6 +21,7 @@
 #include "lib/core/log.h"
 #include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
+#include "lib/genomics/promoter/promoter_baselines.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/metrics/class_metrics.h"
 #include "lib/metrics/metrics.h"
@@ -137,6 +138,8 @@ std::string evaluation_json(const LabelledPredictions& predictions, double thres
   if (predictions.left_out > 0) json["left_out"] = predictions.left_out;
   if (predictions.excluded > 0) json["excluded"] = predictions.excluded;
   if (!predictions.negatives.empty()) json["negatives"] = predictions.negatives;
+  if (!predictions.baselines.empty())
+    json["baselines"] = nlohmann::basic_json<OrderedMap>::parse(predictions.baselines);
   if (!provenance_json.empty()) json["provenance"] = nlohmann::basic_json<OrderedMap>::parse(provenance_json);
   return json_text(json, 2) + "\n";
 }
@@ -229,7 +232,7 @@ std::int64_t predict_promoters(SequenceScorer& scorer, const CalibratedScores& c
 }
 
 LabelledPredictions predict_labelled(SequenceScorer& scorer, const LabelledSource& data, double max_n,
-                                     const ExcludedRegions& excluded) {
+                                     const ExcludedRegions& excluded, BaselineEvaluation* baselines) {
   require_classes(scorer);
   LabelledPredictions predictions;
   predictions.classes = classes_of(scorer);
@@ -247,8 +250,10 @@ LabelledPredictions predict_labelled(SequenceScorer& scorer, const LabelledSourc
     }
     predictions.labels.push_back(window.label);
     predictions.scores.insert(predictions.scores.end(), probabilities.begin(), probabilities.end());
+    if (baselines != nullptr && predictions.classes == 2) baselines->add(window);
   });
   predictions.excluded = windows.count();
+  if (baselines != nullptr) predictions.baselines = baselines->json();
   return predictions;
 }
 
