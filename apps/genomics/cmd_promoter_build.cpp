@@ -51,6 +51,7 @@ void add_options(Verb& verb, PromoterBuildOptions& options, std::string& negativ
   verb.add_count("--left", options.left, "Bases before the TSS, on the sense strand");
   verb.add_count("--right", options.right, "Bases from the TSS on");
   verb.add_option("--max-n", options.max_n, "Drop windows with a larger fraction of N");
+  verb.add_exclude(options.exclude, "promoters whose window touches them are dropped");
   verb.add_option("--negatives KIND[+KIND]", negatives,
                   "random: 12 of 20 blocks replaced by random bases; permute: 12 of 20 blocks permuted among "
                   "their places; dinucleotide: shuffled, dinucleotide counts kept; genomic: a window of the "

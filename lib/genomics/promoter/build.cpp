@@ -23,6 +23,7 @@
 #include "lib/genomics/promoter/tss.h"
 #include "lib/inference/windows.h"
 #include "lib/io/files/file.h"
+#include "lib/io/genome/excluded_regions.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/tables/tsv.h"
 
@@ -47,7 +48,10 @@ bool asks_for(const PromoterBuildOptions& options, NegativeKind kind) {
 class PromoterBuilder {
  public:
   explicit PromoterBuilder(const PromoterBuildOptions& options)
-      : options_(options), fasta_(options.fasta), names_(fasta_.contigs()) {
+      : options_(options),
+        fasta_(options.fasta),
+        names_(fasta_.contigs()),
+        excluded_(options.exclude, names_) {
     for (int i = 0; i < kernels::thread_count(); ++i) handles_.push_back(fasta_.clone());
   }
 
@@ -97,6 +101,7 @@ class PromoterBuilder {
     promoter.window = promoter.genomic = window_of(site);
     if (promoter.window.begin < 0 || promoter.window.end > names_[site.contig].length)
       return "window beyond its contig";
+    if (excluded_.touch(site.contig, promoter.window.begin, promoter.window.end)) return excluded_reason;
     const std::string bases = fetch(handle, site, promoter.window);
     if (too_many_n(bases)) return "too many N";
     promoter.sequences = {sequence_key(bases)};
@@ -314,6 +319,7 @@ class PromoterBuilder {
   const PromoterBuildOptions& options_;
   Fasta fasta_;
   ContigNames names_;
+  ExcludedRegions excluded_;
   std::vector<Fasta> handles_;  // one for each thread
   TssCatalogue catalogue_;
   std::vector<Promoter> promoters_;
@@ -396,6 +402,7 @@ std::string promoter_manifest(const PromoterBuildOptions& options, const Promote
                     {"tss_offset", options.left},
                     {"coordinates", "0-based half-open; sequences on the sense strand"}};
   json["max_n"] = options.max_n;
+  if (!options.exclude.empty()) json["exclude"] = options.exclude;
   json["negatives"] = negatives_json(options, summary);
   json["split"] = split_name(options.split);
   json["joined"] = options.join;

@@ -25,6 +25,8 @@ struct PromoterBuildOptions {
   std::string fasta;
   std::string output;  // folder; must not hold anything unless `replace`
   bool replace = false;
+  // As ExcludedRegions: promoters whose window touches a region are dropped.
+  std::vector<std::string> exclude;
   std::string chain;          // UCSC chain file to lift the TSS with; may be empty
   std::int64_t left = 5000;   // bases before the TSS on the sense strand
   std::int64_t right = 3000;  // bases from the TSS on, the TSS included
@@ -65,8 +67,8 @@ struct PromoterBuildSummary {
 // also of the other promoters, which it avoids. A window that passes its contig's end or holds too many N is
 // dropped and counted; so is, when whole chromosomes are split, a promoter whose sequence stands on another
 // chromosome too. What was written is read back and must not leak (leaks.h). The folder appears whole or not
-// at all. Errors: as read_tss; sizes that are no window; nothing left; too few promoters for the split; a
-// data set that leaks.
+// at all. Errors: as read_tss, ExcludedRegions; sizes that are no window; nothing left; too few promoters for
+// the split; a data set that leaks.
 PromoterBuildSummary build_promoters(const PromoterBuildOptions& options);
 
 // manifest.json of such a folder.
