@@ -56,9 +56,11 @@ class ChromatinModelData : public ::testing::Test {
     options_.accumulate = 2;  // 3 + 2
     config_ = read_config((folder_ / "model/config.json").string());
   }
-  ChromatinTask task(StrandSampling strands, const ChromatinWindows& windows) const {
-    return {
-        options_, config_, *data_, windows, {strands, data_->rows(Split::train), data_->rows(Split::valid)}};
+  std::vector<ChromatinSample> training_windows(std::uint64_t bins = 1) const {
+    return neighbouring_bins(*data_, data_->rows(Split::train), bins);
+  }
+  ChromatinTask task(StrandSampling strands, const ChromatinWindows& windows, std::uint64_t bins = 1) const {
+    return {options_, config_, *data_, windows, {strands, training_windows(bins), data_->rows(Split::valid)}};
   }
   SequenceScorer scorer(std::int64_t batch_tokens = 1024) {
     return {{{(folder_ / "model").string()}, Strands::both, {batch_tokens}}, *backend_};
@@ -124,6 +126,59 @@ TEST_F(ChromatinModelData, AnEpochReadsEveryWindowOnBothStrandsWithItsLabels) {
   EXPECT_TRUE(left.empty());
 }
 
+// 13 training bins of 20 bases make windows of 5, 5 and 3 bins; their labels are 0 .. 7, 0 .. 4 in three bits.
+TEST_F(ChromatinModelData, NeighbouringBinsShareAWindowAndKeepTheirLabels) {
+  const std::vector<ChromatinSample> samples = training_windows(5);
+  ASSERT_EQ(samples.size(), 3u);
+  EXPECT_EQ(samples[0].bins, 5u);
+  EXPECT_EQ(samples[2].row, 10u);
+  EXPECT_EQ(samples[2].bins, 3u);
+  const std::vector<std::uint32_t> apart = {0, 1, 3, 4};
+  EXPECT_EQ(neighbouring_bins(*data_, apart, 5).size(), 2u) << "a bin is missing between them";
+
+  const ChromatinWindows windows(*data_, *tokenizer_);
+  config_.input_length = 0;
+  config_.pooling = parse_head_pooling("middle:20");
+  options_.batch = 6;
+  options_.accumulate = 1;
+  const ChromatinTask both = task(StrandSampling::both, windows, 5);
+  EXPECT_EQ(both.samples(), 6u);
+  const std::vector<Batch> batches = both.whole_update(0);
+  ASSERT_EQ(batches.size(), 1u);
+  const Batch& batch = batches[0];
+  ASSERT_EQ(batch.output_spans.size(), 26u);
+  ASSERT_EQ(batch.sequence_targets.size(), 26u * 3);
+  // The bases of every span, read back from its tokens, are those of a bin with its labels, on either strand. A
+  // token that begins in a bin may end behind it, and one that ends in it begin before.
+  std::multiset<std::uint32_t> seen;
+  for (std::size_t i = 0; i < batch.output_spans.size(); ++i) {
+    const TokenSpan& span = batch.output_spans[i];
+    std::string bases;
+    for (std::int32_t t = span.first; t < span.first + span.length; ++t)
+      bases += tokenizer_->piece(static_cast<std::uint32_t>(batch.ids[static_cast<std::size_t>(t)]));
+    std::vector<float> labels(batch.sequence_targets.begin() + static_cast<std::ptrdiff_t>(3 * i),
+                              batch.sequence_targets.begin() + static_cast<std::ptrdiff_t>(3 * i + 3));
+    bool found = false;
+    for (const std::uint32_t row : data_->rows(Split::train)) {
+      std::vector<float> of_row(3);
+      data_->labels().unpack(row, of_row);
+      const std::string bin = chr1_.substr(row * 20, 20);
+      for (const std::string& strand : {bin, reverse_complement(bin)}) {
+        // The first token begins at most one token's length into the bin.
+        for (std::size_t begin = 0; begin < 8 && !found; ++begin) {
+          const std::string rest = strand.substr(begin);
+          if (labels == of_row && bases.size() >= rest.size() && bases.compare(0, rest.size(), rest) == 0) {
+            seen.insert(row);
+            found = true;
+          }
+        }
+      }
+    }
+    EXPECT_TRUE(found) << i << " " << bases;
+  }
+  for (const std::uint32_t row : data_->rows(Split::train)) EXPECT_EQ(seen.count(row), 2u) << row;
+}
+
 TEST_F(ChromatinModelData, BatchesAreAFunctionOfTheStepAlone) {
   const ChromatinWindows windows(*data_, *tokenizer_);
   for (const StrandSampling strands : {StrandSampling::both, StrandSampling::coin, StrandSampling::forward}) {
@@ -147,7 +202,7 @@ TEST_F(ChromatinModelData, BatchesAreAFunctionOfTheStepAlone) {
 
 TEST_F(ChromatinModelData, WindowsThatDoNotFitAreCutAndCounted) {
   const ChromatinWindows windows(*data_, *tokenizer_);
-  EXPECT_GT(windows.longest_of_sample(data_->rows(Split::train), true, 100, 512, 1), 40);
+  EXPECT_GT(windows.longest_of_sample(training_windows(), true, 100, 512, 1), 40);
   config_.input_length = 16;
   const ChromatinTask cut = task(StrandSampling::forward, windows);
   for (const Batch& batch : cut.whole_update(0)) {
