@@ -172,7 +172,7 @@ void ChromatinWindows::give_back(Fasta fasta) const {
 // The tokens that begin in a bin are its own.
 void ChromatinWindows::encode_neighbours(Fasta& fasta, const ChromatinSample& sample,
                                          std::vector<std::int32_t>& ids,
-                                         std::vector<TokenSpan>& spans) const {
+                                         std::vector<OutputSpan>& spans) const {
   std::int64_t before = 0;
   std::string sequence = data_.stretch_sequence(fasta, sample.row, sample.bins, before);
   const std::int64_t bin = data_.window().target_length;
@@ -313,7 +313,7 @@ Batch ChromatinTask::batch_of(std::span<const ChromatinSample> samples, std::siz
       alone.find_output_spans(config_.pooling);
       batch.output_spans.push_back({first + alone.output_spans[0].first, alone.output_spans[0].length});
     }
-    for (const TokenSpan& span : encoded.spans[i])
+    for (const OutputSpan& span : encoded.spans[i])
       batch.output_spans.push_back({first + span.first, span.length});
   }
   cut += encoded.cut;

@@ -77,7 +77,7 @@ class ChromatinWindows {
     // With [CLS] and [SEP], cut at their right end to `most` tokens.
     std::vector<std::vector<std::int32_t>> ids;
     // Of a sample of several bins the tokens of each, from left to right as the sample is read; else none.
-    std::vector<std::vector<TokenSpan>> spans;
+    std::vector<std::vector<OutputSpan>> spans;
     std::size_t cut = 0;  // how many of them were cut
   };
   Encoded encode(std::span<const ChromatinSample> samples, std::int64_t most) const;
@@ -87,7 +87,7 @@ class ChromatinWindows {
 
  private:
   void encode_neighbours(Fasta& fasta, const ChromatinSample& sample, std::vector<std::int32_t>& ids,
-                         std::vector<TokenSpan>& spans) const;
+                         std::vector<OutputSpan>& spans) const;
   Fasta take_fasta() const;
   void give_back(Fasta fasta) const;
 

@@ -131,7 +131,7 @@ bool output_spans_agree(const Batch& batch, const ModelConfig& config) {
   if (batch.output_spans.empty()) return true;
   std::size_t sequence = 0;
   std::int64_t next = 0;  // the first token that may be in the next span
-  for (const TokenSpan& span : batch.output_spans) {
+  for (const OutputSpan& span : batch.output_spans) {
     while (sequence < batch.lengths.size() && span.first >= batch.token_offsets[sequence + 1]) ++sequence;
     if (sequence == batch.lengths.size() || span.first < next || span.length < 1) return false;
     next = std::int64_t{span.first} + span.length;

@@ -54,10 +54,10 @@ struct TargetTokens {
 };
 
 // Neighbouring tokens of one sequence.
-struct TokenSpan {
+struct OutputSpan {
   std::int32_t first = 0;  // row of T
   std::int32_t length = 0;
-  bool operator==(const TokenSpan&) const = default;
+  bool operator==(const OutputSpan&) const = default;
 };
 
 struct Batch {
@@ -96,7 +96,7 @@ struct Batch {
   // Of a model that pools (ModelConfig::pools): the tokens whose mean the head reads, ascending, no two alike in
   // a token; several of a sequence are as many outputs, each with labels of its own. Empty: one of each sequence,
   // as ModelConfig::pooling says.
-  std::vector<TokenSpan> output_spans;
+  std::vector<OutputSpan> output_spans;
   // [B] tokens of every sequence together with the padding that it was given with. Hugging Face computes what
   // its (B, T) matrix holds, padding too: in full attention that padding sees the real tokens, and all T
   // tokens compete for start and end. Empty: the real tokens alone, so that padding changes nothing.

@@ -34,7 +34,7 @@ void sequence_stage(const PassContext& pass, const HeadRowActivations& head_rows
   std::vector<std::int32_t> rows = head_row_numbers(pass, head_rows).first, counts;
   if (pass.config.pools()) {
     rows.clear();
-    for (const TokenSpan& span : batch.output_spans) {
+    for (const OutputSpan& span : batch.output_spans) {
       rows.push_back(span.first);
       counts.push_back(span.length);
     }

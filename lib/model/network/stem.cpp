@@ -13,7 +13,7 @@ std::int64_t in_rows(std::int64_t tokens, std::int64_t stride) {
 
 // The rows whose tokens all lie in the span, so that neighbouring spans share none; of one that holds no whole
 // row the row of its middle.
-TokenSpan in_whole_rows(const TokenSpan& span, std::int32_t stride) {
+OutputSpan in_whole_rows(const OutputSpan& span, std::int32_t stride) {
   const std::int32_t first = (span.first + stride - 1) / stride, last = (span.first + span.length) / stride;
   if (first < last) return {first, last - first};
   return {(span.first + span.length / 2) / stride, 1};
@@ -52,7 +52,7 @@ Batch trunk_batch(const ModelConfig& config, const Batch& batch) {
     for (std::int64_t& length : *lengths) length = in_rows(length, stride);
   }
   for (std::int32_t& row : rows.sequence_rows) row /= static_cast<std::int32_t>(stride);
-  for (TokenSpan& span : rows.output_spans) span = in_whole_rows(span, static_cast<std::int32_t>(stride));
+  for (OutputSpan& span : rows.output_spans) span = in_whole_rows(span, static_cast<std::int32_t>(stride));
   const auto tokens = static_cast<std::size_t>(rows.tokens());
   rows.ids.assign(tokens, static_cast<std::int32_t>(config.pad_token_id));
   rows.types.assign(tokens, 0);

@@ -152,7 +152,7 @@ TEST_F(ChromatinModelData, NeighbouringBinsShareAWindowAndKeepTheirLabels) {
   // token that begins in a bin may end behind it, and one that ends in it begin before.
   std::multiset<std::uint32_t> seen;
   for (std::size_t i = 0; i < batch.output_spans.size(); ++i) {
-    const TokenSpan& span = batch.output_spans[i];
+    const OutputSpan& span = batch.output_spans[i];
     std::string bases;
     for (std::int32_t t = span.first; t < span.first + span.length; ++t)
       bases += tokenizer_->piece(static_cast<std::uint32_t>(batch.ids[static_cast<std::size_t>(t)]));

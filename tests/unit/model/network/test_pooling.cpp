@@ -89,7 +89,7 @@ TEST(Pooling, SeveralSpansOfASequenceAreAsManyOutputs) {
 TEST(Pooling, SpansThatAreNotThereAreRefused) {
   const ModelConfig config = pooling_config("mean", 0);
   const auto backend = kernels::make_cpu_backend();
-  const auto refused = [&](const ModelConfig& of, const std::vector<TokenSpan>& spans) {
+  const auto refused = [&](const ModelConfig& of, const std::vector<OutputSpan>& spans) {
     Batch batch = random_batch(of, {20, 7}, 3);
     batch.output_spans = spans;
     batch.sequence_targets.assign(spans.size() * 3, 0.0f);
@@ -104,7 +104,7 @@ TEST(Pooling, SpansThatAreNotThereAreRefused) {
   refused(config, {{24, 2}, {0, 2}});  // not ascending
   refused(config, {{0, 0}});
   refused(config, {{40, 1}});
-  refused(config, std::vector<TokenSpan>(5, {0, 1}));
+  refused(config, std::vector<OutputSpan>(5, {0, 1}));
   ModelConfig first = config;
   first.pooling = {};
   refused(first, {{0, 2}, {24, 2}});
