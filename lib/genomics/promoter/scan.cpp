@@ -294,7 +294,7 @@ class Scanner {
     for (const KnownTss& site : facts.tss)
       sites += fmt::format("{} {} {}\n", site.contig, site.tss, site.strand);
     header.identity["tss"] = facts.has_tss ? sha256_bytes(sites) : "";
-    header.identity["baselines"] = fitted_.digest();
+    header.identity["baselines"] = fitted_.digest;
     header.output = scan_facts_text(facts);
     return header;
   }
