@@ -31,7 +31,7 @@ struct LabelledRows {
   std::int64_t length = 0;
 };
 
-LabelledRows read_rows(const LabelledSource& source, double max_n) {
+LabelledRows read_rows(const LabelledSource& source, double max_n, Sha256& digest) {
   LabelledRows side;
   KmerFeatures features(false);
   side.kmers.features = features.count();
@@ -45,6 +45,8 @@ LabelledRows read_rows(const LabelledSource& source, double max_n) {
           "baselines are of promoters, 1, and what is none, 0");
     }
     if (share_of_n(window.sequence) > max_n) continue;
+    const std::string line = fmt::format("{} {}\n", window.sequence, window.label);
+    digest.update(line.data(), line.size());
     if (side.labels.empty()) side.length = static_cast<std::int64_t>(window.sequence.size());
     features.of(window.sequence, row);
     side.kmers.add(row);
@@ -132,9 +134,12 @@ PromoterBaselines fit_promoter_baselines(const std::string& from, double max_n) 
                       "give a folder of `bigbird promoter build`, or a labelled table");
     }
   }
-  const LabelledRows train = read_rows(*source, max_n);
+  Sha256 digest;
+  const LabelledRows train = read_rows(*source, max_n, digest);
+  digest.update("valid\n", 6);
   std::optional<LabelledRows> valid;
-  if (valid_source) valid = read_rows(*valid_source, max_n);
+  if (valid_source) valid = read_rows(*valid_source, max_n, digest);
+  fitted.digest = digest.finish();
   fitted.from = from;
   fitted.windows = train.labels.size();
   fitted.promoters = static_cast<std::size_t>(std::count(train.labels.begin(), train.labels.end(), 1));
@@ -145,13 +150,6 @@ PromoterBaselines fit_promoter_baselines(const std::string& from, double max_n) 
   fitted.gc_threshold = best_threshold(gc);
   fit_kmers(fitted, train, valid);
   return fitted;
-}
-
-std::string PromoterBaselines::digest() const {
-  if (from.empty()) return "";
-  std::string numbers = fmt::format("{} {} {} {}\n", less_gc, gc_threshold, kmers.intercept, kmers_threshold);
-  for (const double weight : kmers.weights) numbers += fmt::format("{}\n", weight);
-  return sha256_bytes(numbers);
 }
 
 BaselineScorer::BaselineScorer(const PromoterBaselines& fitted) : fitted_(fitted), features_(false) {}

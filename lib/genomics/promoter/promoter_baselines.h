@@ -19,13 +19,15 @@ struct PromoterBaselines {
   std::size_t windows = 0;
   std::size_t promoters = 0;  // of them
   std::int64_t length = 0;    // of the first window
-  bool less_gc = false;       // which side of the share is taken for a promoter: of the higher AUROC
+  bool less_gc = false;       // which side of the fraction is taken for a promoter: of the higher AUROC
   double gc_threshold = 0;    // of the highest MCC on the windows, in the order that less_gc says
   LogisticModel kmers;
   double l2 = 0;               // its penalty
   std::string l2_from;         // "valid": of the lowest log loss there; "default"
   double kmers_threshold = 0;  // log odds of the highest MCC, on the valid side where there is one
-  std::string digest() const;  // of all numbers; empty without `from`
+  // SHA-256 of what was fitted to, not of weights, whose last digits may differ between processors: shards of
+  // one scan run on several. Empty without `from`.
+  std::string digest;
 };
 
 // `from`: a folder with `train` and, as a rule, `valid` (or `dev`), or one labelled table
@@ -34,7 +36,7 @@ struct PromoterBaselines {
 // file: no such side, labels other than 0 and 1, windows of one class.
 PromoterBaselines fit_promoter_baselines(const std::string& from, double max_n);
 
-// Scores of one window by either, higher for a promoter. Not safe from several threads at once.
+// What either says of one window. Not safe from several threads at once.
 class BaselineScorer {
  public:
   explicit BaselineScorer(const PromoterBaselines& fitted);  // which outlives it

@@ -304,7 +304,7 @@ class Scanner {
     for (const Region& region : facts.excluded)
       excluded += fmt::format("{} {} {}\n", region.contig, region.begin, region.end);
     header.identity["excluded"] = excluded.empty() ? "" : sha256_bytes(excluded);
-    header.identity["baselines"] = fitted_.digest();
+    header.identity["baselines"] = fitted_.digest;
     header.output = scan_facts_text(facts);
     return header;
   }
