@@ -122,6 +122,9 @@ struct ScannedPosition {
   double minus = 0;
 };
 
+// With the higher score, and its strand; + when they are equal.
+PromoterCall call_of(const ScannedPosition& scored);
+
 struct ScannedChunk : ScannedWindows {
   std::vector<ScannedPosition> positions;
 };
