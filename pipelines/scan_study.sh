@@ -4,7 +4,7 @@
 #   bash pipelines/scan_study.sh         a simulated genome of 10 Mb; chr3 is scanned and held out of everything
 #   bash pipelines/scan_study.sh DATA    six regions of GRCh37 (docs/study.md says what DATA holds), TSS of EPDnew and GENCODE;
 #                                        chr20:1,000,001-2,000,000 is scanned and held out of everything
-# Environment: OUT (scan-study), BP (10M, of the simulated genome), STEPS and FINETUNE_STEPS (600), REGION (of those above a
+# Environment: OUT (scan-study), BP (10M, of the simulated genome), STEPS (600) and FINETUNE_STEPS (500), REGION (of those above a
 # smaller one), STEP (50: bases between positions), INIT (a pretrained model in place of the study's own), PRIOR (0.002), BIN
 # (the folder of an installed bigbird).
 set -euo pipefail
@@ -21,7 +21,7 @@ for file in ${data:+epdnew.inside.bed gencode19_tss.inside.bed grch37.sparse.fa.
 done
 begin_demonstration "$out"
 model=(--layers 2 --width 128 --heads 4)
-training=(--optimizer torch --schedule huggingface --dropout 0)
+training=(--optimizer torch --schedule huggingface)
 if [ -z "$data" ]; then
   genome=$out/genome/genome.fa.gz region=${REGION:-chr3:1-1000000}
   run bigbird simulate -q -o "$out/genome" --bp "${BP:-10M}" --chromosomes 3 --seed 1
@@ -46,7 +46,7 @@ if [ -z "${INIT:-}" ]; then
   run bigbird train-bpe -q -f "$genome" -d "$out/train.bed.gz" -o "$out/tokenizer" --vocab-size "$vocabulary" --trainer apart --sample-bp 2M
   run bigbird tokenize -q -m "$out/tokenizer" -f "$genome" -d "$out/train.bed.gz" -o "$out/train"
   run bigbird pretrain -q --train "$out/train" -m "$out/tokenizer" -o "$out/pretrain" "${model[@]}" --batch 32 \
-    --steps "${STEPS:-600}" --lr 1e-3 "${training[@]}"
+    --steps "${STEPS:-600}" --lr 1e-3 "${training[@]}" --dropout 0
 fi
 
 table=$out/scan.md
@@ -60,8 +60,8 @@ for negatives in random genomic genomic:10 genomic:10+hard:5; do
   case $negatives in *hard*) hard=(--hard-negatives "$out/run-genomic10/final") ;; esac
   run bigbird promoter build -q --tss "$out/tss.bed" -f "$genome" -o "$examples" "${window[@]}" --negatives "$negatives" \
     --test "$held_out" "${hard[@]}"
-  run bigbird promoter finetune -q --data "$examples" --init "$init" -o "$tuned" --steps "${FINETUNE_STEPS:-600}" --batch 16 --lr 3e-4 \
-    "${training[@]}" --average 0.99
+  run bigbird promoter finetune -q --data "$examples" --init "$init" -o "$tuned" --steps "${FINETUNE_STEPS:-500}" --batch 32 --lr 3e-4 \
+    "${training[@]}" --dropout 0.3 --average 0.99 --eval-every 50
   # Of a thousand windows, one at each strand of every fiftieth base, one or two are a promoter's.
   run bigbird promoter calibrate -q -m "$tuned/final" --data "$examples" --prior "${PRIOR:-0.002}" -o "$out/calibration-$name.tsv"
   # Calibration does not change the order of calls: it is shown for the last.
