@@ -77,11 +77,11 @@ void add_options(Verb& verb, PromoterBuildOptions& options, TypedWords& typed) {
   verb.add_count("--left", options.left, "Bases before the TSS, on the sense strand");
   verb.add_count("--right", options.right, "Bases from the TSS on");
   verb.add_option("--max-n", options.max_n, "Drop windows with a larger fraction of N");
-  verb.add_option("--chromosomes A,B", options.chromosomes, "TSS of these contigs only; all for every one")
+  verb.add_option("--chromosomes A,B", options.chromosomes, "TSS of these contigs only; default every one")
       ->delimiter(',');
   const OptionGroup negatives(verb, "Negatives");
   verb.add_option(
-      "--negatives KIND[:N][+KIND]", typed.negatives,
+      "--negatives KINDS", typed.negatives,
       "genomic: a window of the same chromosome away from every TSS; random: 12 of 20 blocks replaced by "
       "random bases; permute: 12 of 20 blocks permuted among their places; dinucleotide: shuffled, "
       "dinucleotide counts kept; hard: see --hard-negatives. genomic:10: ten for each promoter; "

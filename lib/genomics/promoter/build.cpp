@@ -49,9 +49,11 @@ class PromoterBuilder {
         fasta_(options.fasta),
         names_(fasta_.contigs()),
         sides_(options.sides, names_),
-        chosen_(names_.size()) {
-    for (const std::size_t contig : choose_chromosomes(options.chromosomes, names_, options.fasta))
-      chosen_[contig] = true;
+        chosen_(names_.size(), options.chromosomes.empty()) {
+    if (!options.chromosomes.empty()) {
+      for (const std::size_t contig : choose_chromosomes(options.chromosomes, names_, options.fasta))
+        chosen_[contig] = true;
+    }
     for (int i = 0; i < kernels::thread_count(); ++i) handles_.push_back(fasta_.clone());
   }
 
@@ -203,9 +205,9 @@ class PromoterBuilder {
   }
 
   // Places that share a sequence cannot be parted; the promoters that show it elsewhere go instead. Elsewhere
-  // is on another side that is named or, where chromosomes are split, on another chromosome.
+  // is on another side that is named or, where a side of whole chromosomes is drawn, on another chromosome.
   void drop_repeated_sequences() {
-    const bool by_chromosome = options_.split.unit == SplitUnit::chromosome;
+    const bool by_chromosome = options_.split.unit == SplitUnit::chromosome && named_sides() < 2;
     std::map<std::uint64_t, std::pair<Split, std::size_t>> place_of;
     std::vector<std::string> reasons(promoters_.size());
     for (std::size_t i = 0; i < promoters_.size(); ++i) {

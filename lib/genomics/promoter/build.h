@@ -33,7 +33,7 @@ struct PromoterBuildOptions {
   std::int64_t left = 5000;                        // bases before the TSS on the sense strand
   std::int64_t right = 3000;                       // bases from the TSS on, the TSS included
   double max_n = 0.05;                             // windows with a larger fraction of N are dropped
-  std::vector<std::string> chromosomes = {"all"};  // TSS elsewhere are dropped; see choose_chromosomes
+  std::vector<std::string> chromosomes;  // TSS elsewhere are dropped; see choose_chromosomes; empty: all
   NegativePlan negatives = {{NegativeKind::genomic, 1}};
   std::optional<std::int64_t> min_distance;  // see negative_distance
   double gc_tolerance = 1;                   // of genomic negatives; see negatives.h

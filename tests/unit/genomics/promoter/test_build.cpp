@@ -324,6 +324,26 @@ TEST_F(PromoterBuild, ASequenceOfAnotherNamedSideIsDropped) {
   EXPECT_FALSE(summary.leaks.at(0).any());
 }
 
+// Where both sides are named, nothing is parted between the chromosomes of the rest.
+TEST_F(PromoterBuild, EqualSequencesOfTwoTrainingChromosomesStayWhereNoSideIsDrawn) {
+  testing::write_text(folder_ / "copies.fa",
+                      ">chr1\n" + bases_ + "\n>chr2\n" + bases_ + "\n>chr3\n" + bases_ + "\n");
+  options_.fasta = (folder_ / "copies.fa").string();
+  std::string text;
+  for (const auto& [chrom, at] : std::vector<std::pair<std::string, int>>{
+           {"chr1", 5000}, {"chr1", 6000}, {"chr3", 5000}, {"chr3", 7000}, {"chr2", 9000}, {"chr2", 12000}}) {
+    text += chrom + "\t" + std::to_string(at) + "\t" + std::to_string(at + 1) + "\t" + chrom + "_" +
+            std::to_string(at) + "\t1\t+\n";
+  }
+  testing::write_text(options_.tss, text);
+  options_.split = parse_split("chromosome");
+  options_.sides = {"chr2:1-10000", "chr2:10001-30000", ""};
+  const auto summary = build_promoters(options_);
+  EXPECT_EQ(summary.promoters, 6);
+  EXPECT_FALSE(summary.leaks.at(0).any());
+  EXPECT_EQ(summary.sides.at(0).at("train").promoters, 4);
+}
+
 TEST_F(PromoterBuild, ANegativeDoesNotDependOnTheOtherPromotersOrThreads) {
   write_tss({{500, '+'}, {1000, '-'}, {2000, '+'}, {4000, '+'}});
   kernels::set_thread_count(1);
