@@ -1,32 +1,53 @@
 // `bigbird promoter build`: labelled windows around transcription start sites.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <string>
 
 #include "apps/command_line.h"
+#include "apps/scoring_options.h"
+#include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/promoter/build.h"
+#include "lib/model/folder/model_folder.h"
 
 namespace bigbird::apps {
 namespace {
 
-void report(const PromoterBuildOptions& options, const std::string& negatives,
-            const PromoterBuildSummary& summary) {
-  log_info(fmt::format("{} of {} TSS give a window; as many negatives{}, kind: {}", summary.promoters,
-                       summary.rows, options.negatives.size() > 1 ? " of each kind" : "", negatives));
-  const auto& steps = summary.genomic.by_gc_step;
-  if (std::any_of(steps.begin(), steps.end(), [](std::int64_t count) { return count > 0; })) {
-    log_info(fmt::format(
-        "genomic negatives: GC within {:g} of their promoter's {}, relaxed {}, closest drawn {}; {} overlap "
-        "another negative",
-        options.gc_tolerance, steps[0], steps[1] + steps[2], steps[3], summary.genomic.overlapping));
+void report(const PromoterBuildOptions& options, const PromoterBuildSummary& summary) {
+  const SideCounts all = summary.all();
+  log_info(fmt::format("{} of {} TSS give a window; {} negatives, kind: {}; promoters are {:.4g} of all",
+                       summary.promoters, summary.rows, all.negatives, negative_plan_name(options.negatives),
+                       all.prior()));
+  const GenomicNegativeSummary& genomic = summary.genomic;
+  const auto& steps = genomic.by_gc_step;
+  if (genomic.drawn > 0 && options.gc_tolerance < 1) {
+    log_info(
+        fmt::format("genomic negatives: GC within {:g} of their promoter's {}, relaxed {}, closest drawn {}",
+                    options.gc_tolerance, steps[0], steps[1] + steps[2], steps[3]));
+  }
+  if (genomic.drawn > 0) {
+    log_info(
+        fmt::format("genomic negatives: {} bp or more from every TSS; {} overlap another negative, {} left "
+                    "out for want of room",
+                    negative_distance(options), genomic.overlapping, genomic.without_room));
+  }
+  const auto no_room = static_cast<std::int64_t>(summary.dropped.count("no genomic negative on its contig"));
+  if (no_room * 10 > summary.rows || genomic.overlapping * 2 > genomic.drawn) {
+    log_info(
+        "there is little room for genomic negatives: smaller windows or a smaller --min-distance leave more");
+  }
+  if (summary.hard) {
+    log_info(fmt::format("hard negatives: {} of {} calls, scores from {:.4g} up; {} lie near a TSS",
+                         summary.hard->taken, summary.hard->calls, summary.hard->lowest_score,
+                         summary.hard->near_tss));
   }
   for (const auto& [reason, count] : summary.dropped) log_info(fmt::format("dropped {}: {}", count, reason));
   for (const auto& sides : summary.sides) {
     std::string line;
-    for (const auto& [side, count] : sides)
-      line += fmt::format("{}{} {}", line.empty() ? "" : ", ", side, count);
+    for (const auto& [side, counts] : sides)
+      line += fmt::format("{}{} {}", line.empty() ? "" : ", ", side, counts.promoters);
     log_info("promoters by split: " + line);
   }
   std::int64_t checked = 0;
@@ -39,7 +60,12 @@ void report(const PromoterBuildOptions& options, const std::string& negatives,
                        leaks ? "LEAKS, see the manifest" : "none"));
 }
 
-void add_options(Verb& verb, PromoterBuildOptions& options, std::string& negatives, std::string& split) {
+struct TypedWords {
+  std::string negatives = "genomic";
+  std::string split = "promoter";
+};
+
+void add_options(Verb& verb, PromoterBuildOptions& options, TypedWords& typed) {
   verb.add_required(
       "--tss FILE", options.tss,
       "BED of 6 columns, one base wide; EPDnew's BED of 8, TSS from the thick range; SGA; or FPS");
@@ -52,21 +78,39 @@ void add_options(Verb& verb, PromoterBuildOptions& options, std::string& negativ
   verb.add_count("--right", options.right, "Bases from the TSS on");
   verb.add_option("--max-n", options.max_n, "Drop windows with a larger fraction of N");
   verb.add_exclude(options.exclude, "promoters whose window touches them are dropped");
-  verb.add_option("--negatives KIND[+KIND]", negatives,
-                  "random: 12 of 20 blocks replaced by random bases; permute: 12 of 20 blocks permuted among "
-                  "their places; dinucleotide: shuffled, dinucleotide counts kept; genomic: a window of the "
-                  "same chromosome away from every TSS, with about the same fraction of G and C; "
-                  "random+genomic: one of each");
-  verb.add_count("--min-distance", options.min_distance,
-                 "Bases between a genomic negative and any TSS of the file, used or not");
+  verb.add_option("--chromosomes A,B", options.chromosomes, "TSS of these contigs only; default every one")
+      ->delimiter(',');
+  const OptionGroup negatives(verb, "Negatives");
+  verb.add_option(
+      "--negatives KINDS", typed.negatives,
+      "genomic: a window of the same chromosome away from every TSS; random: 12 of 20 blocks replaced by "
+      "random bases; permute: 12 of 20 blocks permuted among their places; dinucleotide: shuffled, "
+      "dinucleotide counts kept; hard: see --hard-negatives. genomic:10: ten for each promoter; "
+      "random:2+genomic:8: of both kinds");
+  verb.add_count(
+      "--min-distance", options.min_distance,
+      "Bases between a genomic or hard negative and any TSS of the file, used or not; without it half "
+      "a window, at most 5,000");
   verb.add_option(
       "--gc-tolerance", options.gc_tolerance,
-      "Difference of the fractions of G and C allowed to a genomic negative; where none is found, 2.5 "
-      "and 5 times as much, then the closest");
+      "Difference of the fractions of G and C allowed to a genomic negative; where none is found, "
+      "2.5 and 5 times as much, then the closest. 1: composition is not matched, which is right "
+      "for models that scan; 0.02 matches it");
+  verb.add_option("--hard-negatives MODEL", options.hard_negatives,
+                  "Scan the training side with this model of promoter finetune, and add its strongest false "
+                  "calls to the training examples: as many for each promoter as --negatives says (hard:N), "
+                  "else 1");
+  verb.add_count("--step", options.hard_step, "Bases between the positions that --hard-negatives scores");
+  const OptionGroup sides(verb, "Sides");
   verb.add_option(
-      "--split UNIT", split,
+      "--split UNIT", typed.split,
       "promoter, gene, chromosome (80/10/10), kfold:K or kfold:K:UNIT; what stays on one side with its "
       "negatives. Promoters whose windows overlap or are equal always do");
+  verb.add_option("--valid REGIONS", options.sides.valid,
+                  "Contigs and 1-based regions of the validation side, such as chr7,chr8:1-2,000,000; a side "
+                  "that is not named is drawn from the rest, as --split says")
+      ->join(',');
+  verb.add_option("--test REGIONS", options.sides.test, "The same of the test side")->join(',');
   verb.add_flag(
       "--no-join{false}", options.join,
       "Split without regard to overlaps and equal sequences, as published splits were; leaks as a rule");
@@ -74,37 +118,54 @@ void add_options(Verb& verb, PromoterBuildOptions& options, std::string& negativ
       "--allow-leaks", options.allow_leaks,
       "Write a data set that leaks between its sides, with a warning and the counts in its manifest");
   verb.add_seed();
-  verb.add_threads();
+  add_machine(verb);
   verb.add_force();
+}
+
+// Hard negatives are asked for by their kind, by their model, or by both.
+void choose_negatives(PromoterBuildOptions& options, const std::string& words) {
+  options.negatives = parse_negative_plan(words);
+  const bool wanted = negatives_of(options.negatives, NegativeKind::hard) > 0;
+  if (wanted && options.hard_negatives.empty()) {
+    throw_usage("--negatives " + words + ": no model finds the hard ones",
+                "give --hard-negatives MODEL, a folder of `bigbird promoter finetune`");
+  }
+  if (!wanted && !options.hard_negatives.empty()) options.negatives.push_back({NegativeKind::hard, 1});
 }
 
 }  // namespace
 
 int cmd_promoter_build(int argc, char** argv) {
-  Verb verb("promoter build", "Cut windows around transcription start sites and make negatives for each.",
-            {"bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o promoters",
-             ("bigbird promoter build --tss EPDnew_human_006_hg38.bed -f hg19.fa.gz --lift "
-              "hg38ToHg19.over.chain.gz -o promoters"),
-             ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o folds --negatives permute "
-              "--split kfold:5"),
-             ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o genomic --negatives genomic "
-              "--split gene"),
-             ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o both --negatives "
-              "random+genomic")});
+  Verb verb(
+      "promoter build", "Cut windows around transcription start sites and make negatives for each.",
+      {"bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o promoters",
+       ("bigbird promoter build --tss EPDnew_human_006_hg38.bed -f hg19.fa.gz --lift "
+        "hg38ToHg19.over.chain.gz -o promoters"),
+       ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o promoters --negatives "
+        "genomic:10 --valid chr7 --test chr8,chr9"),
+       ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o harder --negatives genomic:10 "
+        "--valid chr7 --test chr8,chr9 --hard-negatives run/final"),
+       ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o folds --negatives permute "
+        "--split kfold:5")});
   PromoterBuildOptions options;
-  std::string negatives = "random";
-  std::string split = "promoter";
-  add_options(verb, options, negatives, split);
+  TypedWords typed;
+  add_options(verb, options, typed);
   if (!verb.parse(argc, argv)) return 0;
 
-  options.negatives = parse_negative_kinds(negatives);
-  options.split = parse_split(split);
+  choose_negatives(options, typed.negatives);
+  options.split = parse_split(typed.split);
   options.seed = verb.seed();
   options.replace = verb.force();
   options.with_provenance = verb.provenance();
   options.provenance = verb.made_from(options.fasta, {{"tss", options.tss, ""}});
-  const PromoterBuildSummary summary = build_promoters(options);
-  report(options, negatives, summary);
+  std::unique_ptr<kernels::Backend> backend;
+  if (!options.hard_negatives.empty()) {
+    backend = verb.make_backend({options.hard_negatives});
+    const std::string& model = options.hard_negatives;
+    options.provenance.inputs.push_back(model_input(model, ModelFolder(model).weights_digest()));
+  }
+  const PromoterBuildSummary summary = build_promoters(options, backend.get());
+  report(options, summary);
   verb.set_throughput(static_cast<double>(summary.promoters), "promoters");
   return 0;
 }

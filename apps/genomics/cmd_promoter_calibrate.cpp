@@ -11,6 +11,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/promoter/predict.h"
+#include "lib/inference/model_task.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
 
@@ -26,7 +27,7 @@ struct PromoterCalibrateCommand {
   std::string data;
   Sides sides;
   std::optional<double> prior;
-  double train_prior = 0.5;
+  std::optional<double> train_prior;
   double max_n = 0.5;
   CalibrationOptions options;
   ScoringOptions scoring;
@@ -41,6 +42,29 @@ void find_sides(const std::string& data, Sides& sides) {
   }
   sides.valid = *valid;
   if (sides.test.empty()) sides.test = labelled_side(data, "test").value_or(LabelledSource{});
+}
+
+// The share of promoters that the model was trained on: as typed, as its folder tells, as the data tell, or a
+// half. Says which.
+double find_train_prior(const PromoterCalibrateCommand& typed) {
+  const std::string& model = typed.options.model();
+  if (typed.train_prior) return *typed.train_prior;
+  if (const std::optional<double> told = read_train_prior(model)) {
+    log_info(fmt::format("promoters were {:.4g} of the training examples, as {} tells", *told, model));
+    return *told;
+  }
+  if (!typed.data.empty()) {
+    if (const std::optional<double> told = read_promoter_facts(typed.data).prior) {
+      log_info(fmt::format("promoters were {:.4g} of the training examples, as {} tells", *told, typed.data));
+      return *told;
+    }
+  }
+  constexpr double half = 0.5;
+  log_info(
+      fmt::format("promoters are taken for {} of the training examples: neither model nor data tell "
+                  "(--train-prior)",
+                  half));
+  return half;
 }
 
 LabelledScores scores_of(SequenceScorer& scorer, const LabelledSource& source, double max_n) {
@@ -67,8 +91,10 @@ void add_options(Verb& verb, PromoterCalibrateCommand& typed) {
                   "FASTA of class 0, where --test is one of class 1");
   verb.add_option("--prior P", typed.prior,
                   "Fraction of promoters where the model is to be used; without it that of the valid side");
-  verb.add_option("--train-prior P", typed.train_prior,
-                  "Fraction of promoters that the model was trained on");
+  verb.add_option(
+      "--train-prior P", typed.train_prior,
+      "Fraction of promoters that the model was trained on; without it as the model folder tells, "
+      "else as --data does, else 0.5");
   verb.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are left out",
                   CLI::Range(0.0, 1.0));
   typed.scoring.add(verb, {.strands = Strands::forward});
@@ -106,8 +132,8 @@ int cmd_promoter_calibrate(int argc, char** argv) {
   SequenceScorer scorer({{options.model()}, typed.scoring.strands(), typed.scoring.batch()}, *backend);
   require_two_classes(scorer);
   const LabelledScores side = scores_of(scorer, sides.valid, typed.max_n);
-  const CalibrationChoices choices =
-      options.choices(verb, promoter_choices(side, typed.prior, typed.train_prior));
+  const double train_prior = find_train_prior(typed);
+  const CalibrationChoices choices = options.choices(verb, promoter_choices(side, typed.prior, train_prior));
   Provenance provenance = verb.made_from();
   provenance.inputs = {model_input(options.model(), scorer.digests().front()),
                        {"valid", sides.valid.path, ""}};
@@ -122,7 +148,7 @@ int cmd_promoter_calibrate(int argc, char** argv) {
   calibration.task = "promoter";
   calibration.fitted_on = sides.valid.path;
   calibration.prior = typed.prior;
-  calibration.train_prior = typed.train_prior;
+  calibration.train_prior = train_prior;
   calibration.names = {scorer.profiles().front().name};
   options.fit(verb, scorer, side, choices, other, calibration, provenance);
   outputs.commit();

@@ -31,6 +31,7 @@ constexpr std::array<std::pair<Strands, const char*>, 6> strand_names{{{Strands:
 
 constexpr const char* window_file = "window.json";
 constexpr const char* profiles_file = "profiles.tsv";
+constexpr std::string_view train_prior_key = "train_prior=";
 
 // A column number below `count`, or nothing.
 std::optional<std::size_t> column_number(const std::string& text, std::size_t count) {
@@ -131,11 +132,29 @@ std::vector<Profile> read_model_profiles(const std::string& model_folder, std::s
   return profiles;
 }
 
+std::optional<double> read_train_prior(const std::string& model_folder) {
+  const std::string path = model_folder + "/" + profiles_file;
+  if (!file_exists(path)) return std::nullopt;
+  const TsvReader table(path);
+  for (const std::string& comment : table.comments()) {
+    if (!comment.starts_with(train_prior_key)) continue;
+    const double prior =
+        parse_number(std::string_view(comment).substr(train_prior_key.size()), path, "train_prior");
+    if (prior > 0 && prior < 1) return prior;
+    throw_bad_input(fmt::format("{}: train_prior {}: must lie between 0 and 1", path, prior),
+                    "it is written by `bigbird promoter finetune`");
+  }
+  return std::nullopt;
+}
+
 std::map<std::string, std::string> model_task_files(const std::optional<ModelWindow>& window,
-                                                    const std::vector<Profile>& profiles) {
+                                                    const std::vector<Profile>& profiles,
+                                                    std::optional<double> train_prior) {
   std::map<std::string, std::string> files;
   if (window) files[window_file] = window_json(*window);
-  if (!profiles.empty()) files[profiles_file] = profiles_tsv(profiles);
+  std::vector<std::string> comments;
+  if (train_prior) comments.push_back(fmt::format("{}{}", train_prior_key, *train_prior));
+  if (!profiles.empty()) files[profiles_file] = profiles_tsv(profiles, comments);
   return files;
 }
 

@@ -60,10 +60,15 @@ std::optional<ModelWindow> read_model_window(const std::string& model_folder);
 std::vector<Profile> read_model_profiles(const std::string& model_folder, std::size_t outputs,
                                          const std::vector<std::string>& label_names);
 
+// Of a classifier of two classes: the share of class 1 among the examples that it was trained on, as
+// profiles.tsv tells it ("##train_prior=0.1"). Nothing where it does not.
+std::optional<double> read_train_prior(const std::string& model_folder);
+
 // The files above as FolderExtras::files takes them. An empty list of profiles, or no window, leaves its file
 // out.
 std::map<std::string, std::string> model_task_files(const std::optional<ModelWindow>& window,
-                                                    const std::vector<Profile>& profiles);
+                                                    const std::vector<Profile>& profiles,
+                                                    std::optional<double> train_prior = std::nullopt);
 // Copies those that are there, for whoever makes a model folder of another.
 void copy_model_task(const std::string& from, const std::string& to);
 

@@ -128,6 +128,28 @@ double platt(const nlohmann::json& output, double score) {
   return probability_of(curve.at("slope").get<double>() * odds_of(score) + curve.at("offset").get<double>());
 }
 
+// Typed, of the model folder, of the data's manifest, or a half: prior correction begins there.
+TEST_F(Calibrate, TheShareOfPromotersInTrainingIsWhatModelOrDataTell) {
+  const auto share = [&](const Words& more, const std::string& says) {
+    const RunResult done = must(calibrate(Words{"--data", path("data")} + more));
+    EXPECT_NE(done.err.find(says), std::string::npos) << done.err;
+    return calibration("promoter").at("train_prior").get<double>();
+  };
+  EXPECT_EQ(share({}, "neither model nor data tell"), 0.5);
+  write("data/manifest.json",
+        R"({"negatives": {"kind": "genomic:3"}, "window": {"length": 100, "tss_offset": 60},
+            "splits": [{"train": {"positives": 10, "negatives": 30}}]})");
+  EXPECT_EQ(share({}, "0.25 of the training examples, as " + path("data") + " tells"), 0.25);
+  const std::string profiles = read_text(path("promoter/profiles.tsv"));
+  write("promoter/profiles.tsv", "##train_prior=0.1\n" + profiles);
+  EXPECT_EQ(share({}, "0.1 of the training examples, as " + path("promoter") + " tells"), 0.1);
+  EXPECT_EQ(share({"--train-prior", "0.3"}, ""), 0.3);
+  write("promoter/profiles.tsv", "##train_prior=1.5\n" + profiles);
+  refused(calibrate({"--data", path("data")}), 1, "train_prior 1.5");
+  write("promoter/profiles.tsv", profiles);
+  std::filesystem::remove(path("data/manifest.json"));
+}
+
 TEST_F(Calibrate, APromoterModelLearnsTheOddsOfItsLabels) {
   const RunResult run = must(calibrate({"--data", path("data"), "--curve", path("curve.tsv"), "--svg",
                                         path("curve.svg"), "--bins", "10", "-@", "2"}));

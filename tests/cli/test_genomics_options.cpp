@@ -194,10 +194,10 @@ TEST_F(GenomicsOptions, PromoterWindowsAreLiftedJoinedAndFreeOfN) {
   write_text(path("old.bed"), text);
   write_text(path("old.chain"), "chain 10 old 3900 + 0 3900 chr1 4000 + 100 4000 1\n3900\n");
   const auto build = [&](const std::vector<std::string>& more) {
-    return run_bigbird(
-        with({"promoter", "build", "--tss", path("old.bed"), "-f", path("genome.fa"), "--lift",
-              path("old.chain"), "--left", "30", "--right", "20", "--force", "-o", path("built")},
-             more));
+    return run_bigbird(with(
+        {"promoter", "build", "--tss", path("old.bed"), "-f", path("genome.fa"), "--lift", path("old.chain"),
+         "--left", "30", "--right", "20", "--negatives", "random", "--force", "-o", path("built")},
+        more));
   };
   EXPECT_EQ(run_bigbird({"promoter", "build", "--tss", path("old.bed"), "-f", path("genome.fa"), "-o",
                          path("unlifted")})

@@ -40,7 +40,8 @@ TEST(PromoterBuildCommand, FindsTheWindowsOfTheRealPieces) {
   const auto data = *shared_dir() / "data" / "human-grch37";
   const TemporaryFolder folder;
   const auto result = run_bigbird({"promoter", "build", "--tss", (data / "epdnew.inside.bed").string(), "-f",
-                                   (data / "grch37.sparse.fa.gz").string(), "-o", (folder / "out").string()});
+                                   (data / "grch37.sparse.fa.gz").string(), "-o", (folder / "out").string(),
+                                   "--negatives", "random"});
   ASSERT_EQ(result.status, 0) << result.err;
   const auto manifest = nlohmann::json::parse(read_text(folder / "out" / "manifest.json"));
   EXPECT_EQ(manifest.at("counts").at("rows"), 92);
@@ -58,10 +59,27 @@ TEST(PromoterBuildCommand, BuildsEveryKindOfNegativesWithEverySplitWithoutALeak)
                                                        {"dinucleotide", "chromosome"},
                                                        {"random", "kfold:4:gene"}};
   for (const auto& kind : cases) {
-    const auto result =
-        run_bigbird({"promoter", "build", "--tss", genome + "/promoters.tss.bed", "-f",
-                     genome + "/genome.fa.gz", "-o", (folder / "out").string(), "--left", "300", "--right",
-                     "100", "--negatives", kind[0], "--split", kind[1], "--min-distance", "2k", "--force"});
+    const auto result = run_bigbird({"promoter",
+                                     "build",
+                                     "--tss",
+                                     genome + "/promoters.tss.bed",
+                                     "-f",
+                                     genome + "/genome.fa.gz",
+                                     "-o",
+                                     (folder / "out").string(),
+                                     "--left",
+                                     "300",
+                                     "--right",
+                                     "100",
+                                     "--negatives",
+                                     kind[0],
+                                     "--split",
+                                     kind[1],
+                                     "--min-distance",
+                                     "2k",
+                                     "--gc-tolerance",
+                                     "0.02",
+                                     "--force"});
     ASSERT_EQ(result.status, 0) << kind[0] << ' ' << kind[1] << ": " << result.err;
     EXPECT_NE(result.err.find("kind: " + kind[0]), std::string::npos) << result.err;
     const auto manifest = nlohmann::json::parse(read_text(folder / "out" / "manifest.json"));
@@ -107,7 +125,11 @@ TEST(PromoterBuildCommand, BadInputIsOneLineAndAHint) {
       {"good.bed", {"--left", "100", "--right", "100"}, 1, "too few"},
       {"good.bed", {"--negatives", "other"}, 2, "random, permute"},
       {"good.bed", {"--negatives", "random+random"}, 2, "--negatives random+random: names a kind twice"},
+      {"good.bed", {"--negatives", "genomic:0"}, 2, "'0' is no number of negatives"},
       {"good.bed", {"--split", "other"}, 2, "kfold"},
+      {"good.bed", {"--test", "chr9"}, 1, "--test: region chr9: unknown contig chr9"},
+      {"good.bed", {"--chromosomes", "chr9"}, 1, "chr9"},
+      {"good.bed", {"--split", "kfold:3", "--valid", "chr1"}, 2, "--test and --valid with --split kfold:3"},
       {"good.bed", {"--gc-tolerance", "2"}, 2, "--gc-tolerance 2"},
   };
   for (const Case& bad : cases) {

@@ -56,7 +56,7 @@ class PromoterModel : public ::testing::Test {
     folder_ = new TemporaryFolder;
     make_tiny_encoder(folder_->path());
     must({"promoter", "build", "--tss", path("genome/promoters.tss.bed"), "-f", path("genome/genome.fa.gz"),
-          "-o", path("examples"), "--left", "500", "--right", "300"});
+          "-o", path("examples"), "--left", "500", "--right", "300", "--negatives", "random"});
     must(finetune("tuned", {"--steps", "4"}));
   }
   static void TearDownTestSuite() {
@@ -348,7 +348,8 @@ TEST_F(PromoterModel, TheModelKeepsItsWindowAndTheEvaluationTheKindOfItsNegative
   EXPECT_EQ(window.at("task"), "promoter");
   EXPECT_EQ(window.at("length"), 800);
   EXPECT_EQ(window.at("target_offset"), 500);
-  EXPECT_EQ(read_text(path("tuned/final/profiles.tsv")), "#index\tname\tgroup\n0\tpromoter\t.\n");
+  EXPECT_EQ(read_text(path("tuned/final/profiles.tsv")),
+            "##train_prior=0.5\n#index\tname\tgroup\n0\tpromoter\t.\n");
   must(predict({"--data", path("examples/test.tsv"), "-o", path("kind.tsv")}));
   for (const auto& arguments :
        std::vector<std::vector<std::string>>{{"-m", path("tuned/final"), "--data", path("examples/test.tsv")},

@@ -312,88 +312,37 @@ void check_options(const ChromatinBuildOptions& options) {
   }
 }
 
+// The lists of a preset, or those that were given.
+SideLists lists_of(const ChromatinSplitOptions& options, const ContigNames& names) {
+  if (options.preset.empty()) return {options.test, options.valid, options.train};
+  const bool published = options.preset == "deepsea-published";
+  if (!published && options.preset != "deepsea") {
+    throw_usage(message("`preset` {}: not a preset", options.preset),
+                message("deepsea or deepsea-published; or say `test`, `valid` and `train`"));
+  }
+  if (!options.test.empty() || !options.valid.empty() || !options.train.empty()) {
+    throw_usage(message("`preset` with `test`, `valid` or `train`: a preset says all of them"),
+                message("leave out `preset`, or the others"));
+  }
+  const std::size_t chr7 = names.require("chr7", message("`preset` ") + options.preset);
+  if (names[chr7].length != grch37_chr7_length) {
+    throw_bad_input(message("`preset` {}: {} has {} bases here; the preset is of GRCh37, where it has {}",
+                            options.preset, names[chr7].name, names[chr7].length, grch37_chr7_length),
+                    message("say `test` and `valid` in the coordinates of this genome"));
+  }
+  SideLists lists{"chr8,chr9", "chr7:30,508,751-35,296,850", ""};
+  if (published) {
+    lists.train =
+        "chr1,chr2,chr3,chr4,chr5,chr6,chr7:1-30,508,750,chr10,chr11,chr12,chr13,chr14,chr15,"
+        "chr16,chr17,chr18,chr19,chr20,chr21,chr22";
+  }
+  return lists;
+}
+
 }  // namespace
 
 ChromatinSplits::ChromatinSplits(const ChromatinSplitOptions& options, const ContigNames& names)
-    : names_(names) {
-  if (options.preset.empty()) {
-    add(Split::test, options.test);
-    add(Split::valid, options.valid);
-    if (!options.train.empty()) rest_ = Split::none;
-    add(Split::train, options.train);
-  } else {
-    const bool published = options.preset == "deepsea-published";
-    if (!published && options.preset != "deepsea") {
-      throw_usage(message("`preset` {}: not a preset", options.preset),
-                  message("deepsea or deepsea-published; or say `test`, `valid` and `train`"));
-    }
-    if (!options.test.empty() || !options.valid.empty() || !options.train.empty()) {
-      throw_usage(message("`preset` with `test`, `valid` or `train`: a preset says all of them"),
-                  message("leave out `preset`, or the others"));
-    }
-    const std::size_t chr7 = names.require("chr7", message("`preset` ") + options.preset);
-    if (names[chr7].length != grch37_chr7_length) {
-      throw_bad_input(message("`preset` {}: {} has {} bases here; the preset is of GRCh37, where it has {}",
-                              options.preset, names[chr7].name, names[chr7].length, grch37_chr7_length),
-                      message("say `test` and `valid` in the coordinates of this genome"));
-    }
-    add(Split::test, "chr8,chr9");
-    add(Split::valid, "chr7:30,508,751-35,296,850");
-    if (published) {
-      rest_ = Split::none;
-      add(Split::train,
-          "chr1,chr2,chr3,chr4,chr5,chr6,chr7:1-30,508,750,chr10,chr11,chr12,chr13,chr14,chr15,"
-          "chr16,chr17,chr18,chr19,chr20,chr21,chr22");
-    }
-  }
-  check_overlaps();
-}
-
-void ChromatinSplits::add(Split split, const std::string& list) {
-  if (list.empty()) return;
-  for (const std::string& part : split_region_list(list)) {
-    if (part.empty()) {
-      throw_usage(fmt::format("{} {}: an empty name", setting_name(split_side_name(split)), list),
-                  "contigs and regions, separated by commas");
-    }
-    try {
-      const Region region = parse_region(part, names_);
-      parts_.push_back({split, region, format_region(names_[region.contig].name, region.begin, region.end)});
-    } catch (const Error& error) {
-      throw error.with_context(setting_name(split_side_name(split)));
-    }
-  }
-}
-
-void ChromatinSplits::check_overlaps() const {
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      const Region &a = parts_[j].region, &b = parts_[i].region;
-      if (parts_[i].split == parts_[j].split || a.contig != b.contig || a.begin >= b.end || b.begin >= a.end)
-        continue;
-      throw_bad_input(
-          fmt::format("{} of {} and {} of {} share bases", parts_[j].text, split_side_name(parts_[j].split),
-                      parts_[i].text, split_side_name(parts_[i].split)),
-          "a base can be on one side of the split only");
-    }
-  }
-}
-
-Split ChromatinSplits::side(std::uint32_t contig, std::int64_t base) const {
-  for (const Part& part : parts_) {
-    if (part.region.contig == contig && base >= part.region.begin && base < part.region.end)
-      return part.split;
-  }
-  return rest_;
-}
-
-std::vector<std::string> ChromatinSplits::regions(Split split) const {
-  std::vector<std::string> texts;
-  for (const Part& part : parts_) {
-    if (part.split == split) texts.push_back(part.text);
-  }
-  return texts;
-}
+    : GenomeSides(lists_of(options, names), names) {}
 
 std::int64_t keep_sides_apart(std::vector<ChromatinBin>& bins, const ModelWindow& window,
                               std::int64_t contig_length, std::optional<std::int64_t> gap) {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -18,7 +17,6 @@
 
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
-#include "lib/core/names.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"
@@ -27,8 +25,6 @@
 namespace bigbird {
 namespace {
 
-constexpr std::array<std::pair<Split, const char*>, 4> split_names{
-    {{Split::none, "none"}, {Split::train, "train"}, {Split::valid, "valid"}, {Split::test, "test"}}};
 constexpr const char* folder_hint = "give a folder written by `bigbird chromatin build` or import-deepsea";
 
 struct Manifest {
@@ -178,16 +174,6 @@ bool is_absolute(const std::string& path) {
 }
 
 }  // namespace
-
-const char* split_side_name(Split split) {
-  return find_name(split_names, split);
-}
-
-Split parse_split_side(std::string_view word, const std::string& where) {
-  if (const auto side = find_value(split_names, word)) return *side;
-  throw_bad_input(fmt::format("{}: not a side of a split: {}", where, word.substr(0, 40)),
-                  "sides are train, valid, test and none");
-}
 
 ChromatinDataset::ChromatinDataset(const std::string& folder, const std::string& fasta)
     : folder_(folder), fasta_(reference_path(folder, fasta)) {

@@ -22,17 +22,13 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/genomics/genome_sides.h"
 #include "lib/inference/model_task.h"
 #include "lib/io/files/bgzf_writer.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/fasta.h"
 
 namespace bigbird {
-
-enum class Split : std::uint8_t { none, train, valid, test };
-constexpr std::size_t split_count = 4;
-const char* split_side_name(Split split);
-Split parse_split_side(std::string_view word, const std::string& where);
 
 struct ChromatinBin {
   std::uint32_t contig = 0;  // of the FASTA

@@ -1,23 +1,22 @@
-// Promoter windows, negatives, split and manifest; see build.h.
+// Promoter windows, negatives and split; see build.h.
 #include "lib/genomics/promoter/build.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <unordered_set>
 #include <utility>
 
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/hash.h"
-#include "lib/core/json_text.h"
 #include "lib/core/log.h"
-#include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
+#include "lib/data/chunk.h"
 #include "lib/genomics/promoter/examples.h"
 #include "lib/genomics/promoter/leaks.h"
 #include "lib/genomics/promoter/tss.h"
@@ -33,25 +32,30 @@ namespace {
 constexpr std::size_t windows_per_batch = 512;
 constexpr std::array<const char*, 3> side_names = {"train", "valid", "test"};
 
-// A promoter that is used, with its genomic negative's place (its own window where none was asked for).
+// A promoter that is used, with the places of its genomic negatives.
 struct Promoter {
   TssSite site;
   PlaceWindow window;
-  PlaceWindow genomic;
-  std::vector<std::uint64_t> sequences;  // keys of its own and of a genomic negative's
+  Split side = Split::train;  // by place; train where the sides are drawn
+  std::vector<PlaceWindow> genomic;
+  std::vector<std::uint64_t> sequences;  // keys of its own and of the genomic negatives'
+  std::vector<HardNegative> hard;
 };
-
-bool asks_for(const PromoterBuildOptions& options, NegativeKind kind) {
-  return std::find(options.negatives.begin(), options.negatives.end(), kind) != options.negatives.end();
-}
 
 class PromoterBuilder {
  public:
-  explicit PromoterBuilder(const PromoterBuildOptions& options)
+  PromoterBuilder(const PromoterBuildOptions& options, kernels::Backend* backend)
       : options_(options),
+        backend_(backend),
         fasta_(options.fasta),
         names_(fasta_.contigs()),
-        excluded_(options.exclude, names_) {
+        sides_(options.sides, names_),
+        excluded_(options.exclude, names_),
+        chosen_(names_.size(), options.chromosomes.empty()) {
+    if (!options.chromosomes.empty()) {
+      for (const std::size_t contig : choose_chromosomes(options.chromosomes, names_, options.fasta))
+        chosen_[contig] = true;
+    }
     for (int i = 0; i < kernels::thread_count(); ++i) handles_.push_back(fasta_.clone());
   }
 
@@ -60,11 +64,16 @@ class PromoterBuilder {
     AtomicFolder folder(options_.output, options_.replace);
     catalogue_ = read_tss(options_.tss, options_.chain, names_);
     summary_.rows = catalogue_.rows;
+    all_tss_.resize(names_.size());  // dropped or not, on both strands
+    for (const TssSite& site : catalogue_.sites) all_tss_[site.contig].push_back(site.tss);
+    for (auto& sites : all_tss_) std::sort(sites.begin(), sites.end());
     choose_windows();
-    if (asks_for(options_, NegativeKind::genomic)) draw_negatives();
-    if (options_.join && options_.split.unit == SplitUnit::chromosome) drop_repeated_sequences();
+    if (negatives_of(options_.negatives, NegativeKind::genomic) > 0) draw_negatives();
+    if (options_.join && (options_.split.unit == SplitUnit::chromosome || named_sides() > 0))
+      drop_repeated_sequences();
     count_dropped();
     const auto splits = split();
+    if (negatives_of(options_.negatives, NegativeKind::hard) > 0) find_hard(splits.front());
     write_examples(folder, splits);
     write_dropped(folder);
     check_leaks(folder);
@@ -79,6 +88,13 @@ class PromoterBuilder {
     return {site.tss - options_.right + 1, site.tss + options_.left + 1};
   }
 
+  int named_sides() const {
+    return (sides_.lists(Split::test) ? 1 : 0) + (sides_.lists(Split::valid) ? 1 : 0);
+  }
+
+  // Whether two windows of different promoters may overlap without tying a split that is drawn.
+  bool splits_by_place() const { return options_.split.unit == SplitUnit::chromosome || named_sides() == 2; }
+
   std::string fetch(Fasta& handle, const TssSite& site, const PlaceWindow& window) const {
     std::string bases = handle.fetch(site.contig, window.begin, window.end);
     return site.strand == '+' ? bases : reverse_complement(bases);
@@ -89,19 +105,26 @@ class PromoterBuilder {
     return static_cast<double>(n) > options_.max_n * static_cast<double>(bases.size());
   }
 
-  // Keyed by the place, so that the rest of the catalogue does not change a promoter's negative.
-  std::uint64_t negative_key(const TssSite& site) const {
-    return fnv1a_64(
-        fmt::format("{}:{}:{}", canonical_contig_name(names_[site.contig].name), site.tss, site.strand));
+  // Keyed by the place, so that the rest of the catalogue does not change a promoter's negative; `number`: of
+  // those of one kind, from 0 on.
+  std::uint64_t negative_key(const TssSite& site, int number) const {
+    std::string place =
+        fmt::format("{}:{}:{}", canonical_contig_name(names_[site.contig].name), site.tss, site.strand);
+    if (number > 0) place += fmt::format(":{}", number);
+    return fnv1a_64(place);
   }
 
   // The reason why a site cannot be used, or empty.
   std::string place(Fasta& handle, Promoter& promoter) const {
     const TssSite& site = promoter.site;
-    promoter.window = promoter.genomic = window_of(site);
+    if (!chosen_[site.contig]) return "chromosome not chosen";
+    promoter.window = window_of(site);
     if (promoter.window.begin < 0 || promoter.window.end > names_[site.contig].length)
       return "window beyond its contig";
     if (excluded_.touch(site.contig, promoter.window.begin, promoter.window.end)) return excluded_reason;
+    promoter.side = sides_.side(site.contig, site.tss);
+    if (!apart_from(sides_.elsewhere(promoter.side, site.contig), promoter.window.begin, promoter.window.end))
+      return "window across the border of a side";
     const std::string bases = fetch(handle, site, promoter.window);
     if (too_many_n(bases)) return "too many N";
     promoter.sequences = {sequence_key(bases)};
@@ -145,51 +168,66 @@ class PromoterBuilder {
   }
 
   void draw_negatives() {
-    std::vector<std::vector<std::int64_t>> all_tss(names_.size());  // dropped or not, on both strands
-    for (const TssSite& site : catalogue_.sites) all_tss[site.contig].push_back(site.tss);
+    const int wanted = negatives_of(options_.negatives, NegativeKind::genomic);
     std::vector<GenomicRequest> requests;
     for (const Promoter& promoter : promoters_) {
-      requests.push_back(
-          {promoter.site.contig, promoter.window.begin, promoter.window.end, negative_key(promoter.site)});
+      for (int number = 0; number < wanted; ++number) {
+        requests.push_back({promoter.site.contig, promoter.window.begin, promoter.window.end,
+                            negative_key(promoter.site, number), number, static_cast<int>(promoter.side),
+                            number == 0 || splits_by_place()});
+      }
     }
-    const auto negatives = draw_genomic_negatives(fasta_, requests, all_tss,
-                                                  {options_.left + options_.right, options_.min_distance,
-                                                   options_.gc_tolerance, options_.max_n, options_.seed});
+    const auto negatives = draw_genomic_negatives(
+        fasta_, requests, all_tss_,
+        {options_.left + options_.right, negative_distance(options_), options_.gc_tolerance, options_.max_n,
+         options_.seed, [this](std::size_t contig, int side) {
+           std::vector<Region> closed = sides_.elsewhere(static_cast<Split>(side), contig);
+           if (excluded_.empty()) return closed;
+           for (const IntervalSet::Interval& one : excluded_.of(contig).intervals())
+             closed.push_back({contig, one.begin, one.end});
+           return closed;
+         }});
     std::vector<std::string> reasons(promoters_.size());
     GenomicNegativeSummary& counts = summary_.genomic;
-    std::int64_t drawn = 0;
     for (std::size_t i = 0; i < negatives.size(); ++i) {
+      const std::size_t promoter = i / static_cast<std::size_t>(wanted);
       if (!negatives[i]) {
-        reasons[i] = "no genomic negative on its contig";
+        if (requests[i].number == 0) reasons[promoter] = "no genomic negative on its contig";
+        counts.without_room += reasons[promoter].empty() ? 1 : 0;
         continue;
       }
-      ++drawn;
+      ++counts.drawn;
       ++counts.by_gc_step[negatives[i]->gc_step];
       counts.overlapping += negatives[i]->overlapping ? 1 : 0;
       counts.mean_gc_difference += negatives[i]->gc - negatives[i]->promoter_gc;
-      promoters_[i].genomic = {negatives[i]->begin, negatives[i]->end};
+      promoters_[promoter].genomic.push_back({negatives[i]->begin, negatives[i]->end});
     }
-    if (drawn > 0) counts.mean_gc_difference /= static_cast<double>(drawn);
+    if (counts.drawn > 0) counts.mean_gc_difference /= static_cast<double>(counts.drawn);
     keep(std::vector<Promoter>(std::move(promoters_)), reasons);
     for_each_promoter(promoters_.size(), [&](Fasta& handle, std::size_t i) {
       Promoter& promoter = promoters_[i];
-      promoter.sequences.push_back(sequence_key(fetch(handle, promoter.site, promoter.genomic)));
+      for (const PlaceWindow& place : promoter.genomic)
+        promoter.sequences.push_back(sequence_key(fetch(handle, promoter.site, place)));
     });
   }
 
-  // Chromosomes that share a sequence cannot be parted; the promoters that show it elsewhere go instead.
+  // Places that share a sequence cannot be parted; the promoters that show it elsewhere go instead. Elsewhere
+  // is on another side that is named or, where a side of whole chromosomes is drawn, on another chromosome.
   void drop_repeated_sequences() {
-    std::map<std::uint64_t, std::size_t> contig_of;
+    const bool by_chromosome = options_.split.unit == SplitUnit::chromosome && named_sides() < 2;
+    std::map<std::uint64_t, std::pair<Split, std::size_t>> place_of;
     std::vector<std::string> reasons(promoters_.size());
     for (std::size_t i = 0; i < promoters_.size(); ++i) {
-      const std::size_t contig = promoters_[i].site.contig;
+      const std::pair<Split, std::size_t> place{promoters_[i].side,
+                                                by_chromosome ? promoters_[i].site.contig : 0};
       for (const std::uint64_t key : promoters_[i].sequences) {
-        const auto found = contig_of.find(key);
-        if (found != contig_of.end() && found->second != contig)
-          reasons[i] = "sequence of another chromosome";
+        const auto found = place_of.find(key);
+        if (found == place_of.end() || found->second == place) continue;
+        reasons[i] = found->second.first == place.first ? "sequence of another chromosome"
+                                                        : "sequence of another side";
       }
       if (!reasons[i].empty()) continue;
-      for (const std::uint64_t key : promoters_[i].sequences) contig_of.emplace(key, contig);
+      for (const std::uint64_t key : promoters_[i].sequences) place_of.emplace(key, place);
     }
     keep(std::vector<Promoter>(std::move(promoters_)), reasons);
   }
@@ -206,24 +244,90 @@ class PromoterBuilder {
                 "`right` (and `min_distance`, for genomic negatives)"));
   }
 
+  // The side of every promoter, for each fold: named, or drawn among those that are on no named side.
   std::vector<std::vector<std::string>> split() {
     std::vector<PromoterPlace> places;
-    for (const Promoter& promoter : promoters_) {
+    std::vector<std::size_t> index;  // of the promoters that are drawn
+    for (std::size_t i = 0; i < promoters_.size(); ++i) {
+      const Promoter& promoter = promoters_[i];
+      if (promoter.side != Split::train) continue;
       const TssSite& site = promoter.site;
       PromoterPlace& place =
           places.emplace_back(PromoterPlace{names_[site.contig].name, site.tss, site.strand, site.gene});
+      index.push_back(i);
       if (!options_.join) continue;
-      place.windows = {promoter.window, promoter.genomic};
+      place.windows = promoter.genomic;
+      place.windows.push_back(promoter.window);
       place.sequences = promoter.sequences;
+    }
+    for (const Split side : {Split::train, Split::valid, Split::test}) {
+      if ((side == Split::train || sides_.lists(side)) &&
+          std::none_of(promoters_.begin(), promoters_.end(),
+                       [&](const Promoter& promoter) { return promoter.side == side; })) {
+        throw_bad_input(fmt::format("{}: none of its TSS gives a window on the {} side", options_.tss,
+                                    split_side_name(side)),
+                        message("choose `valid` and `test` so that each side has promoters"));
+      }
     }
     const std::vector<std::size_t> groups = group_promoters(places, options_.split.unit);
     summary_.groups = static_cast<std::int64_t>(*std::max_element(groups.begin(), groups.end()) + 1);
-    auto splits = split_promoters(groups, options_.split, options_.seed);
-    for (const auto& fold : splits) {
-      auto& counts = summary_.sides.emplace_back();
-      for (const std::string& side : fold) ++counts[side];
+    SplitPlan plan = options_.split;
+    plan.draws_test = !sides_.lists(Split::test);
+    plan.draws_valid = !sides_.lists(Split::valid);
+    std::vector<std::vector<std::string>> splits;
+    for (const std::vector<std::string>& drawn : split_promoters(groups, plan, options_.seed)) {
+      std::vector<std::string>& side = splits.emplace_back();
+      for (const Promoter& promoter : promoters_) side.emplace_back(split_side_name(promoter.side));
+      for (std::size_t i = 0; i < drawn.size(); ++i) side[index[i]] = drawn[i];
     }
     return splits;
+  }
+
+  // What the model may scan: the chosen chromosomes but for the named sides and all windows of the others.
+  std::vector<Region> training_stretches(const std::vector<std::string>& side) const {
+    std::vector<std::vector<Region>> closed(names_.size());
+    for (std::size_t contig = 0; contig < names_.size(); ++contig)
+      closed[contig] = sides_.elsewhere(Split::train, contig);
+    for (std::size_t i = 0; i < promoters_.size(); ++i) {
+      if (side[i] == side_names[0]) continue;
+      const std::size_t contig = promoters_[i].site.contig;
+      const auto close = [&](const PlaceWindow& window) {
+        closed[contig].push_back({contig, window.begin, window.end});
+      };
+      close(promoters_[i].window);
+      for (const PlaceWindow& window : promoters_[i].genomic) close(window);
+    }
+    std::vector<Region> open;
+    for (std::size_t contig = 0; contig < names_.size(); ++contig) {
+      if (!chosen_[contig]) continue;
+      std::sort(closed[contig].begin(), closed[contig].end(),
+                [](const Region& a, const Region& b) { return a.begin < b.begin; });
+      std::int64_t at = 0;
+      for (const Region& stretch : closed[contig]) {
+        if (at < stretch.begin) open.push_back({contig, at, stretch.begin});
+        at = std::max(at, stretch.end);
+      }
+      if (at < names_[contig].length) open.push_back({contig, at, names_[contig].length});
+    }
+    return open;
+  }
+
+  void find_hard(const std::vector<std::string>& side) {
+    std::unordered_set<std::uint64_t> known;
+    std::vector<std::size_t> training;  // promoters
+    for (std::size_t i = 0; i < promoters_.size(); ++i) {
+      known.insert(promoters_[i].sequences.begin(), promoters_[i].sequences.end());
+      if (side[i] == side_names[0]) training.push_back(i);
+    }
+    const auto each = static_cast<std::size_t>(negatives_of(options_.negatives, NegativeKind::hard));
+    std::vector<HardNegative> negatives =
+        find_hard_negatives({options_.hard_negatives, options_.fasta, options_.left, options_.right,
+                             options_.hard_step, negative_distance(options_), options_.max_n},
+                            training_stretches(side), all_tss_, known, each * training.size(), *backend_,
+                            summary_.hard.emplace());
+    // Dealt out by place, so that those of one promoter come from all over the training side.
+    for (std::size_t i = 0; i < negatives.size(); ++i)
+      promoters_[training[i % training.size()]].hard.push_back(std::move(negatives[i]));
   }
 
   // A promoter, and its negatives behind it.
@@ -231,17 +335,30 @@ class PromoterBuilder {
     const TssSite& site = promoter.site;
     const std::string& chrom = names_[site.contig].name;
     const PlaceWindow& window = promoter.window;
-    const bool several = options_.negatives.size() > 1;
     std::vector<PromoterExample> examples = {
         {site.id, chrom, window.begin, window.end, site.strand, 1, "", fetch(handle, site, window)}};
-    for (const NegativeKind kind : options_.negatives) {
-      const bool genomic = kind == NegativeKind::genomic;
-      const PlaceWindow& place = genomic ? promoter.genomic : window;
-      CounterRng rng(options_.seed, Purpose::promoter_negatives, negative_key(site));
-      std::string bases =
-          genomic ? fetch(handle, site, place) : make_negative(kind, examples.front().sequence, rng);
-      examples.push_back({negative_id(site.id, kind, several), chrom, place.begin, place.end, site.strand, 0,
-                          "", std::move(bases)});
+    const std::string bases = examples.front().sequence;
+    for (const NegativesOfKind& of : options_.negatives) {
+      const auto add = [&](int number, const std::string& contig, const PlaceWindow& place, char strand,
+                           std::string sequence) {
+        examples.push_back({negative_id(site.id, options_.negatives, of, number), contig, place.begin,
+                            place.end, strand, 0, "", std::move(sequence)});
+      };
+      if (of.kind == NegativeKind::hard) {
+        int number = 0;
+        for (const HardNegative& hard : promoter.hard) {
+          add(number++, names_[hard.contig].name, {hard.begin, hard.end}, hard.strand, hard.sequence);
+        }
+      } else if (of.kind == NegativeKind::genomic) {
+        int number = 0;
+        for (const PlaceWindow& place : promoter.genomic)
+          add(number++, chrom, place, site.strand, fetch(handle, site, place));
+      } else {
+        for (int number = 0; number < of.count; ++number) {
+          CounterRng rng(options_.seed, Purpose::promoter_negatives, negative_key(site, number));
+          add(number, chrom, window, site.strand, make_negative(of.kind, bases, rng));
+        }
+      }
     }
     return examples;
   }
@@ -254,6 +371,7 @@ class PromoterBuilder {
   void write_examples(const AtomicFolder& folder, const std::vector<std::vector<std::string>>& splits) {
     std::vector<std::string> head = comments();
     std::vector<std::map<std::string, std::unique_ptr<PromoterExampleWriter>>> writers(splits.size());
+    summary_.sides.resize(splits.size());
     for (std::size_t fold = 0; fold < splits.size(); ++fold) {
       make_folders(parent_folder(side_file(folder, fold, side_names[0])));
       for (const char* side : side_names) {
@@ -273,6 +391,8 @@ class PromoterBuilder {
           for (PromoterExample& example : made[i]) {
             example.split = side;
             writers[fold][side]->write(example);
+            SideCounts& counts = summary_.sides[fold][side];
+            ++(example.label == 1 ? counts.promoters : counts.negatives);
           }
         }
       }
@@ -317,16 +437,37 @@ class PromoterBuilder {
   }
 
   const PromoterBuildOptions& options_;
+  kernels::Backend* backend_;  // of hard negatives
   Fasta fasta_;
   ContigNames names_;
+  GenomeSides sides_;
   ExcludedRegions excluded_;
-  std::vector<Fasta> handles_;  // one for each thread
+  std::vector<bool> chosen_;                        // contigs
+  std::vector<std::vector<std::int64_t>> all_tss_;  // of each contig, ascending
+  std::vector<Fasta> handles_;                      // one for each thread
   TssCatalogue catalogue_;
   std::vector<Promoter> promoters_;
   PromoterBuildSummary summary_;
 };
 
-void check_options(const PromoterBuildOptions& options) {
+void check_hard(const PromoterBuildOptions& options, const kernels::Backend* backend) {
+  if (negatives_of(options.negatives, NegativeKind::hard) == 0) return;
+  const std::string plan = negative_plan_name(options.negatives);
+  if (backend == nullptr || options.hard_negatives.empty())
+    throw std::logic_error("hard negatives without a model and a device");
+  if (options.negatives.size() == 1) {
+    throw_usage(message("`negatives` {}: validation and test would have none", plan),
+                "hard negatives are of the training side alone: give another kind too, as in genomic+hard");
+  }
+  if (options.split.folds > 0) {
+    throw_usage(message("`negatives` {} with `split` {}: a model of one fold has seen what others test", plan,
+                        split_name(options.split)),
+                message("choose `split` promoter, gene or chromosome, or name `test` and `valid`"));
+  }
+  if (options.hard_step < 1) throw_usage(message("`step` {}: must be at least 1", options.hard_step));
+}
+
+void check_options(const PromoterBuildOptions& options, const kernels::Backend* backend) {
   if (options.negatives.empty())
     throw_usage(message("no `negatives`"), "give one kind or several, as in random+genomic");
   constexpr std::int64_t most = 10'000'000;
@@ -341,91 +482,45 @@ void check_options(const PromoterBuildOptions& options) {
     throw_usage(fmt::format("promoter build: {} is not a fraction of N", options.max_n),
                 message("give `max_n` from 0 to 1"));
   }
-  if (options.min_distance < 0 || options.min_distance > most || !(options.gc_tolerance >= 0.0) ||
-      options.gc_tolerance > 1.0) {
-    throw_usage(message("`min_distance` {} with `gc_tolerance` {} is no rule for negatives",
-                        options.min_distance, options.gc_tolerance),
+  const std::int64_t distance = negative_distance(options);
+  if (distance < 0 || distance > most || !(options.gc_tolerance >= 0.0) || options.gc_tolerance > 1.0) {
+    throw_usage(message("`min_distance` {} with `gc_tolerance` {} is no rule for negatives", distance,
+                        options.gc_tolerance),
                 "give a distance in bp from 0 on, and a fraction from 0 to 1");
   }
-}
-
-using Json = nlohmann::basic_json<OrderedMap>;
-
-Json negatives_json(const PromoterBuildOptions& options, const PromoterBuildSummary& summary) {
-  const auto any = [&](std::initializer_list<NegativeKind> kinds) {
-    return std::find_first_of(options.negatives.begin(), options.negatives.end(), kinds.begin(),
-                              kinds.end()) != options.negatives.end();
-  };
-  Json json = {{"kind", negative_kinds_name(options.negatives)}};
-  if (any({NegativeKind::random, NegativeKind::permute})) {
-    json["blocks"] = negative_blocks;
-    json["blocks_changed"] = negative_blocks_changed;
+  if (options.split.folds > 0 && (!options.sides.test.empty() || !options.sides.valid.empty())) {
+    throw_usage(message("`test` and `valid` with `split` {}: folds take their sides in turn",
+                        split_name(options.split)),
+                message("leave `test` and `valid` away, or choose `split` promoter, gene or chromosome"));
   }
-  if (any({NegativeKind::genomic})) {
-    json["min_distance"] = options.min_distance;
-    json["gc_tolerance"] = options.gc_tolerance;
-    for (std::size_t step = 0; step < gc_steps.size(); ++step) {
-      json["gc_matched"][fmt::format("within {:g}", options.gc_tolerance * gc_steps[step])] =
-          summary.genomic.by_gc_step[step];
-    }
-    json["gc_matched"]["closest drawn"] = summary.genomic.by_gc_step[gc_steps.size()];
-    json["mean_gc_difference"] = summary.genomic.mean_gc_difference;
-    json["overlapping_another_negative"] = summary.genomic.overlapping;
-  }
-  return json;
-}
-
-Json leaks_json(const LeakReport& report) {
-  Json json = {{"examples_checked", report.examples}};
-  for (std::size_t kind = 0; kind < leak_kinds; ++kind) {
-    json[leak_name(static_cast<Leak>(kind))] = report.counts[kind];
-  }
-  return json;
+  check_hard(options, backend);
 }
 
 }  // namespace
 
-PromoterBuildSummary build_promoters(const PromoterBuildOptions& options) {
-  check_options(options);
-  return PromoterBuilder(options).build();
+std::int64_t negative_distance(const PromoterBuildOptions& options) {
+  constexpr std::int64_t most = 5000;
+  return options.min_distance.value_or(std::min((options.left + options.right) / 2, most));
 }
 
-std::string promoter_manifest(const PromoterBuildOptions& options, const PromoterBuildSummary& summary) {
-  const auto kinds = static_cast<std::int64_t>(options.negatives.size());
-  Json json;
-  json["tss"] = options.tss;
-  json["reference"] = options.fasta;
-  if (!options.chain.empty()) json["lift"] = options.chain;
-  json["window"] = {{"left", options.left},
-                    {"right", options.right},
-                    {"length", options.left + options.right},
-                    {"tss_offset", options.left},
-                    {"coordinates", "0-based half-open; sequences on the sense strand"}};
-  json["max_n"] = options.max_n;
-  if (!options.exclude.empty()) json["exclude"] = options.exclude;
-  json["negatives"] = negatives_json(options, summary);
-  json["split"] = split_name(options.split);
-  json["joined"] = options.join;
-  json["groups"] = summary.groups;
-  json["seed"] = options.seed;
-  json["counts"] = {{"rows", summary.rows},
-                    {"positives", summary.promoters},
-                    {"negatives", summary.promoters * kinds},
-                    {"dropped", summary.dropped.total()}};
-  json["dropped"] = Json::object();
-  for (const auto& [reason, count] : summary.dropped) json["dropped"][reason] = count;
-  for (std::size_t fold = 0; fold < summary.sides.size(); ++fold) {
-    Json sides;
-    for (const char* side : {"train", "valid", "test"}) {
-      const auto found = summary.sides[fold].find(side);
-      const std::int64_t count = found == summary.sides[fold].end() ? 0 : found->second;
-      sides[side] = {{"positives", count}, {"negatives", count * kinds}};
-    }
-    sides["leaks"] = leaks_json(summary.leaks[fold]);
-    json["splits"].push_back(sides);
+double SideCounts::prior() const {
+  const std::int64_t all = promoters + negatives;
+  return all == 0 ? 0.0 : static_cast<double>(promoters) / static_cast<double>(all);
+}
+
+SideCounts PromoterBuildSummary::all() const {
+  SideCounts counts;
+  if (sides.empty()) return counts;
+  for (const auto& [side, of] : sides.front()) {
+    counts.promoters += of.promoters;
+    counts.negatives += of.negatives;
   }
-  if (options.with_provenance) json["provenance"] = Json::parse(provenance_json(options.provenance));
-  return json_text(json, 2) + "\n";
+  return counts;
+}
+
+PromoterBuildSummary build_promoters(const PromoterBuildOptions& options, kernels::Backend* backend) {
+  check_options(options, backend);
+  return PromoterBuilder(options, backend).build();
 }
 
 }  // namespace bigbird

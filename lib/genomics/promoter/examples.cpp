@@ -147,7 +147,8 @@ std::vector<std::vector<std::string>> split_promoters(std::span<const std::size_
                                                       const SplitPlan& plan, std::uint64_t seed) {
   const std::size_t group_count = groups.empty() ? 0 : *std::max_element(groups.begin(), groups.end()) + 1;
   const auto folds = static_cast<std::size_t>(plan.folds);
-  if (group_count < std::max<std::size_t>(3, folds)) {
+  const std::size_t sides = 1u + (plan.draws_test ? 1u : 0u) + (plan.draws_valid ? 1u : 0u);
+  if (group_count < std::max(sides, folds)) {
     throw_bad_input(fmt::format("{} groups are too few to split by {}", group_count, split_name(plan)),
                     "promoters whose windows overlap stay together: choose a finer unit, smaller windows or "
                     "more promoters");
@@ -170,8 +171,8 @@ std::vector<std::vector<std::string>> split_promoters(std::span<const std::size_
         held += sizes[order[next]];
       }
     };
-    fill("test", 2);
-    fill("valid", 1);
+    if (plan.draws_test) fill("test", plan.draws_valid ? 2 : 1);
+    if (plan.draws_valid) fill("valid", 1);
     std::vector<std::string>& split = splits.emplace_back();
     for (const std::size_t group : groups) split.push_back(side[group]);
     return splits;

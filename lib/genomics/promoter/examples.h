@@ -65,6 +65,10 @@ enum class SplitUnit { promoter, gene, chromosome };
 struct SplitPlan {
   SplitUnit unit = SplitUnit::promoter;
   int folds = 0;  // 0: one 80/10/10 split; else K of them, every promoter once in test
+  // Without folds: whether the side is drawn. One that is not is named by place (genome_sides.h), and its
+  // promoters are none of those that are split here.
+  bool draws_test = true;
+  bool draws_valid = true;
 };
 
 // "promoter", "gene", "chromosome", or "kfold:K" with or without ":UNIT" behind it (K folds, 3 to 100, of
@@ -94,9 +98,10 @@ struct PromoterPlace {
 std::vector<std::size_t> group_promoters(std::span<const PromoterPlace> places, SplitUnit unit);
 
 // For each fold (one when plan.folds is 0) and promoter: "train", "valid" or "test". Groups are shuffled by
-// the seed; without folds the first fill test and the next valid until each holds at least a tenth of the
-// promoters; with K folds, group by group, the fold with the fewest promoters takes it, fold f is test in
-// split f and valid in split f - 1. Errors: fewer than 3 groups, or fewer groups than folds.
+// the seed; without folds the first fill test and the next valid, those of them that are drawn, until each
+// holds at least a tenth of the promoters; with K folds, group by group, the fold with the fewest promoters
+// takes it, fold f is test in split f and valid in split f - 1. Errors: fewer groups than sides (train and
+// those that are drawn), or than folds.
 std::vector<std::vector<std::string>> split_promoters(std::span<const std::size_t> groups,
                                                       const SplitPlan& plan, std::uint64_t seed);
 

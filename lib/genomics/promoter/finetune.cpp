@@ -88,6 +88,15 @@ std::string class_counts(const EncodedWindows& windows, std::int64_t classes) {
   return fmt::format("{}", fmt::join(counts, ", "));
 }
 
+// Of two classes, in the training that is to come.
+std::optional<double> share_of_class_1(const EncodedWindows& windows, std::int64_t classes) {
+  if (classes != 2) return std::nullopt;
+  const auto positives = std::count_if(windows.sequences.begin(), windows.sequences.end(),
+                                       [](const ClassifiedSequence& one) { return one.label == 1; });
+  const double share = static_cast<double>(positives) / static_cast<double>(windows.sequences.size());
+  return share > 0 && share < 1 ? std::optional(share) : std::nullopt;
+}
+
 void say_shortened(const std::string& file, const EncodedWindows& windows, std::int64_t length) {
   if (windows.shortened == 0) return;
   log_warning(fmt::format("{}: {} of {} windows are longer than {} tokens and are cut at their right end",
@@ -126,8 +135,7 @@ bool is_genomic(const Window& window, const PromoterDataFacts& facts) {
   if (window.label == 1) return false;
   const std::optional<NegativeId> id = parse_negative_id(window.id);
   if (!id) return false;
-  return id->kind ? *id->kind == NegativeKind::genomic
-                  : facts.negatives == negative_kind_name(NegativeKind::genomic);
+  return id->kind ? is_of_genome(*id->kind) : facts.negatives == negative_kind_name(NegativeKind::genomic);
 }
 
 // What the training side's negatives are, for people; empty: not known.
@@ -241,7 +249,8 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& asked, kernels:
   choose_batch(options, task, backend);
   task.extras.model_card = model_card(
       describe_model(options, config, schedule_of(options, task.samples), train_windows, negatives, backend));
-  task.extras.files = model_task_files(sides.facts.window, profiles_of(classes));
+  task.extras.files =
+      model_task_files(sides.facts.window, profiles_of(classes), share_of_class_1(train_windows, classes));
   RemakeSequence remake;
   if (fresh) {
     task.identity["fresh_negatives"] = negative_kind_name(*options.fresh_negatives);

@@ -224,6 +224,15 @@ bool is_fasta(const std::string& path) {
   return InputStream(path).read(&first, 1) == 1 && first == '>';
 }
 
+// Of the manifest of promoter build: the share of promoters on the training side of a fold, from 0 on.
+std::optional<double> training_share(const nlohmann::json& manifest, std::size_t fold) {
+  if (!manifest.contains("splits")) return std::nullopt;
+  const auto& train = manifest.at("splits").at(fold).at("train");
+  const auto positives = train.at("positives").get<double>(), negatives = train.at("negatives").get<double>();
+  if (positives <= 0 || negatives <= 0) return std::nullopt;
+  return positives / (positives + negatives);
+}
+
 }  // namespace
 
 std::unique_ptr<WindowReader> read_labelled_windows(const LabelledSource& source) {
@@ -253,7 +262,12 @@ PromoterDataFacts read_promoter_facts(const std::string& folder) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   const std::string last = path.substr(path.rfind('/') + 1);
   std::string manifest = path + "/manifest.json";
-  if (!file_exists(manifest) && last.starts_with("fold")) manifest = parent_folder(path) + "/manifest.json";
+  std::size_t fold = 0;
+  if (!file_exists(manifest) && last.starts_with("fold")) {
+    manifest = parent_folder(path) + "/manifest.json";
+    const auto parsed = std::from_chars(last.data() + 4, last.data() + last.size(), fold);
+    if (parsed.ec == std::errc() && fold > 0) --fold;
+  }
   PromoterDataFacts facts;
   if (!file_exists(manifest)) return facts;
   try {
@@ -263,6 +277,7 @@ PromoterDataFacts read_promoter_facts(const std::string& folder) {
     const auto& window = json.at("window");
     facts.window = ModelWindow{"promoter", window.at("length").get<std::int64_t>(),
                                window.at("tss_offset").get<std::int64_t>(), 1};
+    facts.prior = training_share(json, fold);
   } catch (const nlohmann::json::exception& error) {
     throw_bad_input(fmt::format("{}: not a manifest of promoter build: {}", manifest, json_problem(error)),
                     "build the examples again");

@@ -37,6 +37,7 @@ std::optional<LabelledSource> labelled_side(const std::string& folder, const std
 struct PromoterDataFacts {
   std::string negatives;              // their kind; empty: not known
   std::optional<ModelWindow> window;  // task "promoter", target the TSS
+  std::optional<double> prior;        // the share of promoters among the training examples
 };
 // Looks for manifest.json in the folder, or, for a fold of several, beside it. Error naming the file
 // when it is damaged.

@@ -1,8 +1,11 @@
 // Negative examples made from a window; see negatives.h.
 #include "lib/genomics/promoter/negatives.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -22,11 +25,14 @@
 namespace bigbird {
 namespace {
 
-constexpr std::array<std::pair<NegativeKind, const char*>, 4> kind_names{
+constexpr std::array<std::pair<NegativeKind, const char*>, 5> kind_names{
     {{NegativeKind::random, "random"},
      {NegativeKind::permute, "permute"},
      {NegativeKind::dinucleotide, "dinucleotide"},
-     {NegativeKind::genomic, "genomic"}}};
+     {NegativeKind::genomic, "genomic"},
+     {NegativeKind::hard, "hard"}}};
+
+constexpr int most_of_a_kind = 1000;
 
 constexpr std::string_view negative_suffix = ":negative";
 
@@ -198,23 +204,25 @@ struct WindowDraw {
   bool free;
 };
 
-GenomicNegative choose(const Composition& composition, const BeginDraws& begins, const Taken& taken,
-                       const GenomicRequest& promoter, const GenomicNegativeOptions& options) {
+std::optional<GenomicNegative> choose(const Composition& composition, const BeginDraws& begins,
+                                      const Taken& taken, const GenomicRequest& promoter,
+                                      const GenomicNegativeOptions& options) {
   const double wanted = composition.gc_share(promoter.begin, promoter.end);
+  const bool matches = options.gc_tolerance < 1;
+  const auto share = [&](std::int64_t begin) { return composition.gc_share(begin, begin + options.length); };
   const auto result = [&](const WindowDraw& draw, std::size_t step) {
-    const std::int64_t end = draw.begin + options.length;
-    return GenomicNegative{draw.begin, end, composition.gc_share(draw.begin, end), wanted, step, !draw.free};
+    return GenomicNegative{draw.begin, draw.begin + options.length, share(draw.begin), wanted, step,
+                           !draw.free};
   };
   CounterRng rng(options.seed, Purpose::promoter_negatives, promoter.key);
   std::vector<WindowDraw> draws;
   for (int i = 0; i < most_draws; ++i) {
     const std::int64_t begin = begins.draw(rng);
-    const double share = composition.gc_share(begin, begin + options.length);
-    draws.push_back({begin, std::abs(share - wanted), taken.free(begin)});
-    if (draws.back().free && draws.back().difference <= options.gc_tolerance * gc_steps[0]) {
-      return result(draws.back(), 0);
-    }
+    const WindowDraw draw{begin, matches ? std::abs(share(begin) - wanted) : 0.0, taken.free(begin)};
+    if (draw.free && draw.difference <= options.gc_tolerance * gc_steps[0]) return result(draw, 0);
+    if (draw.free || promoter.may_overlap) draws.push_back(draw);
   }
+  if (draws.empty()) return std::nullopt;
   for (const bool free : {true, false}) {
     for (std::size_t step = 0; step < gc_steps.size(); ++step) {
       for (const WindowDraw& draw : draws) {
@@ -232,6 +240,21 @@ GenomicNegative choose(const Composition& composition, const BeginDraws& begins,
                 gc_steps.size());
 }
 
+// "genomic" or "genomic:10".
+NegativesOfKind parse_negatives_of_kind(std::string_view word, const std::string& words) {
+  const std::size_t colon = word.find(':');
+  NegativesOfKind of{parse_negative_kind(word.substr(0, colon)), 1};
+  if (colon == std::string_view::npos) return of;
+  const std::string_view digits = word.substr(colon + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), of.count);
+  if (error != std::errc() || end != digits.data() + digits.size() || of.count < 1 ||
+      of.count > most_of_a_kind) {
+    throw_usage(message("`negatives` {}: '{}' is no number of negatives", words, digits),
+                fmt::format("give 1 to {} of a kind for each promoter, as in genomic:10", most_of_a_kind));
+  }
+  return of;
+}
+
 }  // namespace
 
 NegativeKind parse_negative_kind(std::string_view word) {
@@ -242,46 +265,76 @@ const char* negative_kind_name(NegativeKind kind) {
   return find_name(kind_names, kind);
 }
 
-std::vector<NegativeKind> parse_negative_kinds(const std::string& words) {
-  std::vector<NegativeKind> kinds;
+bool is_of_genome(NegativeKind kind) {
+  return kind == NegativeKind::genomic || kind == NegativeKind::hard;
+}
+
+NegativePlan parse_negative_plan(const std::string& words) {
+  NegativePlan plan;
   for (std::size_t begin = 0; begin <= words.size();) {
     const std::size_t end = std::min(words.find('+', begin), words.size());
-    const NegativeKind kind = parse_negative_kind(std::string_view(words).substr(begin, end - begin));
-    if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) {
+    const NegativesOfKind of =
+        parse_negatives_of_kind(std::string_view(words).substr(begin, end - begin), words);
+    if (negatives_of(plan, of.kind) > 0) {
       throw_usage(message("`negatives` ") + words + ": names a kind twice",
                   "give each kind once, as in random+genomic");
     }
-    kinds.push_back(kind);
+    plan.push_back(of);
     begin = end + 1;
   }
-  return kinds;
+  return plan;
 }
 
-std::string negative_kinds_name(const std::vector<NegativeKind>& kinds) {
+std::string negative_plan_name(const NegativePlan& plan) {
   std::string names;
-  for (const NegativeKind kind : kinds) {
+  for (const NegativesOfKind& of : plan) {
     names += names.empty() ? "" : "+";
-    names += negative_kind_name(kind);
+    names += negative_kind_name(of.kind);
+    if (of.count > 1) names += ":" + std::to_string(of.count);
   }
   return names;
 }
 
-std::string negative_id(const std::string& promoter, NegativeKind kind, bool several) {
-  std::string id = promoter + std::string(negative_suffix);
-  if (several) id += std::string(":") + negative_kind_name(kind);
-  return id;
+int negatives_of(const NegativePlan& plan, NegativeKind kind) {
+  for (const NegativesOfKind& of : plan) {
+    if (of.kind == kind) return of.count;
+  }
+  return 0;
 }
 
-std::optional<NegativeId> parse_negative_id(std::string_view id) {
-  std::optional<NegativeKind> kind;
-  if (!id.ends_with(negative_suffix)) {
-    const std::size_t colon = id.rfind(':');
-    if (colon == std::string_view::npos) return std::nullopt;
-    kind = find_value(kind_names, id.substr(colon + 1));
-    id = id.substr(0, colon);
-    if (!kind || !id.ends_with(negative_suffix)) return std::nullopt;
+std::string negative_id(const NegativeId& id) {
+  std::string text = id.promoter + std::string(negative_suffix);
+  if (id.kind) text += std::string(":") + negative_kind_name(*id.kind);
+  if (id.number > 0) text += ":" + std::to_string(id.number);
+  return text;
+}
+
+std::string negative_id(const std::string& promoter, const NegativePlan& plan, NegativesOfKind of,
+                        int number) {
+  if (of.count > 1) return negative_id({promoter, of.kind, number + 1});
+  if (plan.size() > 1) return negative_id({promoter, of.kind});
+  return negative_id({promoter});
+}
+
+std::optional<NegativeId> parse_negative_id(std::string_view text) {
+  NegativeId id;
+  // What stands after the last colon, which is taken off.
+  const auto last = [&]() -> std::string_view {
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string_view::npos) return {};
+    const std::string_view part = text.substr(colon + 1);
+    text = text.substr(0, colon);
+    return part;
+  };
+  if (!text.ends_with(negative_suffix)) {
+    std::string_view word = last();
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id.number);
+    if (error == std::errc() && end == word.data() + word.size() && id.number > 0) word = last();
+    id.kind = find_value(kind_names, word);
+    if (!id.kind || !text.ends_with(negative_suffix)) return std::nullopt;
   }
-  return NegativeId{std::string(id.substr(0, id.size() - negative_suffix.size())), kind};
+  id.promoter = text.substr(0, text.size() - negative_suffix.size());
+  return id;
 }
 
 std::string replace_blocks(std::string_view window, CounterRng& rng) {
@@ -358,16 +411,18 @@ std::string make_negative(NegativeKind kind, std::string_view window, CounterRng
     case NegativeKind::dinucleotide:
       return shuffle_dinucleotides(window, rng);
     case NegativeKind::genomic:
+    case NegativeKind::hard:
       break;
   }
-  throw std::logic_error("a genomic negative is cut from the genome");
+  throw std::logic_error("negatives of this kind are cut from the genome");
 }
 
 FreshNegatives::FreshNegatives(NegativeKind kind, std::uint64_t seed, std::vector<std::string> promoters)
     : kind_(kind), seed_(seed), promoters_(std::move(promoters)) {
-  if (kind == NegativeKind::genomic) {
-    throw_usage(message("`fresh_negatives` genomic: these are not made of the promoters"),
-                "`bigbird promoter build` cuts them from the genome, once");
+  if (is_of_genome(kind)) {
+    throw_usage(
+        message("`fresh_negatives` {}: these are not made of the promoters", negative_kind_name(kind)),
+        "`bigbird promoter build` cuts them from the genome, once");
   }
 }
 
@@ -377,25 +432,34 @@ std::string FreshNegatives::negative(std::uint64_t epoch, std::uint64_t index) c
 }
 
 std::vector<std::optional<GenomicNegative>> draw_genomic_negatives(
-    Fasta& fasta, std::span<const GenomicRequest> promoters,
-    const std::vector<std::vector<std::int64_t>>& tss, const GenomicNegativeOptions& options) {
-  std::vector<std::optional<GenomicNegative>> negatives(promoters.size());
-  std::map<std::size_t, std::vector<std::size_t>> by_contig;
-  for (std::size_t i = 0; i < promoters.size(); ++i) by_contig[promoters[i].contig].push_back(i);
+    Fasta& fasta, std::span<const GenomicRequest> requests, const std::vector<std::vector<std::int64_t>>& tss,
+    const GenomicNegativeOptions& options) {
+  std::vector<std::optional<GenomicNegative>> negatives(requests.size());
+  std::map<std::pair<std::size_t, int>, std::vector<std::size_t>> by_place;
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    by_place[{requests[i].contig, requests[i].zone}].push_back(i);
   const std::int64_t distance = std::max<std::int64_t>(options.min_distance, 1);
-  for (auto& [contig, list] : by_contig) {
+  for (auto& [place, list] : by_place) {
     throw_if_cancelled();
+    const std::size_t contig = place.first;
     const std::int64_t contig_length = fasta.contigs()[contig].length;
     if (contig_length < options.length) continue;
     std::sort(list.begin(), list.end(), [&](std::size_t a, std::size_t b) {
-      return std::tie(promoters[a].begin, promoters[a].key) < std::tie(promoters[b].begin, promoters[b].key);
+      return std::tie(requests[a].number, requests[a].begin, requests[a].key) <
+             std::tie(requests[b].number, requests[b].begin, requests[b].key);
     });
     std::vector<Range> forbidden;
     for (const std::int64_t site : tss[contig]) {
       forbidden.push_back({site - distance - options.length + 2, site + distance});
     }
+    const auto keep_off = [&](std::int64_t begin, std::int64_t end) {
+      forbidden.push_back({begin - options.length + 1, end});
+    };
     for (const std::size_t i : list) {
-      forbidden.push_back({promoters[i].begin - options.length + 1, promoters[i].end});
+      if (requests[i].number == 0) keep_off(requests[i].begin, requests[i].end);
+    }
+    if (options.closed) {
+      for (const Region& stretch : options.closed(contig, place.second)) keep_off(stretch.begin, stretch.end);
     }
     const Composition composition(fasta.fetch(contig, 0, contig_length));
     const BeginDraws begins(eligible_begins(composition.bases(), std::move(forbidden), options));
@@ -403,8 +467,8 @@ std::vector<std::optional<GenomicNegative>> draw_genomic_negatives(
     Taken taken(options.length);
     for (const std::size_t i : list) {
       throw_if_cancelled();
-      negatives[i] = choose(composition, begins, taken, promoters[i], options);
-      taken.add(negatives[i]->begin);
+      negatives[i] = choose(composition, begins, taken, requests[i], options);
+      if (negatives[i]) taken.add(negatives[i]->begin);
     }
   }
   return negatives;

@@ -39,7 +39,7 @@ namespace {
 constexpr std::int64_t positions_per_piece = 1024;
 constexpr std::int64_t scan_bases_per_piece = 1'000'000;
 
-// The regions to scan, in order of place and without overlap.
+// The regions to scan.
 std::vector<Region> regions_of(const PromoterScanOptions& options, const ContigNames& names) {
   std::vector<Region> regions;
   if (!options.region.empty()) {
@@ -60,6 +60,11 @@ std::vector<Region> regions_of(const PromoterScanOptions& options, const ContigN
   } else {
     for (std::size_t i = 0; i < names.size(); ++i) regions.push_back({i, 0, names[i].length});
   }
+  return regions;
+}
+
+// The same in order of place and without overlap.
+std::vector<Region> in_order(std::vector<Region> regions) {
   std::sort(regions.begin(), regions.end(), [](const Region& a, const Region& b) {
     return std::tie(a.contig, a.begin) < std::tie(b.contig, b.begin);
   });
@@ -130,11 +135,12 @@ class Grid {
 
 class Scanner {
  public:
-  Scanner(const PromoterScanOptions& options, kernels::Backend& backend)
+  // `regions`, where given, in place of those of the options.
+  Scanner(const PromoterScanOptions& options, const std::vector<Region>& regions, kernels::Backend& backend)
       : options_(options),
         fasta_(options.fasta),
         names_(fasta_.contigs()),
-        regions_(regions_of(options, names_)),
+        regions_(in_order(regions.empty() ? regions_of(options, names_) : regions)),
         scorer_(
             {.models = options.models, .strands = Strands::forward, .batch = options.batch, .waits = true},
             backend),
@@ -178,6 +184,24 @@ class Scanner {
       if (files) counted = files->close();
     });
     return counted;
+  }
+
+  std::vector<PromoterCall> find_calls() {
+    Grid grid(regions_, options_.step, options_.work.chunk);
+    scorer_.open();
+    std::vector<PromoterCall> calls;
+    CallFinder finder(options_.threshold, options_.merge_distance, options_.step,
+                      [&](const PromoterCall& call) { calls.push_back(call); });
+    Progress progress("promoter scan", static_cast<std::uint64_t>(grid.positions()), "positions");
+    for (Pieces pieces; grid.next(pieces); pieces.clear()) {
+      const auto take = [&](const ScannedChunk& chunk) {
+        for (const ScannedPosition& scored : chunk.positions) finder.add(call_of(scored));
+      };
+      scan(pieces, take, progress);
+    }
+    scorer_.finish();
+    finder.finish();
+    return calls;
   }
 
  private:
@@ -455,7 +479,14 @@ void check_scan_options(const PromoterScanOptions& options) {
 
 PromoterScanSummary promoter_scan(const PromoterScanOptions& options, kernels::Backend& backend) {
   check_scan_options(options);
-  return Scanner(options, backend).run();
+  return Scanner(options, {}, backend).run();
+}
+
+std::vector<PromoterCall> find_promoter_calls(const PromoterScanOptions& options,
+                                              const std::vector<Region>& regions, kernels::Backend& backend) {
+  check_scan_options(options);
+  if (regions.empty()) return {};
+  return Scanner(options, regions, backend).find_calls();
 }
 
 }  // namespace bigbird

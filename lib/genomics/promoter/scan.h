@@ -12,6 +12,7 @@
 #include "lib/inference/model_task.h"
 #include "lib/inference/sequence_runner.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/region.h"
 #include "lib/parts/parts.h"
 
 namespace bigbird {
@@ -59,6 +60,10 @@ struct PromoterScanOptions {
 // no promoter classifier or whose window is not known; a region outside the genome; {usage} options out of
 // range.
 PromoterScanSummary promoter_scan(const PromoterScanOptions& options, kernels::Backend& backend);
+// The calls alone, in order of place, of these regions in place of those of the options. Writes nothing, and
+// reads no base further from a region than a window and one base reach.
+std::vector<PromoterCall> find_promoter_calls(const PromoterScanOptions& options,
+                                              const std::vector<Region>& regions, kernels::Backend& backend);
 // Error{usage} for settings out of range, and outputs of one name. promoter_scan() asks too.
 void check_scan_options(const PromoterScanOptions& options);
 

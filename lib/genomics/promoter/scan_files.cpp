@@ -117,6 +117,12 @@ void ScannedWindows::add(const ScannedWindows& other) {
   cut += other.cut;
 }
 
+PromoterCall call_of(const ScannedPosition& scored) {
+  const bool on_minus = std::isnan(scored.plus) || scored.minus > scored.plus;
+  return {static_cast<std::size_t>(scored.contig), scored.position, scored.end, on_minus ? '-' : '+',
+          on_minus ? scored.minus : scored.plus};
+}
+
 std::string scan_facts_text(const ScanFacts& facts) {
   return text_of_facts<Json>(facts);
 }
@@ -166,20 +172,18 @@ void ScanFiles::write(const ScannedChunk& chunk) {
 }
 
 void ScanFiles::write(const ScannedPosition& scored, const ScannedBaselines* baselines) {
-  const bool on_minus = std::isnan(scored.plus) || scored.minus > scored.plus;
-  const double score = on_minus ? scored.minus : scored.plus;
-  const auto contig = static_cast<std::size_t>(scored.contig);
+  const PromoterCall best = call_of(scored);
+  const std::size_t contig = best.contig;
   if (contig >= facts_.contigs.size())
     throw_bad_input(paths_.output + ": scores of a contig that is not there", "run the shards again");
   ++summary_.scored;
-  tracks_[0]->add(contig, scored.position, scored.end, static_cast<float>(score));
+  tracks_[0]->add(contig, scored.position, scored.end, static_cast<float>(best.score));
   for (std::size_t strand = 0; strand + 1 < tracks_.size(); ++strand) {
     const double value = strand == 0 ? scored.plus : scored.minus;
     if (!std::isnan(value))
       tracks_[strand + 1]->add(contig, scored.position, scored.end, static_cast<float>(value));
   }
-  const PromoterCall call{contig, scored.position, scored.end, on_minus ? '-' : '+', score};
-  finder_.add(call);
+  finder_.add(best);
   bool near = false;
   const KnownTss nearest{contig, scored.position - facts_.within, '+'};
   for (auto site = std::lower_bound(facts_.tss.begin(), facts_.tss.end(), nearest);
@@ -189,7 +193,7 @@ void ScanFiles::write(const ScannedPosition& scored, const ScannedBaselines* bas
     near = true;
   }
   if (baselines == nullptr) return;
-  by_model_->add(call, near);
+  by_model_->add(best, near);
   const auto add = [&](PositionRanking* ranking, double plus, double minus) {
     if (ranking == nullptr) return;
     const bool is_minus = std::isnan(plus) || minus > plus;

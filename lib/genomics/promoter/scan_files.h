@@ -56,6 +56,9 @@ struct ScannedPosition {
   double minus = 0;
 };
 
+// With the higher score, and its strand; + when they are equal.
+PromoterCall call_of(const ScannedPosition& scored);
+
 // What promoter_baselines.h says of a position's windows; NaN on a strand that the model did not score, and
 // where no 6-mers were fitted.
 struct ScannedBaselines {

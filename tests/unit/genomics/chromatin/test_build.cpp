@@ -167,6 +167,24 @@ TEST(ChromatinSides, ListsOfContigsAndRegions) {
   EXPECT_EQ(chosen.side(2, 5), Split::none);
 }
 
+TEST(GenomeSides, TellWhatIsElsewhere) {
+  const GenomeSides sides({"2", "chr1:1,001-2,000,chr1:5001-6000", ""}, split_contigs);
+  const auto text = [](const std::vector<Region>& stretches) {
+    std::string list;
+    for (const Region& stretch : stretches)
+      list += std::to_string(stretch.begin) + "-" + std::to_string(stretch.end) + " ";
+    return list;
+  };
+  EXPECT_EQ(text(sides.elsewhere(Split::train, 0)), "1000-2000 5000-6000 ");
+  EXPECT_EQ(text(sides.elsewhere(Split::valid, 0)), "0-1000 2000-5000 6000-100000 ");
+  EXPECT_EQ(text(sides.elsewhere(Split::test, 0)), "0-100000 ");
+  EXPECT_EQ(text(sides.elsewhere(Split::test, 1)), "");
+  EXPECT_EQ(text(sides.elsewhere(Split::train, 1)), "0-50000 ");
+  EXPECT_FALSE(apart_from(sides.elsewhere(Split::train, 0), 900, 1001));
+  EXPECT_TRUE(apart_from(sides.elsewhere(Split::train, 0), 900, 1000));
+  EXPECT_TRUE(apart_from(sides.elsewhere(Split::train, 0), 2000, 5000));
+}
+
 TEST(ChromatinSides, WhatDoesNotFitIsRefused) {
   const auto error = [&](const ChromatinSplitOptions& options) {
     return error_of([&] { ChromatinSplits splits(options, split_contigs); });

@@ -11,6 +11,7 @@
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
 #include "lib/genomics/promoter/examples.h"
+#include "lib/genomics/promoter/labelled_sequences.h"
 #include "lib/genomics/simulate/composition.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/fasta.h"
@@ -32,6 +33,7 @@ class PromoterBuild : public ::testing::Test {
     options_.output = (folder_ / "out").string();
     options_.left = 200;
     options_.right = 100;
+    options_.negatives = {{NegativeKind::random, 1}};
   }
 
   void write_tss(const std::vector<std::pair<int, char>>& sites) {
@@ -113,7 +115,7 @@ TEST_F(PromoterBuild, KeepsEachNegativeBesideItsPromoterForEveryKind) {
   write_tss(sites);
   for (const NegativeKind kind :
        {NegativeKind::random, NegativeKind::permute, NegativeKind::dinucleotide, NegativeKind::genomic}) {
-    options_.negatives = {kind};
+    options_.negatives = {{kind, 1}};
     options_.min_distance = 150;
     options_.replace = true;
     build_promoters(options_);
@@ -147,14 +149,14 @@ TEST_F(PromoterBuild, SeveralKindsGiveEveryPromoterOneOfEach) {
   options_.replace = true;
   std::map<std::string, PromoterExample> alone;  // by the ids of several
   for (const NegativeKind kind : {NegativeKind::random, NegativeKind::genomic}) {
-    options_.negatives = {kind};
+    options_.negatives = {{kind, 1}};
     build_promoters(options_);
     for (PromoterExample& example : all_examples()) {
       const auto id = parse_negative_id(example.id);
-      alone[id ? negative_id(id->promoter, kind, true) : example.id] = example;
+      alone[id ? negative_id({id->promoter, kind}) : example.id] = example;
     }
   }
-  options_.negatives = parse_negative_kinds("random+genomic");
+  options_.negatives = parse_negative_plan("random+genomic");
   const auto summary = build_promoters(options_);
   EXPECT_EQ(summary.promoters, 20);
   EXPECT_EQ(summary.leaks.at(0).examples, 60);
@@ -179,6 +181,167 @@ TEST_F(PromoterBuild, SeveralKindsGiveEveryPromoterOneOfEach) {
   EXPECT_EQ(manifest.at("counts").at("negatives"), 40);
   EXPECT_EQ(manifest.at("splits").at(0).at("train").at("negatives").get<int>(),
             2 * manifest.at("splits").at(0).at("train").at("positives").get<int>());
+}
+
+TEST_F(PromoterBuild, SeveralOfAKindHaveIdsOfTheirOwnAndTheFirstIsTheOneAlone) {
+  std::vector<std::pair<int, char>> sites;
+  for (int i = 0; i < 12; ++i) sites.push_back({4000 + 1900 * i, i % 2 == 0 ? '+' : '-'});
+  write_tss(sites);
+  options_.replace = true;
+  std::map<std::string, std::string> alone;  // sequences
+  for (const NegativeKind kind : {NegativeKind::random, NegativeKind::genomic}) {
+    options_.negatives = {{kind, 1}};
+    build_promoters(options_);
+    for (const PromoterExample& example : all_examples()) {
+      if (const auto id = parse_negative_id(example.id))
+        alone[negative_id({id->promoter, kind, 1})] = example.sequence;
+    }
+  }
+  options_.negatives = parse_negative_plan("random:2+genomic:3");
+  const auto summary = build_promoters(options_);
+  EXPECT_EQ(summary.genomic.drawn + summary.genomic.without_room, 36);
+  EXPECT_FALSE(summary.leaks.at(0).any());
+  std::set<std::string> ids, sequences;
+  std::int64_t found = 0;
+  std::map<std::string, std::string> side_of;
+  for (const PromoterExample& example : all_examples()) {
+    EXPECT_TRUE(ids.insert(example.id).second) << example.id;
+    sequences.insert(example.sequence);
+    const auto id = parse_negative_id(example.id);
+    EXPECT_EQ(side_of.emplace(id ? id->promoter : example.id, example.split).first->second, example.split);
+    if (!id || id->number != 1) continue;
+    ++found;
+    EXPECT_EQ(example.sequence, alone.at(example.id)) << example.id;
+  }
+  EXPECT_EQ(found, 24);
+  EXPECT_EQ(sequences.size(), ids.size());
+  const auto manifest = nlohmann::json::parse(testing::read_text(options_.output + "/manifest.json"));
+  EXPECT_EQ(manifest.at("negatives").at("kind"), "random:2+genomic:3");
+  EXPECT_EQ(manifest.at("negatives").at("per_promoter").at("genomic"), 3);
+  EXPECT_EQ(manifest.at("counts").at("negatives"), ids.size() - 12);
+  EXPECT_DOUBLE_EQ(manifest.at("counts").at("prior").get<double>(), 12.0 / static_cast<double>(ids.size()));
+  const auto& train = manifest.at("splits").at(0).at("train");
+  EXPECT_DOUBLE_EQ(*read_promoter_facts(options_.output).prior, train.at("prior").get<double>());
+}
+
+// Yeast has a gene every 2 kb: the default leaves room between them for windows of 300 bases and of 2 kb.
+TEST_F(PromoterBuild, TheDefaultDistanceIsHalfAWindow) {
+  EXPECT_EQ(negative_distance(options_), 150);
+  PromoterBuildOptions large;
+  EXPECT_EQ(negative_distance(large), 4000);
+  large.left = 20'000;
+  EXPECT_EQ(negative_distance(large), 5000);
+  large.min_distance = 7;
+  EXPECT_EQ(negative_distance(large), 7);
+  std::vector<std::pair<int, char>> sites;
+  for (int i = 0; i < 12; ++i) sites.push_back({4000 + 2000 * i, i % 2 == 0 ? '+' : '-'});
+  write_tss(sites);
+  options_.negatives = parse_negative_plan("genomic:2");
+  const auto summary = build_promoters(options_);
+  EXPECT_EQ(summary.promoters, 12);
+  EXPECT_EQ(summary.genomic.drawn, 24);
+  for (const PromoterExample& example : all_examples()) {
+    for (const auto& [tss, strand] : sites) {
+      if (example.label == 1) continue;
+      EXPECT_TRUE(tss - (example.end - 1) >= 150 || example.start - tss >= 150) << example.id;
+    }
+  }
+}
+
+TEST_F(PromoterBuild, NamedSidesTakeWhatLiesInThemAndTheirNegatives) {
+  std::vector<std::pair<int, char>> sites;
+  for (int i = 0; i < 24; ++i) sites.push_back({4000 + 1000 * i, i % 2 == 0 ? '+' : '-'});
+  sites.push_back({15050, '+'});  // its window begins before base 15,000
+  write_tss(sites);
+  options_.negatives = parse_negative_plan("genomic:2+random");
+  options_.sides = {"chr1:15001-20,000", "chr1:20001-25000", ""};
+  const auto summary = build_promoters(options_);
+  // Those of 15,000 and 20,000 on - and + lie across a border too.
+  EXPECT_EQ(summary.dropped.count("window across the border of a side"), 4u);
+  EXPECT_EQ(summary.leaks.at(0).count(Leak::overlapping_windows), 0);
+  std::map<std::string, int> seen;
+  for (const PromoterExample& example : all_examples()) {
+    ++seen[example.split];
+    const bool in_test = example.start >= 15000 && example.end <= 20000;
+    const bool in_valid = example.start >= 20000 && example.end <= 25000;
+    EXPECT_EQ(example.split == "test", in_test) << example.id << ' ' << example.start;
+    EXPECT_EQ(example.split == "valid", in_valid) << example.id << ' ' << example.start;
+    EXPECT_TRUE(in_test || in_valid || example.end <= 15000 || example.start >= 25000);
+  }
+  EXPECT_EQ(seen.size(), 3u);
+  const auto manifest = nlohmann::json::parse(testing::read_text(options_.output + "/manifest.json"));
+  EXPECT_EQ(manifest.at("sides").at("test"), "chr1:15001-20,000");
+}
+
+TEST_F(PromoterBuild, ASideThatIsNotNamedIsDrawnFromTheRest) {
+  std::vector<std::pair<int, char>> sites;
+  for (int i = 0; i < 20; ++i) sites.push_back({4500 + 1000 * i, '+'});
+  write_tss(sites);
+  options_.sides.test = "chr1:20001-30000";
+  build_promoters(options_);
+  std::map<std::string, int> seen;
+  for (const PromoterExample& example : all_examples()) {
+    ++seen[example.split];
+    EXPECT_EQ(example.split == "test", example.start >= 20000);
+  }
+  EXPECT_EQ(seen["test"], 8);
+  EXPECT_EQ(seen["valid"], 4);
+  options_.replace = true;
+  options_.sides.valid = "chr1:29001-30000";
+  EXPECT_THROW(build_promoters(options_), Error);  // shares bases with test
+  options_.sides = {"chr1:20001-30000", "chr1:3001-4000", ""};
+  try {
+    build_promoters(options_);
+    FAIL() << "a side without a promoter was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("on the valid side"), std::string::npos) << error.message();
+  }
+  options_.sides = {"chr1:20001-30000", "", ""};
+  options_.split = parse_split("kfold:3");
+  EXPECT_THROW(build_promoters(options_), Error);
+}
+
+// A promoter whose sequence stands on a named side too would leak.
+TEST_F(PromoterBuild, ASequenceOfAnotherNamedSideIsDropped) {
+  testing::write_text(folder_ / "copies.fa",
+                      ">chr1\n" + bases_ + "\n>chr2\n" + bases_ + "\n>chr3\n" + bases_ + "\n");
+  options_.fasta = (folder_ / "copies.fa").string();
+  std::string text;
+  const auto tss = [&](const std::string& chrom, int at) {
+    text += chrom + "\t" + std::to_string(at) + "\t" + std::to_string(at + 1) + "\t" + chrom + "_" +
+            std::to_string(at) + "\t1\t+\n";
+  };
+  for (const int at : {5000, 6000, 7000, 8000}) tss("chr1", at);
+  for (const int at : {5000, 9000}) tss("chr2", at);
+  for (const int at : {9000, 10000}) tss("chr3", at);
+  testing::write_text(options_.tss, text);
+  options_.sides.test = "chr2";
+  options_.chromosomes = {"chr1", "chr2"};
+  const auto summary = build_promoters(options_);
+  EXPECT_EQ(summary.promoters, 5);
+  EXPECT_EQ(summary.dropped.count("sequence of another side"), 1u);
+  EXPECT_EQ(summary.dropped.count("chromosome not chosen"), 2u);
+  EXPECT_FALSE(summary.leaks.at(0).any());
+}
+
+// Where both sides are named, nothing is parted between the chromosomes of the rest.
+TEST_F(PromoterBuild, EqualSequencesOfTwoTrainingChromosomesStayWhereNoSideIsDrawn) {
+  testing::write_text(folder_ / "copies.fa",
+                      ">chr1\n" + bases_ + "\n>chr2\n" + bases_ + "\n>chr3\n" + bases_ + "\n");
+  options_.fasta = (folder_ / "copies.fa").string();
+  std::string text;
+  for (const auto& [chrom, at] : std::vector<std::pair<std::string, int>>{
+           {"chr1", 5000}, {"chr1", 6000}, {"chr3", 5000}, {"chr3", 7000}, {"chr2", 9000}, {"chr2", 12000}}) {
+    text += chrom + "\t" + std::to_string(at) + "\t" + std::to_string(at + 1) + "\t" + chrom + "_" +
+            std::to_string(at) + "\t1\t+\n";
+  }
+  testing::write_text(options_.tss, text);
+  options_.split = parse_split("chromosome");
+  options_.sides = {"chr2:1-10000", "chr2:10001-30000", ""};
+  const auto summary = build_promoters(options_);
+  EXPECT_EQ(summary.promoters, 6);
+  EXPECT_FALSE(summary.leaks.at(0).any());
+  EXPECT_EQ(summary.sides.at(0).at("train").promoters, 4);
 }
 
 TEST_F(PromoterBuild, ANegativeDoesNotDependOnTheOtherPromotersOrThreads) {

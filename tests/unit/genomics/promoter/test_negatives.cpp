@@ -96,32 +96,54 @@ TEST(ShuffleDinucleotides, KeepsEveryCountAndBothEnds) {
 }
 
 TEST(NegativeKind, NamesGoBothWaysAndOthersAreUsageErrors) {
-  for (const char* name : {"random", "permute", "dinucleotide", "genomic"}) {
+  for (const char* name : {"random", "permute", "dinucleotide", "genomic", "hard"}) {
     EXPECT_STREQ(negative_kind_name(parse_negative_kind(name)), name);
   }
   EXPECT_THROW(parse_negative_kind("shuffled"), Error);
 }
 
-TEST(NegativeKinds, AreTypedAndWrittenWithAPlusBetween) {
-  using Kinds = std::vector<NegativeKind>;
-  EXPECT_EQ(parse_negative_kinds("random"), Kinds{NegativeKind::random});
-  const Kinds both = parse_negative_kinds("genomic+dinucleotide");
-  EXPECT_EQ(both, (Kinds{NegativeKind::genomic, NegativeKind::dinucleotide}));
-  EXPECT_EQ(negative_kinds_name(both), "genomic+dinucleotide");
-  for (const char* bad : {"", "+", "random+", "+random", "random+other", "random+random", "random,genomic"})
-    EXPECT_THROW(parse_negative_kinds(bad), Error) << bad;
+TEST(NegativePlans, AreTypedAndWrittenWithAPlusBetween) {
+  EXPECT_EQ(parse_negative_plan("random"), (NegativePlan{{NegativeKind::random, 1}}));
+  const NegativePlan both = parse_negative_plan("genomic+dinucleotide");
+  EXPECT_EQ(both, (NegativePlan{{NegativeKind::genomic, 1}, {NegativeKind::dinucleotide, 1}}));
+  EXPECT_EQ(negative_plan_name(both), "genomic+dinucleotide");
+  const NegativePlan counted = parse_negative_plan("random:2+genomic:8+hard");
+  EXPECT_EQ(negative_plan_name(counted), "random:2+genomic:8+hard");
+  EXPECT_EQ(negatives_of(counted, NegativeKind::genomic), 8);
+  EXPECT_EQ(negatives_of(counted, NegativeKind::hard), 1);
+  EXPECT_EQ(negatives_of(counted, NegativeKind::permute), 0);
+  EXPECT_EQ(negative_plan_name(parse_negative_plan("genomic:1")), "genomic");
+  for (const char* bad :
+       {"", "+", "random+", "+random", "random+other", "random+random", "random,genomic", "random:2+random",
+        "genomic:", "genomic:0", "genomic:-1", "genomic:x", "genomic:2:3", "genomic:1001", ":2"})
+    EXPECT_THROW(parse_negative_plan(bad), Error) << bad;
 }
 
-TEST(NegativeIds, TellThePromoterAndOfSeveralTheKind) {
-  EXPECT_EQ(negative_id("G:1", NegativeKind::random, false), "G:1:negative");
-  EXPECT_EQ(negative_id("G:1", NegativeKind::random, true), "G:1:negative:random");
-  const auto one = parse_negative_id("G:1:negative"), of_several = parse_negative_id("G:1:negative:genomic");
-  ASSERT_TRUE(one && of_several);
-  EXPECT_EQ(one->promoter, "G:1");
-  EXPECT_FALSE(one->kind);
-  EXPECT_EQ(of_several->promoter, "G:1");
-  EXPECT_EQ(of_several->kind, NegativeKind::genomic);
-  for (const char* other : {"G", "G:genomic", "G:negative:other", "negative", "G:negative:"})
+TEST(NegativeIds, TellThePromoterAndOfSeveralTheKindAndTheNumber) {
+  const NegativePlan one = parse_negative_plan("random"), kinds = parse_negative_plan("random+genomic"),
+                     counts = parse_negative_plan("random+genomic:3");
+  EXPECT_EQ(negative_id("G:1", one, one[0], 0), "G:1:negative");
+  EXPECT_EQ(negative_id("G:1", kinds, kinds[0], 0), "G:1:negative:random");
+  EXPECT_EQ(negative_id("G:1", counts, counts[0], 0), "G:1:negative:random");
+  EXPECT_EQ(negative_id("G:1", counts, counts[1], 0), "G:1:negative:genomic:1");
+  EXPECT_EQ(negative_id("G:1", counts, counts[1], 2), "G:1:negative:genomic:3");
+  struct Case {
+    const char* id;
+    std::optional<NegativeKind> kind;
+    int number;
+  };
+  for (const Case& known : {Case{"G:1:negative", std::nullopt, 0},
+                            {"G:1:negative:genomic", NegativeKind::genomic, 0},
+                            {"G:1:negative:hard:12", NegativeKind::hard, 12}}) {
+    const auto id = parse_negative_id(known.id);
+    ASSERT_TRUE(id) << known.id;
+    EXPECT_EQ(id->promoter, "G:1");
+    EXPECT_EQ(id->kind, known.kind);
+    EXPECT_EQ(id->number, known.number);
+    EXPECT_EQ(negative_id(*id), known.id);
+  }
+  for (const char* other : {"G", "G:genomic", "G:negative:other", "negative", "G:negative:", "G:negative:3",
+                            "G:genomic:3", "G:negative:genomic:0", "G:negative:genomic:x"})
     EXPECT_FALSE(parse_negative_id(other)) << other;
 }
 

@@ -32,6 +32,7 @@ class GenomicNegatives : public ::testing::Test {
     testing::write_text(folder_ / "g.fa", ">chr1\n" + bases_ + "\n>chr2\n" + bases_.substr(0, 300) + "\n");
     options_.length = 400;
     options_.min_distance = 1000;
+    options_.gc_tolerance = 0.02;
     for (std::int64_t begin = 1000; begin < 190000; begin += 19000) {
       promoters_.push_back({0, begin, begin + 400, static_cast<std::uint64_t>(begin)});
       tss_[0].push_back(begin + 300);
@@ -94,6 +95,58 @@ TEST_F(GenomicNegatives, DoNotDependOnTheOrderOfThePromotersAndDoOnTheSeed) {
   EXPECT_TRUE(differs);
 }
 
+TEST_F(GenomicNegatives, AreDrawnWithoutALookAtCompositionWhereTheToleranceIsOne) {
+  options_.gc_tolerance = 1;
+  double furthest = 0;
+  for (const auto& negative : draw()) {
+    ASSERT_TRUE(negative);
+    EXPECT_EQ(negative->gc_step, 0u);
+    furthest = std::max(furthest, std::abs(negative->gc - negative->promoter_gc));
+  }
+  EXPECT_GT(furthest, 0.15);  // stretches of 35 % and 60 % take turns
+}
+
+// The first of each promoter is the one that it has alone.
+TEST_F(GenomicNegatives, SeveralOfAPromoterAreApartAndTheFirstStays) {
+  options_.gc_tolerance = 1;
+  const auto alone = draw();
+  std::vector<GenomicRequest> requests;
+  for (const GenomicRequest& promoter : promoters_) {
+    for (int number = 0; number < 5; ++number) {
+      requests.push_back(promoter);
+      requests.back().number = number;
+      requests.back().key += 1000003u * static_cast<std::uint64_t>(number);
+    }
+  }
+  promoters_ = requests;
+  const auto several = draw();
+  for (std::size_t i = 0; i < several.size(); ++i) {
+    ASSERT_TRUE(several[i]);
+    if (requests[i].number == 0) {
+      EXPECT_EQ(several[i]->begin, alone[i / 5]->begin);
+    }
+    for (std::size_t k = 0; k < i; ++k)
+      EXPECT_TRUE(several[i]->end <= several[k]->begin || several[i]->begin >= several[k]->end);
+  }
+}
+
+TEST_F(GenomicNegatives, KeepOffWhatIsClosedToTheirZone) {
+  for (std::size_t i = 0; i < promoters_.size(); ++i)
+    promoters_[i].zone = promoters_[i].begin < 100000 ? 0 : 1;
+  options_.closed = [](std::size_t, int zone) {
+    return std::vector<Region>{zone == 0 ? Region{0, 100000, 200000} : Region{0, 0, 100000}};
+  };
+  const auto negatives = draw();
+  for (std::size_t i = 0; i < promoters_.size(); ++i) {
+    ASSERT_TRUE(negatives[i]);
+    if (promoters_[i].zone == 0) {
+      EXPECT_LE(negatives[i]->end, 100000);
+    } else {
+      EXPECT_GE(negatives[i]->begin, 100000);
+    }
+  }
+}
+
 TEST_F(GenomicNegatives, RelaxTheToleranceInSteps) {
   // With one N among 400 bases a share is a 399th part, which no window without N has: it misses by some
   // 0.0009.
@@ -129,6 +182,10 @@ TEST_F(GenomicNegatives, OverlapEachOtherOnlyForWantOfRoom) {
   EXPECT_FALSE(negatives[0]->overlapping);
   EXPECT_TRUE(negatives[1]->overlapping);
   EXPECT_TRUE(negatives[2]->overlapping);
+  promoters_[2].may_overlap = false;
+  const auto without = draw();
+  EXPECT_TRUE(without[1]);
+  EXPECT_FALSE(without[2]);
 }
 
 TEST_F(GenomicNegatives, AreNothingWhereThereIsNoRoom) {

@@ -53,6 +53,24 @@ TEST(SplitPromoters, EverySideHasAGroupHoweverUnequalTheyAre) {
   }
 }
 
+// The promoters of a named side are none of these.
+TEST(SplitPromoters, ASideThatIsNamedIsNotDrawn) {
+  const auto groups = singles(50);
+  const auto count = [](const std::vector<std::string>& sides, const char* side) {
+    return std::count(sides.begin(), sides.end(), side);
+  };
+  SplitPlan plan;
+  plan.draws_test = false;
+  const auto valid = split_promoters(groups, plan, 1).at(0);
+  EXPECT_EQ(count(valid, "test"), 0);
+  EXPECT_EQ(count(valid, "valid"), 5);
+  EXPECT_EQ(split_promoters(singles(2), plan, 1).at(0).size(), 2u);
+  EXPECT_THROW(split_promoters(singles(1), plan, 1), Error);
+  plan.draws_valid = false;
+  EXPECT_EQ(count(split_promoters(groups, plan, 1).at(0), "train"), 50);
+  EXPECT_EQ(count(split_promoters(singles(1), plan, 1).at(0), "train"), 1);
+}
+
 TEST(SplitPromoters, FoldsTestEveryPromoterOnce) {
   const auto split = split_promoters(singles(53), {SplitUnit::promoter, 5}, 1);
   ASSERT_EQ(split.size(), 5u);
