@@ -29,10 +29,10 @@ struct PromoterBuildOptions {
   std::string fasta;
   std::string output;  // folder; must not hold anything unless `replace`
   bool replace = false;
-  std::string chain;                               // UCSC chain file to lift the TSS with; may be empty
-  std::int64_t left = 5000;                        // bases before the TSS on the sense strand
-  std::int64_t right = 3000;                       // bases from the TSS on, the TSS included
-  double max_n = 0.05;                             // windows with a larger fraction of N are dropped
+  std::string chain;                     // UCSC chain file to lift the TSS with; may be empty
+  std::int64_t left = 5000;              // bases before the TSS on the sense strand
+  std::int64_t right = 3000;             // bases from the TSS on, the TSS included
+  double max_n = 0.05;                   // windows with a larger fraction of N are dropped
   std::vector<std::string> chromosomes;  // TSS elsewhere are dropped; see choose_chromosomes; empty: all
   NegativePlan negatives = {{NegativeKind::genomic, 1}};
   std::optional<std::int64_t> min_distance;  // see negative_distance
@@ -59,6 +59,7 @@ struct GenomicNegativeSummary {
   std::int64_t drawn = 0;
   std::int64_t overlapping = 0;   // that overlap another negative
   std::int64_t without_room = 0;  // of promoters with several: could only overlap, and are left out
+  std::int64_t elsewhere = 0;     // of promoters with several: their sequence is of another side, left out
   double mean_gc_difference = 0;  // negative less promoter
 };
 
