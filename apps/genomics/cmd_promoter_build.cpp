@@ -28,15 +28,15 @@ void report(const PromoterBuildOptions& options, const PromoterBuildSummary& sum
                     options.gc_tolerance, steps[0], steps[1] + steps[2], steps[3]));
   }
   if (genomic.drawn > 0) {
-    log_info(
-        fmt::format("genomic negatives: {} bp or more from every TSS; {} overlap another negative, {} left "
-                    "out for want of room",
-                    negative_distance(options), genomic.overlapping, genomic.without_room));
+    log_info(fmt::format(
+        "genomic negatives: {} bp or more from every TSS; {} overlap another negative; left out for want of room "
+        "{}, as sequences of another side {}",
+        negative_distance(options), genomic.overlapping, genomic.without_room, genomic.elsewhere));
   }
   const auto no_room = static_cast<std::int64_t>(summary.dropped.count("no genomic negative on its contig"));
   if (no_room * 10 > summary.rows || genomic.overlapping * 2 > genomic.drawn) {
     log_info(
-        "there is little room for genomic negatives: smaller windows or a smaller --min-distance leave more");
+        "there is little room for so many genomic negatives: smaller windows, fewer of them or a smaller --min-distance leave more");
   }
   if (summary.hard) {
     log_info(fmt::format("hard negatives: {} of {} calls, scores from {:.4g} up; {} lie near a TSS",

@@ -38,7 +38,8 @@ struct Promoter {
   PlaceWindow window;
   Split side = Split::train;  // by place; train where the sides are drawn
   std::vector<PlaceWindow> genomic;
-  std::vector<std::uint64_t> sequences;  // keys of its own and of the genomic negatives'
+  std::vector<int> numbers;              // of the genomic negatives, from 0 on; some may be left out
+  std::vector<std::uint64_t> sequences;  // keys of its own and then of the genomic negatives'
   std::vector<HardNegative> hard;
 };
 
@@ -201,6 +202,7 @@ class PromoterBuilder {
       counts.overlapping += negatives[i]->overlapping ? 1 : 0;
       counts.mean_gc_difference += negatives[i]->gc - negatives[i]->promoter_gc;
       promoters_[promoter].genomic.push_back({negatives[i]->begin, negatives[i]->end});
+      promoters_[promoter].numbers.push_back(requests[i].number);
     }
     if (counts.drawn > 0) counts.mean_gc_difference /= static_cast<double>(counts.drawn);
     keep(std::vector<Promoter>(std::move(promoters_)), reasons);
@@ -211,23 +213,38 @@ class PromoterBuilder {
     });
   }
 
-  // Places that share a sequence cannot be parted; the promoters that show it elsewhere go instead. Elsewhere
-  // is on another side that is named or, where a side of whole chromosomes is drawn, on another chromosome.
+  // Places that share a sequence cannot be parted: what shows it elsewhere goes instead, a negative of
+  // several alone, else its promoter. Elsewhere is on another side that is named or, where a side of whole
+  // chromosomes is drawn, on another chromosome.
   void drop_repeated_sequences() {
     const bool by_chromosome = options_.split.unit == SplitUnit::chromosome && named_sides() < 2;
     std::map<std::uint64_t, std::pair<Split, std::size_t>> place_of;
     std::vector<std::string> reasons(promoters_.size());
     for (std::size_t i = 0; i < promoters_.size(); ++i) {
-      const std::pair<Split, std::size_t> place{promoters_[i].side,
-                                                by_chromosome ? promoters_[i].site.contig : 0};
-      for (const std::uint64_t key : promoters_[i].sequences) {
+      Promoter& promoter = promoters_[i];
+      const std::pair<Split, std::size_t> place{promoter.side, by_chromosome ? promoter.site.contig : 0};
+      const auto reason = [&](std::uint64_t key) -> std::string {
         const auto found = place_of.find(key);
-        if (found == place_of.end() || found->second == place) continue;
-        reasons[i] = found->second.first == place.first ? "sequence of another chromosome"
-                                                        : "sequence of another side";
+        if (found == place_of.end() || found->second == place) return {};
+        return found->second.first == place.first ? "sequence of another chromosome"
+                                                  : "sequence of another side";
+      };
+      reasons[i] = reason(promoter.sequences.front());
+      for (std::size_t k = promoter.genomic.size(); k-- > 0 && reasons[i].empty();) {
+        const std::string repeated = reason(promoter.sequences[k + 1]);
+        if (repeated.empty()) continue;
+        if (promoter.genomic.size() == 1) {
+          reasons[i] = repeated;
+        } else {
+          const auto at = static_cast<std::ptrdiff_t>(k);
+          promoter.genomic.erase(promoter.genomic.begin() + at);
+          promoter.numbers.erase(promoter.numbers.begin() + at);
+          promoter.sequences.erase(promoter.sequences.begin() + at + 1);
+          ++summary_.genomic.elsewhere;
+        }
       }
       if (!reasons[i].empty()) continue;
-      for (const std::uint64_t key : promoters_[i].sequences) place_of.emplace(key, place);
+      for (const std::uint64_t key : promoter.sequences) place_of.emplace(key, place);
     }
     keep(std::vector<Promoter>(std::move(promoters_)), reasons);
   }
@@ -350,9 +367,10 @@ class PromoterBuilder {
           add(number++, names_[hard.contig].name, {hard.begin, hard.end}, hard.strand, hard.sequence);
         }
       } else if (of.kind == NegativeKind::genomic) {
-        int number = 0;
-        for (const PlaceWindow& place : promoter.genomic)
-          add(number++, chrom, place, site.strand, fetch(handle, site, place));
+        for (std::size_t i = 0; i < promoter.genomic.size(); ++i) {
+          const PlaceWindow& place = promoter.genomic[i];
+          add(promoter.numbers[i], chrom, place, site.strand, fetch(handle, site, place));
+        }
       } else {
         for (int number = 0; number < of.count; ++number) {
           CounterRng rng(options_.seed, Purpose::promoter_negatives, negative_key(site, number));

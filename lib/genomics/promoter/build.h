@@ -61,6 +61,7 @@ struct GenomicNegativeSummary {
   std::int64_t drawn = 0;
   std::int64_t overlapping = 0;   // that overlap another negative
   std::int64_t without_room = 0;  // of promoters with several: could only overlap, and are left out
+  std::int64_t elsewhere = 0;     // of promoters with several: their sequence is of another side, left out
   double mean_gc_difference = 0;  // negative less promoter
 };
 

@@ -25,6 +25,7 @@ Json genomic_json(const PromoterBuildOptions& options, const GenomicNegativeSumm
   json["mean_gc_difference"] = genomic.mean_gc_difference;
   json["overlapping_another_negative"] = genomic.overlapping;
   json["left_out_for_want_of_room"] = genomic.without_room;
+  json["left_out_as_of_another_side"] = genomic.elsewhere;
   return json;
 }
 

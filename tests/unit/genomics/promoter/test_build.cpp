@@ -324,6 +324,30 @@ TEST_F(PromoterBuild, ASequenceOfAnotherNamedSideIsDropped) {
   EXPECT_FALSE(summary.leaks.at(0).any());
 }
 
+// A negative whose sequence stands on another side too goes alone where its promoter has others.
+TEST_F(PromoterBuild, OfSeveralNegativesTheOneOfAnotherSideGoesAlone) {
+  // Room for a negative at base 550 of chr1, and from 540 to 550 of chr2, which is the same.
+  const std::string twice = bases_.substr(5000, 850);
+  testing::write_text(folder_ / "copies.fa", ">chr1\n" + twice + "\n>chr2\n" + twice + "\n>chr3\n" +
+                                                 bases_.substr(10000, 5000) + "\n");
+  options_.fasta = (folder_ / "copies.fa").string();
+  testing::write_text(options_.tss,
+                      "chr1\t400\t401\tA_1\t1\t+\nchr2\t390\t391\tB_1\t1\t+\nchr3\t400\t401\tC_1\t1\t+\n");
+  options_.negatives = parse_negative_plan("genomic:60");
+  options_.sides = {"chr2", "chr3", ""};
+  const auto summary = build_promoters(options_);
+  EXPECT_EQ(summary.promoters, 3);
+  EXPECT_GT(summary.genomic.elsewhere, 0);
+  EXPECT_FALSE(summary.leaks.at(0).any());
+  EXPECT_EQ(summary.sides.at(0).at("train").negatives, 60);
+  EXPECT_EQ(summary.sides.at(0).at("test").negatives, 60 - summary.genomic.elsewhere);
+  std::set<std::string> ids;
+  for (const PromoterExample& example : examples("test.tsv")) {
+    EXPECT_TRUE(ids.insert(example.id).second);
+    EXPECT_NE(example.start, 550);
+  }
+}
+
 // Where both sides are named, nothing is parted between the chromosomes of the rest.
 TEST_F(PromoterBuild, EqualSequencesOfTwoTrainingChromosomesStayWhereNoSideIsDrawn) {
   testing::write_text(folder_ / "copies.fa",
