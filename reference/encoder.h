@@ -57,7 +57,8 @@ struct Sequences {
   std::vector<std::size_t> types;           // all tokens
   std::vector<std::size_t> padded_lengths;  // per sequence; they add up to the number of tokens
   std::vector<std::size_t> valid_lengths;   // per sequence, <= padded length
-  // Rows whose mean the head of classes reads, for each of its outputs; empty: the first row of each sequence.
+  // Rows whose mean the head of classes reads, for each of its outputs; empty: the first row of each
+  // sequence.
   std::vector<std::vector<std::size_t>> outputs;
   std::vector<std::size_t> query_lengths;         // per sequence or none: AttentionShape::query_length
   std::vector<std::vector<AttentionPlan>> plans;  // [sequence][layer]

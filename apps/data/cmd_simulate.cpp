@@ -3,7 +3,7 @@
 
 #include "apps/command_line.h"
 #include "lib/core/log.h"
-#include "lib/genomics/simulate/simulate.h"
+#include "lib/genomes/simulate/simulate.h"
 
 namespace bigbird::apps {
 

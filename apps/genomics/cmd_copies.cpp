@@ -3,7 +3,7 @@
 
 #include "apps/command_line.h"
 #include "lib/core/log.h"
-#include "lib/genomics/copies/copies.h"
+#include "lib/genomes/copies/copies.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 

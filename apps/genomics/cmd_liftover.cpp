@@ -4,7 +4,7 @@
 #include "apps/command_line.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/genomics/liftover/liftover.h"
+#include "lib/genomes/liftover/liftover.h"
 
 namespace bigbird::apps {
 

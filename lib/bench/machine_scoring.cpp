@@ -8,7 +8,7 @@
 #include "lib/core/error.h"
 #include "lib/data/tokenize.h"
 #include "lib/data/vocabulary.h"
-#include "lib/genomics/simulate/simulate.h"
+#include "lib/genomes/simulate/simulate.h"
 #include "lib/genomics/variants/scoring.h"
 #include "lib/inference/model_task.h"
 #include "lib/io/files/file.h"

@@ -106,8 +106,8 @@ struct DecoderConfig {
   bool operator==(const DecoderConfig&) const = default;
 };
 
-// What a head of classes reads of a sequence (HeadForm::bigbird): the state of its first token, as transformers
-// has it, or the mean over all of its tokens, or over so many in the middle.
+// What a head of classes reads of a sequence (HeadForm::bigbird): the state of its first token, as
+// transformers has it, or the mean over all of its tokens, or over so many in the middle.
 struct HeadPooling {
   enum class Kind { first, mean, middle };
   Kind kind = Kind::first;
@@ -115,8 +115,8 @@ struct HeadPooling {
   bool operator==(const HeadPooling&) const = default;
 };
 
-// A convolution over single tokens, which are bases, that makes one row of the layers of every `stride` tokens
-// (lib/model/network/stem.h).
+// A convolution over single tokens, which are bases, that makes one row of the layers of every `stride`
+// tokens (lib/model/network/stem.h).
 struct StemConfig {
   std::int64_t kernel = 15;  // tokens that a filter sees, odd
   std::int64_t channels = 128;

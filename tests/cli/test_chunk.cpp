@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/core/rng.h"
-#include "lib/genomics/simulate/composition.h"
+#include "lib/genomes/simulate/composition.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/fasta.h"

@@ -1,5 +1,5 @@
-// Models with a stem as a user meets them: pretraining on single bases, evaluation, fine-tuning, prediction, a
-// folder that can be converted and checked, and what is refused.
+// Models with a stem as a user meets them: pretraining on single bases, evaluation, fine-tuning, prediction,
+// a folder that can be converted and checked, and what is refused.
 #include <gtest/gtest.h>
 
 #include <filesystem>

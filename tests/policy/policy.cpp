@@ -25,7 +25,7 @@ const std::vector<std::vector<std::string_view>>& floors_of_lib() {
                                                                     {"inference", "finetuning"},
                                                                     {"training"},
                                                                     {"model"},
-                                                                    {"data"},
+                                                                    {"data", "genomes"},
                                                                     {"tokenization", "parts"},
                                                                     {"io", "metrics"},
                                                                     {"core"}};
@@ -81,12 +81,12 @@ struct SubRoom {
 };
 const std::vector<SubRoom>& sub_rooms() {
   static const std::vector<SubRoom> rooms = {
+      {"lib/genomes/copies", {}},
+      {"lib/genomes/liftover", {}},
+      {"lib/genomes/simulate", {}},
       {"lib/genomics", {}},
       {"lib/genomics/chromatin", {"lib/genomics"}},
-      {"lib/genomics/copies", {"lib/genomics"}},
-      {"lib/genomics/liftover", {"lib/genomics"}},
       {"lib/genomics/promoter", {"lib/genomics"}},
-      {"lib/genomics/simulate", {"lib/genomics"}},
       {"lib/genomics/variants", {"lib/genomics"}},
       {"lib/text", {}},
       {"lib/text/classify", {"lib/text"}},

@@ -87,8 +87,8 @@ class ChromatinDataset {
   // The window around a bin, moved inwards at a contig's end as manifest.json says ("edge": "shift");
   // forward strand.
   std::string window_sequence(Fasta& fasta, std::size_t row) const;
-  // What the windows of `bins` neighbours from `row` on cover together, cut at the contig's ends; and how many
-  // of its bases lie before the first of them.
+  // What the windows of `bins` neighbours from `row` on cover together, cut at the contig's ends; and how
+  // many of its bases lie before the first of them.
   std::string stretch_sequence(Fasta& fasta, std::size_t row, std::size_t bins, std::int64_t& before) const;
 
  private:

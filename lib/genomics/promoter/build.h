@@ -97,9 +97,9 @@ struct PromoterBuildSummary {
 // there too. A window that passes its contig's end or holds too many N, or crosses the border of a named
 // side, is dropped and counted; so is a promoter whose sequence stands on another side that is named or, when
 // whole chromosomes are split, on another chromosome. What was written is read back and must not leak
-// (leaks.h). The folder appears whole or not at all. Errors: as read_tss, ExcludedRegions, GenomeSides, find_hard_negatives;
-// sizes that are no window; nothing left; too few promoters for the split; a data set that leaks.
-// Hard negatives without a model or a backend are a std::logic_error.
+// (leaks.h). The folder appears whole or not at all. Errors: as read_tss, ExcludedRegions, GenomeSides,
+// find_hard_negatives; sizes that are no window; nothing left; too few promoters for the split; a data set
+// that leaks. Hard negatives without a model or a backend are a std::logic_error.
 PromoterBuildSummary build_promoters(const PromoterBuildOptions& options,
                                      kernels::Backend* backend = nullptr);
 

@@ -93,9 +93,9 @@ struct Batch {
   // [B] the row that the head reads of a sequence (classes, types of answers), or global_row(). Empty: its
   // first token.
   std::vector<std::int32_t> sequence_rows;
-  // Of a model that pools (ModelConfig::pools): the tokens whose mean the head reads, ascending, no two alike in
-  // a token; several of a sequence are as many outputs, each with labels of its own. Empty: one of each sequence,
-  // as ModelConfig::pooling says.
+  // Of a model that pools (ModelConfig::pools): the tokens whose mean the head reads, ascending, no two alike
+  // in a token; several of a sequence are as many outputs, each with labels of its own. Empty: one of each
+  // sequence, as ModelConfig::pooling says.
   std::vector<OutputSpan> output_spans;
   // [B] tokens of every sequence together with the padding that it was given with. Hugging Face computes what
   // its (B, T) matrix holds, padding too: in full attention that padding sees the real tokens, and all T

@@ -12,8 +12,8 @@ namespace bigbird {
 // Brings the first token's rows, and the labels or targets that the batch has, to the device.
 void sequence_stage(const PassContext& pass, const HeadRowActivations& head_rows,
                     const SequenceActivations& kept);
-// kept.gathered [B, C] = the rows of hidden at the first token of every sequence, or the mean over each of the
-// batch's spans; and back, the gradient [T, C] added to.
+// kept.gathered [B, C] = the rows of hidden at the first token of every sequence, or the mean over each of
+// the batch's spans; and back, the gradient [T, C] added to.
 void gather_first_tokens(const PassContext& pass, const SequenceActivations& kept,
                          kernels::ConstValues hidden);
 void spread_first_tokens(const PassContext& pass, const SequenceActivations& kept,

@@ -61,8 +61,8 @@ void masked_head_backward(const PassContext& pass, const ModelTensors& model,
   const MaskedHeadTensors &tensors = model.masked, &gradients = model_gradients.masked;
   const MaskedActivations& kept = activations.masked;
   const kernels::Index rows = pass.masked_rows, width = pass.width();
-  // There are never more masked rows than tokens, so both fit into the [T, >= 4C] scratch. A stem's tokens are
-  // more; what is gathered and normalised is spent there when its gradient comes.
+  // There are never more masked rows than tokens, so both fit into the [T, >= 4C] scratch. A stem's tokens
+  // are more; what is gathered and normalised is spent there when its gradient comes.
   const kernels::Values dtransform =
       pass.stem != nullptr ? kept.norm : activations.workspace.wide_of_stream();
   const kernels::Values dgathered = pass.stem != nullptr ? kept.gathered : dtransform + rows * width;

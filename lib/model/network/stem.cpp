@@ -11,8 +11,8 @@ std::int64_t in_rows(std::int64_t tokens, std::int64_t stride) {
   return (tokens + stride - 1) / stride;
 }
 
-// The rows whose tokens all lie in the span, so that neighbouring spans share none; of one that holds no whole
-// row the row of its middle.
+// The rows whose tokens all lie in the span, so that neighbouring spans share none; of one that holds no
+// whole row the row of its middle.
 OutputSpan in_whole_rows(const OutputSpan& span, std::int32_t stride) {
   const std::int32_t first = (span.first + stride - 1) / stride, last = (span.first + span.length) / stride;
   if (first < last) return {first, last - first};

@@ -1,5 +1,5 @@
-// The stem of a model that reads single bases: a convolution of one-hot letters, an activation, and one row of
-// the layers for every `stride` tokens, as the convolutional stems of Basenji (Kelley et al. 2018) and
+// The stem of a model that reads single bases: a convolution of one-hot letters, an activation, and one row
+// of the layers for every `stride` tokens, as the convolutional stems of Basenji (Kelley et al. 2018) and
 // Enformer (Avsec et al. 2021) shorten their input before the layers. For token i, with the tokens j of its
 // sequence,
 //   a[i] = activation(bias + sum over d of table_d[id[i + d]]),  -kernel / 2 <= d <= kernel / 2,

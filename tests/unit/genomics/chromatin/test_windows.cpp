@@ -126,7 +126,8 @@ TEST_F(ChromatinModelData, AnEpochReadsEveryWindowOnBothStrandsWithItsLabels) {
   EXPECT_TRUE(left.empty());
 }
 
-// 13 training bins of 20 bases make windows of 5, 5 and 3 bins; their labels are 0 .. 7, 0 .. 4 in three bits.
+// 13 training bins of 20 bases make windows of 5, 5 and 3 bins; their labels are 0 .. 7, 0 .. 4 in three
+// bits.
 TEST_F(ChromatinModelData, NeighbouringBinsShareAWindowAndKeepTheirLabels) {
   const std::vector<ChromatinSample> samples = training_windows(5);
   ASSERT_EQ(samples.size(), 3u);
@@ -148,8 +149,8 @@ TEST_F(ChromatinModelData, NeighbouringBinsShareAWindowAndKeepTheirLabels) {
   const Batch& batch = batches[0];
   ASSERT_EQ(batch.output_spans.size(), 26u);
   ASSERT_EQ(batch.sequence_targets.size(), 26u * 3);
-  // The bases of every span, read back from its tokens, are those of a bin with its labels, on either strand. A
-  // token that begins in a bin may end behind it, and one that ends in it begin before.
+  // The bases of every span, read back from its tokens, are those of a bin with its labels, on either strand.
+  // A token that begins in a bin may end behind it, and one that ends in it begin before.
   std::multiset<std::uint32_t> seen;
   for (std::size_t i = 0; i < batch.output_spans.size(); ++i) {
     const OutputSpan& span = batch.output_spans[i];

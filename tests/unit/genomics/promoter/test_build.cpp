@@ -12,7 +12,7 @@
 #include "lib/core/rng.h"
 #include "lib/genomics/promoter/examples.h"
 #include "lib/genomics/promoter/labelled_sequences.h"
-#include "lib/genomics/simulate/composition.h"
+#include "lib/genomes/simulate/composition.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/fasta.h"
 #include "tests/support/support.h"

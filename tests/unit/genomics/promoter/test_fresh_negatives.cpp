@@ -10,7 +10,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
-#include "lib/genomics/simulate/composition.h"
+#include "lib/genomes/simulate/composition.h"
 
 namespace bigbird {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "lib/core/rng.h"
-#include "lib/genomics/simulate/composition.h"
+#include "lib/genomes/simulate/composition.h"
 #include "lib/io/genome/fasta.h"
 
 namespace bigbird {

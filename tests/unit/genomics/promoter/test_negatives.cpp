@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/core/error.h"
-#include "lib/genomics/simulate/composition.h"
+#include "lib/genomes/simulate/composition.h"
 
 namespace bigbird {
 namespace {

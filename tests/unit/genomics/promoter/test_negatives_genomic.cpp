@@ -8,7 +8,7 @@
 #include <string>
 
 #include "lib/core/rng.h"
-#include "lib/genomics/simulate/composition.h"
+#include "lib/genomes/simulate/composition.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

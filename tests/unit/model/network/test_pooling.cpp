@@ -1,5 +1,5 @@
-// Heads of classes that read the mean of neighbouring tokens, once or several times in a sequence, against the
-// reference in double.
+// Heads of classes that read the mean of neighbouring tokens, once or several times in a sequence, against
+// the reference in double.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -80,8 +80,8 @@ TEST(Pooling, SeveralSpansOfASequenceAreAsManyOutputs) {
   batch.output_spans = {{1, 7}, {8, 6}, {30, 29}, {62, 6}};
   batch.sequence_targets.assign(4 * 3, 0.0f);
   for (std::size_t i = 0; i < batch.sequence_targets.size(); i += 2) batch.sequence_targets[i] = 1.0f;
-  // Tokens 1 to 7: row 1 whole (3 to 5), of row 2 (6 to 8) not all. 8 to 13: rows 3 and half of 4. 30 to 58: rows 10
-  // to 18. The second sequence begins at token 60: 62 to 67 hold row 21 (63 to 65).
+  // Tokens 1 to 7: row 1 whole (3 to 5), of row 2 (6 to 8) not all. 8 to 13: rows 3 and half of 4. 30 to 58:
+  // rows 10 to 18. The second sequence begins at token 60: 62 to 67 hold row 21 (63 to 65).
   expect_as_reference(config, batch,
                       {rows_from(1, 2), rows_from(3, 4), rows_from(10, 19), rows_from(21, 22)});
 }

@@ -1,5 +1,5 @@
 // VCF lines lifted; see liftover.h. Kinds of ALT as VCF 4.3 defines them.
-#include "lib/genomics/liftover/liftover.h"
+#include "lib/genomes/liftover/liftover.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Windows, their partners, and the regions that they make; see copies.h.
-#include "lib/genomics/copies/copies.h"
+#include "lib/genomes/copies/copies.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
 #include "lib/core/settings.h"
-#include "lib/genomics/copies/free_end_alignment.h"
+#include "lib/genomes/copies/free_end_alignment.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/interval_set.h"

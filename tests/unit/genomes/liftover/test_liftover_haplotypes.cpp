@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/genomics/liftover/liftover.h"
+#include "lib/genomes/liftover/liftover.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/support.h"
 

@@ -1,6 +1,6 @@
 // Near-copies of a held-out side: words and their places against their plain meaning, alignments against the
 // whole table of distances, planted copies on both strands, and what must not be found.
-#include "lib/genomics/copies/copies.h"
+#include "lib/genomes/copies/copies.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 
 #include "kernels/parallel.h"
 #include "lib/core/rng.h"
-#include "lib/genomics/copies/free_end_alignment.h"
-#include "lib/genomics/copies/word_index.h"
+#include "lib/genomes/copies/free_end_alignment.h"
+#include "lib/genomes/copies/word_index.h"
 #include "lib/io/genome/fasta.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"

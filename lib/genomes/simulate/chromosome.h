@@ -1,4 +1,4 @@
-// lib/genomics/simulate holds chromosomes that are made up: composition, isochores, repeats, planted
+// lib/genomes/simulate holds chromosomes that are made up: composition, isochores, repeats, planted
 // promoters and variants, with the truth beside them. One seed gives the same bases on every machine.
 //
 // One simulated chromosome: its bases and what was planted in them. Coordinates are 0-based half-open on the
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/genomics/simulate/composition.h"
+#include "lib/genomes/simulate/composition.h"
 
 namespace bigbird {
 

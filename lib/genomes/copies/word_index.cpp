@@ -1,5 +1,5 @@
 // Words of a text and where they stand; see word_index.h.
-#include "lib/genomics/copies/word_index.h"
+#include "lib/genomes/copies/word_index.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-// lib/genomics/liftover holds coordinates from one assembly to another: BED and VCF through a chain file. A
+// lib/genomes/liftover holds coordinates from one assembly to another: BED and VCF through a chain file. A
 // record that cannot be lifted is written with its reason, and never moved by guess.
 //
 // `bigbird liftover`: the records of a BED or VCF carried to another assembly, in the input's order and

@@ -1,5 +1,5 @@
 // Myers' bit vectors; see free_end_alignment.h.
-#include "lib/genomics/copies/free_end_alignment.h"
+#include "lib/genomes/copies/free_end_alignment.h"
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Lifting whole files; see liftover.h.
-#include "lib/genomics/liftover/liftover.h"
+#include "lib/genomes/liftover/liftover.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Lifted BED and VCF lines: columns that carry places, strands that flip, reasons, and inputs of another
 // assembly.
-#include "lib/genomics/liftover/liftover.h"
+#include "lib/genomes/liftover/liftover.h"
 
 #include <gtest/gtest.h>
 

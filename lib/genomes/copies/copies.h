@@ -1,4 +1,4 @@
-// lib/genomics/copies holds near-copies: stretches of a genome's held-out side that the other side has too,
+// lib/genomes/copies holds near-copies: stretches of a genome's held-out side that the other side has too,
 // on either strand, with few differences.
 //
 // `bigbird copies`: the regions of a held-out side that have a near-copy on the other side of a genome.
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/genomics/copies/word_index.h"
+#include "lib/genomes/copies/word_index.h"
 
 namespace bigbird {
 

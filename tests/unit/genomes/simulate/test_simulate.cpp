@@ -1,5 +1,5 @@
 // The simulator: same bytes for any thread count, and a genome that agrees with its annotation.
-#include "lib/genomics/simulate/simulate.h"
+#include "lib/genomes/simulate/simulate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Markov chains and small sequence draws of the simulator; see composition.h.
-#include "lib/genomics/simulate/composition.h"
+#include "lib/genomes/simulate/composition.h"
 
 #include <algorithm>
 #include <array>

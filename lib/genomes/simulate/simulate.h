@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/genomics/simulate/chromosome.h"
+#include "lib/genomes/simulate/chromosome.h"
 #include "lib/io/files/provenance.h"
 
 namespace bigbird {

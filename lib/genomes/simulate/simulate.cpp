@@ -1,5 +1,5 @@
 // The files of a simulated genome; see simulate.h.
-#include "lib/genomics/simulate/simulate.h"
+#include "lib/genomes/simulate/simulate.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // A simulated chromosome from its isochores; see chromosome.h.
-#include "lib/genomics/simulate/chromosome.h"
+#include "lib/genomes/simulate/chromosome.h"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/rng.h"
-#include "lib/genomics/simulate/composition.h"
+#include "lib/genomes/simulate/composition.h"
 #include "lib/io/genome/fasta.h"
 
 namespace bigbird {
