@@ -218,6 +218,12 @@ void VerbOptions::add_force() {
   add_flag("--force", force_, "Overwrite an output that exists")->group("General");
 }
 
+CLI::Option* VerbOptions::add_exclude(std::vector<std::string>& paths, const std::string& what) {
+  return add_option("--exclude BED", paths,
+                    "Regions to leave out (near-copies, say): " + what + "; may be repeated")
+      ->allow_extra_args(false);
+}
+
 void VerbOptions::apply_options() {
   const std::optional<SlurmGrant> grant = slurm_grant();
   if (has_threads_ && grant && grant->threads && app_.get_option("--threads")->count() == 0) {

@@ -92,6 +92,8 @@ class VerbOptions {
   // --stop-before TIME, for verbs that go on with --resume.
   void add_stop_before();
   void add_force();  // --force: an output folder that holds a run may be overwritten
+  // --exclude BED, several times. what: the end of its help, what becomes of what touches the regions.
+  CLI::Option* add_exclude(std::vector<std::string>& paths, const std::string& what);
 
   // Whether the number of threads was left open.
   bool takes_all_cores() const { return has_threads_ && threads_ == 0; }

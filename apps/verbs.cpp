@@ -10,6 +10,7 @@ constexpr VerbRow verb_rows[] = {
     {"Data", nullptr, nullptr},
     {"simulate", "make a deterministic genome with promoters, peaks and variants", cmd_simulate},
     {"chunk", "cut a genome into documents of sentences, for pretraining", cmd_chunk},
+    {"copies", "find what a held-out side of a genome has in near-copies on the other side", cmd_copies},
     {"train-bpe", "train a byte-pair vocabulary on a sample of sentences", cmd_train_bpe},
     {"tokenize", "turn sentences into token ids: shards, or lines on stdout", cmd_tokenize},
     {"Training and the model", nullptr, nullptr},

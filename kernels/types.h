@@ -203,6 +203,25 @@ struct EmbeddingIndices {
   Index tokens = 0;
 };
 
+// A sum over neighbours: y[t] = bias + the sum over k of row rows[k, t] of table k. With the letters around
+// every token for rows it is a convolution of one-hot letters, the first layer of DeepSEA (Zhou and
+// Troyanskaya 2015), Basset or Enformer, by looking its products up.
+struct NeighbourTables {
+  const float* weight = nullptr;  // [neighbours, vocabulary, width]
+  const float* bias = nullptr;    // [width]
+  Index neighbours = 0;
+  Index vocabulary = 0;
+  Index width = 0;
+};
+struct NeighbourGradients {
+  float* weight = nullptr;
+  float* bias = nullptr;
+};
+struct NeighbourRows {
+  const std::int32_t* rows = nullptr;  // [neighbours, tokens]; a negative one means no row
+  Index tokens = 0;
+};
+
 // Rotary positions (Su et al. 2021) of every row: in each of `heads` heads of `head_size` columns, the pair
 // of columns (i, i + half), i < half, is turned by the angle of (position, i).
 struct Rotary {

@@ -185,6 +185,69 @@ void check_sequences(const EncoderConfig& config, const Sequences& sequences) {
   }
 }
 
+// ---- The stem ----
+
+const std::string stem_convolution = "bert.embeddings.stem.convolution";
+const std::string stem_dense = "bert.embeddings.stem.dense";
+
+LetterFilters filters_of(const Network& network) {
+  const EncoderConfig& config = network.config();
+  return {config.stem_kernel, config.vocabulary, network.values(stem_convolution + ".bias").size(),
+          network.values(stem_convolution + ".weight"), network.values(stem_convolution + ".bias")};
+}
+
+// use(first letter, ids of the sequence, letters that are no padding, all letters) of every sequence.
+template <typename Use>
+void for_each_sequence(const EncoderConfig& config, const Sequences& sequences, const Use& use) {
+  std::size_t first = 0;
+  for (std::size_t s = 0; s < sequences.padded_lengths.size(); ++s) {
+    const std::size_t rows = sequences.padded_lengths[s] * config.stem_stride;
+    const auto begin = sequences.letters.begin() + static_cast<std::ptrdiff_t>(first);
+    use(first, std::vector<std::size_t>(begin, begin + static_cast<std::ptrdiff_t>(rows)),
+        sequences.letter_counts[s], rows);
+    first += rows;
+  }
+}
+
+void stem_forward(const Network& network, const Sequences& sequences, StackTrace& trace) {
+  const EncoderConfig& config = network.config();
+  const LetterFilters filters = filters_of(network);
+  trace.letters = Matrix(sequences.letters.size(), filters.channels);
+  for_each_sequence(
+      config, sequences,
+      [&](std::size_t first, const std::vector<std::size_t>& ids, std::size_t letters, std::size_t rows) {
+        const Matrix y = letters_forward(filters, ids, letters, rows);
+        for (std::size_t i = 0; i < rows; ++i) {
+          for (std::size_t c = 0; c < filters.channels; ++c) trace.letters(first + i, c) = y(i, c);
+        }
+      });
+  trace.letters_activated = activation_forward(trace.letters, config.activation);
+  trace.embedded = network.linear(
+      stem_dense, Matrix(sequences.letters.size() / config.stem_stride, config.stem_stride * filters.channels,
+                         trace.letters_activated.values));
+}
+
+void stem_backward(Network& network, const Sequences& sequences, const StackTrace& trace, const Matrix& d_x) {
+  const EncoderConfig& config = network.config();
+  const LetterFilters filters = filters_of(network);
+  const Matrix d_wide = network.linear_gradient(
+      stem_dense, Matrix(d_x.rows, config.stem_stride * filters.channels, trace.letters_activated.values),
+      d_x);
+  const Matrix d_letters = activation_backward(
+      trace.letters, Matrix(trace.letters.rows, filters.channels, d_wide.values), config.activation);
+  for_each_sequence(
+      config, sequences,
+      [&](std::size_t first, const std::vector<std::size_t>& ids, std::size_t letters, std::size_t rows) {
+        Matrix part(rows, filters.channels);
+        for (std::size_t i = 0; i < rows; ++i) {
+          for (std::size_t c = 0; c < filters.channels; ++c) part(i, c) = d_letters(first + i, c);
+        }
+        const LetterGradients gradients = letters_backward(filters, ids, letters, part);
+        network.add_gradient(stem_convolution + ".weight", gradients.tables);
+        network.add_gradient(stem_convolution + ".bias", gradients.bias);
+      });
+}
+
 std::vector<std::size_t> positions_of(const Sequences& sequences) {
   std::vector<std::size_t> positions;
   for (const std::size_t length : sequences.padded_lengths) {
@@ -221,6 +284,23 @@ Matrix feed_forward_backward(Network& network, const std::string& prefix, const 
   return sum(d_sum, d_branch);
 }
 
+SpreadTrace spread_forward(const Network& network, const Matrix& rows) {
+  const EncoderConfig& config = network.config();
+  const Matrix wide = network.linear("cls.predictions.spread", rows);
+  SpreadTrace trace;
+  trace.pre = Matrix(rows.rows * config.stem_stride, config.hidden, wide.values);
+  trace.output = activation_forward(trace.pre, config.activation);
+  return trace;
+}
+
+Matrix spread_backward(Network& network, const Matrix& rows, const SpreadTrace& trace,
+                       const Matrix& d_output) {
+  const EncoderConfig& config = network.config();
+  const Matrix d_pre = activation_backward(trace.pre, d_output, config.activation);
+  return network.linear_gradient("cls.predictions.spread", rows,
+                                 Matrix(rows.rows, config.stem_stride * config.hidden, d_pre.values));
+}
+
 double word_scale(const EncoderConfig& config) {
   return config.rescale_embeddings ? std::sqrt(static_cast<double>(config.hidden)) : 1.0;
 }
@@ -228,9 +308,11 @@ double word_scale(const EncoderConfig& config) {
 StackTrace stack_forward(const Network& network, const Sequences& sequences) {
   check_sequences(network.config(), sequences);
   StackTrace trace;
-  trace.embedded = embedding_forward(network.table(word_table), types_table(network),
-                                     positions_table(network), word_scale(network.config()), sequences.ids,
-                                     sequences.types, positions_of(sequences));
+  if (network.config().stem_stride > 0) stem_forward(network, sequences, trace);
+  if (network.config().stem_stride == 0)
+    trace.embedded = embedding_forward(network.table(word_table), types_table(network),
+                                       positions_table(network), word_scale(network.config()), sequences.ids,
+                                       sequences.types, positions_of(sequences));
   trace.stack_input = has_norm(network, embedding_layer_norm)
                           ? network.layer_norm(embedding_layer_norm, trace.embedded)
                           : trace.embedded;
@@ -256,6 +338,7 @@ void stack_backward(Network& network, const Sequences& sequences, const StackTra
   if (has_norm(network, embedding_layer_norm)) {
     d_x = network.layer_norm_gradient(embedding_layer_norm, trace.embedded, d_x);
   }
+  if (network.config().stem_stride > 0) return stem_backward(network, sequences, trace, d_x);
   const EmbeddingGradients tables = embedding_backward(
       network.table(word_table), types_table(network), positions_table(network), word_scale(network.config()),
       sequences.ids, sequences.types, positions_of(sequences), d_x);

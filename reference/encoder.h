@@ -34,6 +34,11 @@ struct EncoderConfig {
   // every head's query and key is turned by p * rotary_base^(-2 i / rotary_dim). 0: not turned.
   std::size_t rotary_dim = 0;
   double rotary_base = 10000.0;
+  // A stem: bert.embeddings.stem.convolution over the letters of a sequence, an activation, and
+  // bert.embeddings.stem.dense over what stem_stride of them give side by side: a row of the layers. The head
+  // of masked tokens reads activation(cls.predictions.spread), stem_stride rows of it for each. 0: none.
+  std::size_t stem_stride = 0;
+  std::size_t stem_kernel = 0;
 };
 
 // LayerNorms that a model may have: of the embeddings, and of the output of the stack (under a name of this
@@ -44,6 +49,10 @@ inline constexpr const char* final_layer_norm = "bert.encoder.LayerNorm";
 // Sequences laid end to end, each padded to a multiple of the block size; rows of all matrices are these
 // tokens.
 struct Sequences {
+  // Of a model with a stem: ids of the letters of all sequences, stem_stride for each of their rows, and how
+  // many of each sequence are no padding. All else is of the rows, whose ids are not read.
+  std::vector<std::size_t> letters;
+  std::vector<std::size_t> letter_counts;
   std::vector<std::size_t> ids;                   // all tokens
   std::vector<std::size_t> types;                 // all tokens
   std::vector<std::size_t> padded_lengths;        // per sequence; they add up to the number of tokens

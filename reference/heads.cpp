@@ -59,6 +59,16 @@ HeadTrace masked_head(Network& network, const Matrix& hidden, const std::vector<
           network.linear_gradient(transform, hidden, activation_backward(transformed, d_activated, form))};
 }
 
+// The same of a model with a stem, whose rows are spread over their tokens first.
+HeadTrace masked_head_of_tokens(Network& network, const Matrix& rows,
+                                const std::vector<std::int64_t>& labels) {
+  if (network.config().stem_stride == 0) return masked_head(network, rows, labels);
+  const SpreadTrace spread = spread_forward(network, rows);
+  HeadTrace head = masked_head(network, spread.output, labels);
+  head.d_hidden = spread_backward(network, rows, spread, head.d_hidden);
+  return head;
+}
+
 // One side of the answer: column `side` of the logits of all tokens, its loss over the competing tokens of
 // every sequence, and the gradient of half of it.
 double answer_side(const Sequences& sequences, const QuestionLabels& labels, std::size_t side,
@@ -163,7 +173,7 @@ PretrainingResult pretraining(const EncoderConfig& config, const Parameters& par
   const std::string relationship = "cls.seq_relationship";
   Network network(config, parameters);
   const StackTrace trace = stack_forward(network, sequences);
-  const HeadTrace masked = masked_head(network, trace.output, labels.masked);
+  const HeadTrace masked = masked_head_of_tokens(network, trace.output, labels.masked);
 
   const Matrix first = first_rows(sequences, trace.output);
   const Matrix pooler_sum = network.linear(pooler, first);
@@ -192,7 +202,7 @@ MaskedResult masked_tokens(const EncoderConfig& config, const Parameters& parame
                            const Sequences& sequences, const std::vector<std::int64_t>& labels) {
   Network network(config, parameters);
   const StackTrace trace = stack_forward(network, sequences);
-  const HeadTrace masked = masked_head(network, trace.output, labels);
+  const HeadTrace masked = masked_head_of_tokens(network, trace.output, labels);
   stack_backward(network, sequences, trace, masked.d_hidden);
   return {masked.logits, masked.loss, network.gradients()};
 }

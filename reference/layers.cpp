@@ -181,4 +181,45 @@ EmbeddingGradients embedding_backward(const Matrix& word, const Matrix& type, co
   return gradients;
 }
 
+namespace {
+
+// take(row, index into the tables of its first channel) for each letter that a row sees.
+template <typename Take>
+void for_each_letter(const LetterFilters& filters, const std::vector<std::size_t>& ids, std::size_t letters,
+                     std::size_t rows, const Take& take) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t d = 0; d < filters.kernel; ++d) {
+      if (i + d < filters.kernel / 2) continue;
+      const std::size_t place = i + d - filters.kernel / 2;
+      if (place < letters) take(i, (d * filters.vocabulary + ids[place]) * filters.channels);
+    }
+  }
+}
+
+}  // namespace
+
+Matrix letters_forward(const LetterFilters& filters, const std::vector<std::size_t>& ids, std::size_t letters,
+                       std::size_t rows) {
+  Matrix y(rows, filters.channels);
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t c = 0; c < filters.channels; ++c) y(i, c) = filters.bias[c];
+  }
+  for_each_letter(filters, ids, letters, rows, [&](std::size_t row, std::size_t first) {
+    for (std::size_t c = 0; c < filters.channels; ++c) y(row, c) += filters.tables[first + c];
+  });
+  return y;
+}
+
+LetterGradients letters_backward(const LetterFilters& filters, const std::vector<std::size_t>& ids,
+                                 std::size_t letters, const Matrix& d_y) {
+  LetterGradients gradients{Vector(filters.tables.size(), 0.0), Vector(filters.channels, 0.0)};
+  for (std::size_t i = 0; i < d_y.rows; ++i) {
+    for (std::size_t c = 0; c < filters.channels; ++c) gradients.bias[c] += d_y(i, c);
+  }
+  for_each_letter(filters, ids, letters, d_y.rows, [&](std::size_t row, std::size_t first) {
+    for (std::size_t c = 0; c < filters.channels; ++c) gradients.tables[first + c] += d_y(row, c);
+  });
+  return gradients;
+}
+
 }  // namespace bigbird::reference

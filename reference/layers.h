@@ -49,4 +49,23 @@ EmbeddingGradients embedding_backward(const Matrix& word, const Matrix& type, co
                                       const std::vector<std::size_t>& types,
                                       const std::vector<std::size_t>& positions, const Matrix& d_y);
 
+// A convolution of one-hot letters: row i is bias + the sum over d of row ids[i + d - kernel / 2] of table d,
+// over the places that are in 0 .. letters - 1. Of `rows` rows, at least as many as letters. The tables are
+// (kernel, vocabulary, channels), row-major.
+struct LetterFilters {
+  std::size_t kernel = 0;
+  std::size_t vocabulary = 0;
+  std::size_t channels = 0;
+  Vector tables;
+  Vector bias;
+};
+Matrix letters_forward(const LetterFilters& filters, const std::vector<std::size_t>& ids, std::size_t letters,
+                       std::size_t rows);
+struct LetterGradients {
+  Vector tables;
+  Vector bias;
+};
+LetterGradients letters_backward(const LetterFilters& filters, const std::vector<std::size_t>& ids,
+                                 std::size_t letters, const Matrix& d_y);
+
 }  // namespace bigbird::reference

@@ -100,7 +100,8 @@ Matrix feed_forward_backward(Network& network, const std::string& prefix, const 
 double word_scale(const EncoderConfig& config);
 
 struct StackTrace {
-  Matrix embedded;  // the sum of the three embeddings, before LayerNorm
+  Matrix letters, letters_activated;  // of a stem: (letters, channels)
+  Matrix embedded;                    // the sum of the three embeddings, before LayerNorm
   Matrix stack_input;
   std::vector<LayerTrace> layers;
   Matrix output;  // after the final LayerNorm where there is one
@@ -110,5 +111,15 @@ struct StackTrace {
 StackTrace stack_forward(const Network& network, const Sequences& sequences);
 void stack_backward(Network& network, const Sequences& sequences, const StackTrace& trace,
                     const Matrix& d_output);
+
+// The states of single letters, (letters, hidden), that a stem's rows are spread over.
+struct SpreadTrace {
+  Matrix pre;
+  Matrix output;
+};
+SpreadTrace spread_forward(const Network& network, const Matrix& rows);
+// The gradient of the rows.
+Matrix spread_backward(Network& network, const Matrix& rows, const SpreadTrace& trace,
+                       const Matrix& d_output);
 
 }  // namespace bigbird::reference

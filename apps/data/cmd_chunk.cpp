@@ -22,9 +22,7 @@ void add_options(Verb& verb, ChunkOptions& options, std::string& format) {
           "--chromosomes A,B", options.chromosomes,
           "Contigs to cut, under any naming, in this order; default 1-22, X, Y; all takes every contig")
       ->delimiter(',');
-  verb.add_option(
-      "--exclude BED", options.exclude_bed,
-      "Regions or whole chromosomes to leave out: documents are cut so that no sentence touches them");
+  verb.add_exclude(options.exclude, "documents are cut so that no sentence touches them");
   verb.add_option("--max-n", options.max_n_document, "Drop documents with a larger fraction of N",
                   CLI::Range(0.0, 1.0))
       ->group("Limits on N (these read the FASTA)");

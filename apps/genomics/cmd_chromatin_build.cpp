@@ -91,8 +91,9 @@ void add_bin_options(Verb& verb, ChromatinBuildOptions& options) {
       "--keep RULE", options.keep,
       "Bins with a label of a group (tf), of any profile (any), or all; tf:2: two labels, tf+dhs: both, "
       "tf,dhs: either");
-  verb.add_option("--blacklist BED", options.blacklist,
-                  "Drop bins that share a base with these regions; may be repeated");
+  CLI::Option* const exclude = verb.add_exclude(options.exclude, "bins that touch them are dropped");
+  // Its name before.
+  verb.add_option("--blacklist", options.exclude)->allow_extra_args(false)->group("")->excludes(exclude);
   verb.add_option(
           "--chromosomes A,B", options.chromosomes,
           "Contigs to use, under any naming, in this order; default 1-22, X, Y; all takes every contig")
@@ -136,7 +137,7 @@ int cmd_chromatin_build(int argc, char** argv) {
             "Label the bins of a genome by the peaks that cover them, for many tracks at once.",
             {"bigbird chromatin build --peaks genome/peaks/peaks.tsv -f genome/genome.fa.gz --valid chr2 "
              "--test chr3 -o chromatin",
-             "bigbird chromatin build --peaks tracks.tsv -f hg19.fa.gz --splits deepsea --blacklist "
+             "bigbird chromatin build --peaks tracks.tsv -f hg19.fa.gz --splits deepsea --exclude "
              "blacklist.bed.gz -o chromatin",
              "bigbird chromatin build --peaks tracks.tsv -f hg19.fa.gz --keep tf:2,dhs --min-overlap 0.25 "
              "--window 1000 -o chromatin"});

@@ -1,11 +1,13 @@
 // `bigbird chromatin evaluate`: AUROC and AUPRC of predicted chromatin profiles, medians by group, ROC and
-// precision-recall plots.
+// precision-recall plots; beside them what the fraction of G and C and 6-mers say.
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/command_line.h"
@@ -13,11 +15,13 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/genomics/chromatin/chromatin_baselines.h"
 #include "lib/genomics/chromatin/evaluate.h"
 #include "lib/inference/sequence_scorer.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/excluded_regions.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/report/curves.h"
 
@@ -34,7 +38,10 @@ struct ChromatinEvaluateCommand {
   double max_n = 0.5;  // as chromatin predict
   std::string fasta;
   std::string labels, split, output = "-", profiles_tsv, svg;
+  std::string baseline;  // empty: gc where a model scores, else none
+  std::uint64_t baseline_bins = ChromatinBaselineOptions{}.most_bins;
   std::vector<std::size_t> plot;
+  std::vector<std::string> exclude;
   double curve_step() const { return svg.empty() ? 0 : step_of_curves; }
 };
 
@@ -72,30 +79,64 @@ std::optional<Split> asked_split(const ChromatinEvaluateCommand& options) {
 struct Evaluated {
   std::vector<Profile> profiles;
   std::vector<ChromatinScores> sets;
+  std::size_t drawn = 0;  // of them; what stands beside the predictions is in no picture
   std::vector<ProvenanceInput> inputs;
+  std::optional<std::size_t> excluded = {};  // bins, where some were to be left out
 };
 
-Evaluated evaluate_files(const ChromatinEvaluateCommand& options) {
+// The labels of the bins that are scored.
+ChromatinLabels chosen_labels(const ChromatinEvaluateCommand& options, std::optional<std::size_t> columns,
+                              std::optional<std::size_t>& excluded) {
+  ChromatinLabels labels(options.labels, asked_split(options), columns);
+  if (!options.exclude.empty()) {
+    excluded = labels.leave_out(ExcludedRegions(options.exclude));
+    log_info(fmt::format("{} bins touch an excluded region and are left out; {} are scored", *excluded,
+                         labels.rows().size()));
+  }
+  return labels;
+}
+
+void add_baselines(const ChromatinEvaluateCommand& options, const ChromatinDataset& data,
+                   const ChromatinLabels& labels, std::uint64_t seed, Evaluated& result) {
+  result.drawn = result.sets.size();
+  ChromatinBaselineOptions baseline;
+  baseline.kmers = options.baseline == "kmers";
+  baseline.most_bins = options.baseline_bins;
+  baseline.max_n = options.max_n;
+  baseline.seed = seed;
+  for (ChromatinScores& set : score_chromatin_baselines(data, labels, baseline))
+    result.sets.push_back(std::move(set));
+}
+
+Evaluated evaluate_files(const ChromatinEvaluateCommand& options, std::uint64_t seed) {
   const std::vector<NamedFile> files = parse_all(options.predictions);
-  const ChromatinLabels labels(options.labels, asked_split(options), stored_columns(files.front().path));
-  Evaluated result{labels.profiles(), {}, {}};
+  std::optional<std::size_t> excluded;
+  const ChromatinLabels labels = chosen_labels(options, stored_columns(files.front().path), excluded);
+  Evaluated result{labels.profiles(), {}, 0, {}, excluded};
   for (const NamedFile& file : files) {
     const PredictionMatrix predictions(file.path, labels.profiles().size());
     result.sets.push_back(score_chromatin(file.name, predictions, labels, options.curve_step()));
     result.inputs.push_back({file.name.empty() ? "predictions" : file.name, file.path, ""});
   }
+  result.drawn = result.sets.size();
+  if (options.baseline.empty() || options.baseline == "none") return result;
+  if (!folder_exists(options.labels))
+    throw_usage("--baseline needs the data set and its genome", "give its folder as --labels");
+  add_baselines(options, ChromatinDataset(options.labels, options.fasta), labels, seed, result);
   return result;
 }
 
-Evaluated evaluate_models(const ChromatinEvaluateCommand& options, kernels::Backend& backend) {
+Evaluated evaluate_models(const ChromatinEvaluateCommand& options, std::uint64_t seed,
+                          kernels::Backend& backend) {
   if (!folder_exists(options.labels)) {
     throw_usage(fmt::format("{}: not a folder", options.labels),
                 "--model needs --data, the data set of `bigbird chromatin build`");
   }
   const std::optional<Split> split = asked_split(options);
-  const ChromatinLabels labels(options.labels, split, std::nullopt);
+  std::optional<std::size_t> excluded;
+  const ChromatinLabels labels = chosen_labels(options, std::nullopt, excluded);
   SequenceScorer scorer({options.models, options.scoring.strands(), options.scoring.batch()}, backend);
-  Evaluated result{labels.profiles(), {}, {}};
+  Evaluated result{labels.profiles(), {}, 0, {}, excluded};
   for (std::size_t i = 0; i < options.models.size(); ++i) {
     result.inputs.push_back(model_input(options.models[i], scorer.digests()[i]));
   }
@@ -103,11 +144,16 @@ Evaluated evaluate_models(const ChromatinEvaluateCommand& options, kernels::Back
   for (const NamedPredictions& set : predict_for_evaluation(data, split, scorer, options.max_n)) {
     result.sets.push_back(score_chromatin(set.name, set.scores, labels, options.curve_step()));
   }
+  result.drawn = result.sets.size();
+  if (options.baseline != "none") add_baselines(options, data, labels, seed, result);
   return result;
 }
 
 void write_pictures(const ChromatinEvaluateCommand& options, OutputSet& outputs,
-                    const std::vector<ChromatinScores>& evaluations, const std::vector<Profile>& profiles) {
+                    const std::vector<ChromatinScores>& sets, const std::vector<Profile>& profiles,
+                    std::size_t drawn) {
+  const std::vector<ChromatinScores> evaluations(sets.begin(),
+                                                 sets.begin() + static_cast<std::ptrdiff_t>(drawn));
   std::vector<std::size_t> chosen = options.plot;
   if (chosen.empty()) chosen = median_profiles(evaluations.front(), profiles);
   if (chosen.empty()) throw_bad_input("no profile can be drawn: each has bins of one class only");
@@ -137,6 +183,7 @@ void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
                     "Data set of chromatin build, or a .npy matrix of its labels");
   verb.add_option("--split", options.split, "Bins of the data set that are scored (test when not given)",
                   CLI::IsMember({"train", "valid", "test", "none", "all"}));
+  verb.add_exclude(options.exclude, "bins that touch them are not scored");
   verb.add_option("-o,--output FILE", options.output, "Medians and means by group, as JSON; - is stdout");
   verb.add_option("--profiles-tsv FILE", options.profiles_tsv, "AUROC and AUPRC of every profile");
   verb.add_option(
@@ -149,6 +196,15 @@ void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
   options.scoring.add(verb, {.strands = Strands::both});
   verb.add_option("--max-n", options.max_n,
                   "Leave out bins whose window has a larger fraction of N (--model)", CLI::Range(0.0, 1.0));
+  verb.add_option(
+      "--baseline WHAT", options.baseline,
+      "What stands beside the predictions: gc, the fraction of G and C of a bin's window (the default "
+      "with --model); kmers, and a logistic regression on 6-mers for each profile, fitted to "
+      "training bins of the data set; none",
+      CLI::IsMember({"none", "gc", "kmers"}));
+  verb.add_count("--baseline-bins", options.baseline_bins,
+                 "Most training bins to fit the baselines to, a random choice; 0 is all");
+  verb.add_seed();
   add_machine(verb);
 }
 
@@ -160,7 +216,7 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
       {"bigbird chromatin evaluate --predictions scores.npy --labels chromatin -o summary.json",
        "bigbird chromatin evaluate --predictions single=a.npy --predictions rc=b.npy --labels chromatin "
        "--profiles-tsv profiles.tsv --svg curves.svg",
-       "bigbird chromatin evaluate -m run/final --data chromatin -o summary.json"});
+       "bigbird chromatin evaluate -m run/final --data chromatin --baseline kmers -o summary.json"});
   ChromatinEvaluateCommand options;
   add_options(verb, options);
   if (!verb.parse(argc, argv)) return 0;
@@ -172,8 +228,9 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
   OutputSet outputs({{"--output", options.output},
                      {"--profiles-tsv", options.profiles_tsv},
                      {"--svg", has_suffix(options.svg, ".svg") ? options.svg : ""}});
-  Evaluated evaluated = options.models.empty() ? evaluate_files(options)
-                                               : evaluate_models(options, *verb.make_backend(options.models));
+  Evaluated evaluated = options.models.empty()
+                            ? evaluate_files(options, verb.seed())
+                            : evaluate_models(options, verb.seed(), *verb.make_backend(options.models));
   double bins = 0;
   for (const ChromatinScores& scores : evaluated.sets) {
     bins += static_cast<double>(scores.rows);
@@ -187,9 +244,10 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
   if (!options.profiles_tsv.empty()) {
     write_profile_scores(options.profiles_tsv, evaluated.sets, evaluated.profiles, verb.lines_of(provenance));
   }
-  if (!options.svg.empty()) write_pictures(options, outputs, evaluated.sets, evaluated.profiles);
-  write_output(options.output,
-               chromatin_scores_json(evaluated.sets, evaluated.profiles, verb.json_of(provenance)));
+  if (!options.svg.empty())
+    write_pictures(options, outputs, evaluated.sets, evaluated.profiles, evaluated.drawn);
+  write_output(options.output, chromatin_scores_json(evaluated.sets, evaluated.profiles,
+                                                     verb.json_of(provenance), evaluated.excluded));
   outputs.commit();
   verb.set_throughput(bins * static_cast<double>(evaluated.profiles.size()), "labels");
   return 0;

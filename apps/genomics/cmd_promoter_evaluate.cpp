@@ -1,14 +1,20 @@
 // `bigbird promoter evaluate`: precision, recall, F1, MCC, AUROC, AUPRC and the confusion table of
-// predictions; accuracy, macro F1 and MCC for more than two classes.
+// predictions; accuracy, macro F1 and MCC for more than two classes. Beside a model's scores those of the
+// fraction of G and C, and of a regression on 6-mers.
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/genomics/promoter/labelled_sequences.h"
 #include "lib/genomics/promoter/predict.h"
+#include "lib/genomics/promoter/promoter_baselines.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/excluded_regions.h"
 
 namespace bigbird::apps {
 namespace {
@@ -18,6 +24,8 @@ struct PromoterEvaluateCommand {
   std::vector<std::string> models;
   LabelledSource data;
   ScoringOptions scoring;
+  std::vector<std::string> exclude;
+  std::string baseline_from;
   std::string output = "-";
   double threshold = 0.5;
   double max_n = 0.5;
@@ -37,7 +45,11 @@ void add_options(Verb& verb, PromoterEvaluateCommand& typed) {
   verb.add_option("--max-n", typed.max_n,
                   "Examples with a larger fraction of N are left out and counted (--model)",
                   CLI::Range(0.0, 1.0));
+  verb.add_exclude(typed.exclude, "examples whose window touches them are not counted");
   typed.scoring.add(verb, {.strands = Strands::forward, .had_batch = true});
+  verb.add_option("--baseline-from DIR|FILE", typed.baseline_from,
+                  "Training windows (folder of promoter build, or a labelled table), to fit a logistic "
+                  "regression on 6-mers that stands beside the model; the fraction of G and C always does");
   verb.add_option("-o,--output FILE", typed.output, "Where the JSON goes; - is stdout");
   verb.add_option("--threshold", typed.threshold, "Scores from here on count as positive");
   add_machine(verb);
@@ -49,29 +61,40 @@ int cmd_promoter_evaluate(int argc, char** argv) {
   Verb verb("promoter evaluate", "Score promoter predictions against their labels.",
             {"bigbird promoter evaluate --predictions predictions.tsv",
              "bigbird promoter evaluate -m run/final --data promoters/test.tsv",
+             "bigbird promoter evaluate -m run/final --data promoters/test.tsv --baseline-from promoters",
              "bigbird promoter evaluate -m run/final --data positives.fa --data-negatives negatives.fa"});
   PromoterEvaluateCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
-  const auto& [predictions, models, data, scoring, output, threshold, max_n] = typed;
+  const auto& [predictions, models, data, scoring, exclude, baseline_from, output, threshold, max_n] = typed;
   if (predictions.empty() == models.empty() || models.empty() != data.empty() ||
       (data.empty() && !data.negatives.empty())) {
     throw_usage("give --predictions, or --model with --data",
                 "predictions are what `bigbird promoter predict` wrote");
   }
+  if (models.empty() && !baseline_from.empty()) {
+    throw_usage("--baseline-from: predictions have no sequences", "give --model with --data");
+  }
 
+  const ExcludedRegions excluded(exclude);
   LabelledPredictions scored;
   Provenance provenance = verb.made_from();
   if (models.empty()) {
-    scored = read_labelled_predictions(predictions);
+    scored = read_labelled_predictions(predictions, excluded);
     provenance.inputs = {{"predictions", predictions, ""}};
   } else {
+    const PromoterBaselines fitted = fit_promoter_baselines(baseline_from, max_n);
     const auto backend = verb.make_backend(models);
     SequenceScorer scorer({models, scoring.strands(), scoring.batch()}, *backend);
-    scored = predict_labelled(scorer, data, max_n);
+    BaselineEvaluation baselines(fitted);
+    scored = predict_labelled(scorer, data, max_n, excluded, &baselines);
+    if (const std::string line = baselines.line(); !line.empty()) log_info(line);
     if (verb.provenance()) provenance = provenance_of_models(verb, "", models, scorer.digests());
     provenance.inputs.push_back({"data", data.path, ""});
+    if (!baseline_from.empty()) provenance.inputs.push_back({"baseline", baseline_from, ""});
   }
+  if (!exclude.empty())
+    log_info(fmt::format("{} examples touch an excluded region and are left out", scored.excluded));
   write_output(output, evaluation_json(scored, threshold, verb.json_of(provenance)));
   verb.set_throughput(static_cast<double>(scored.examples()), "examples");
   return 0;

@@ -1,12 +1,14 @@
 // `bigbird promoter scan`: a promoter model along a genome, as a track and as called promoters.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "apps/work_options.h"
+#include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/promoter/scan.h"
 #include "lib/io/files/output_set.h"
@@ -22,6 +24,20 @@ void say_evaluation(const char* strand, const CallEvaluation& evaluation, std::i
       "{}: {} of {} TSS have a call within {} bp (recall {:.4f}), {} of {} calls a TSS (precision {:.4f})",
       strand, evaluation.found, evaluation.tss, within, evaluation.recall(), evaluation.confirmed,
       evaluation.calls, evaluation.precision()));
+}
+
+// "the model: average precision of positions 0.4211 (0.0312 of them are near a TSS), precision of calls ..."
+void say_ranking(const ScanRanking& ranking, std::int64_t within) {
+  const std::string by = ranking.by == "model"              ? "the model"
+                         : ranking.by == "kmers"            ? "6-mers"
+                         : ranking.promoters_have == "less" ? "a lower fraction of G and C"
+                                                            : "the fraction of G and C";
+  const std::string precision =
+      std::isnan(ranking.calls.precision_at_recall_50)
+          ? fmt::format("its calls find {:.4f} of the TSS", ranking.calls.recall)
+          : fmt::format("precision of calls {:.4f} at a recall of 0.5", ranking.calls.precision_at_recall_50);
+  log_info(fmt::format("by {}: average precision of positions within {} bp {:.4f} ({} of {} are), {}", by,
+                       within, ranking.average_precision, ranking.near, ranking.positions, precision));
 }
 
 void tell(const PromoterScanOptions& options, const PromoterScanSummary& summary) {
@@ -40,6 +56,11 @@ void tell(const PromoterScanOptions& options, const PromoterScanSummary& summary
   if (summary.any_strand) {
     say_evaluation("either strand", *summary.any_strand, options.within);
     say_evaluation("same strand", summary.same_strand, options.within);
+    if (!options.exclude.empty()) {
+      log_info(fmt::format("{} TSS and {} calls lie in excluded regions and are not evaluated",
+                           summary.tss_excluded, summary.calls_excluded));
+    }
+    for (const ScanRanking& ranking : summary.rankings) say_ranking(ranking, options.within);
     if (summary.tss_unscored > 0) {
       log_info(fmt::format("{} TSS lie where nothing could be scored", summary.tss_unscored));
     }
@@ -69,10 +90,17 @@ void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scori
                  "Of calls so near to each other the strongest stays");
   verb.add_option("--summary JSON", options.summary,
                   "Counts and evaluation as JSON; OUT.summary.json for a track in a file");
-  verb.add_option("--tss FILE", options.tss, "Known TSS: recall and precision of the calls")
+  verb.add_option("--tss FILE", options.tss,
+                  "Known TSS: recall and precision of the calls, beside those by the fraction of G and C")
+      ->group("Evaluation");
+  verb.add_option(
+          "--baseline-from DIR|FILE", options.baseline_from,
+          "Training windows (folder of promoter build, or a labelled table): with --tss the calls of a "
+          "logistic regression on 6-mers stand beside the model's too")
       ->group("Evaluation");
   verb.add_count("--within", options.within, "Bases between a call and a TSS that agree")
       ->group("Evaluation");
+  verb.add_exclude(options.exclude, "TSS and calls in them are not evaluated")->group("Evaluation");
   for (const char* place : {"--calls", "--summary"}) verb.leave_out_of_provenance(place);
   work.add(verb);
   work.add_chunk(verb, "Positions", positions_of_a_chunk);
@@ -88,7 +116,7 @@ int cmd_promoter_scan(int argc, char** argv) {
        "bigbird promoter scan -m run/final -f genome.fa.gz --step 100 -o scores.bw --calls calls.bed",
        "bigbird promoter scan -m run/final -f genome.fa.gz --step 100 --shard 2/10 -o part2",
        "bigbird promoter scan -m run/final -f genome.fa.gz -r chr1 --step 100 -o scores.bedgraph.gz "
-       "--calls calls.bed --tss promoters.tss.bed"});
+       "--calls calls.bed --tss promoters.tss.bed --baseline-from promoters"});
   PromoterScanOptions options;
   ScoringOptions scoring;
   WorkOptions work;
@@ -104,6 +132,10 @@ int cmd_promoter_scan(int argc, char** argv) {
   options.with_provenance = verb.provenance();
   options.provenance = verb.made_from(options.fasta);
   if (!options.tss.empty()) options.provenance.inputs.push_back({"tss", options.tss, ""});
+  if (!options.baseline_from.empty()) {
+    if (options.tss.empty()) throw_usage("--baseline-from stands beside an evaluation", "give --tss");
+    options.provenance.inputs.push_back({"baseline", options.baseline_from, ""});
+  }
   check_scan_options(options);
   const auto backend = verb.make_backend(options.models);
   require_different(

@@ -14,6 +14,17 @@
 namespace bigbird::apps {
 namespace {
 
+void log_inputs(const VariantEvaluation& evaluation, const VariantEvaluationOptions& options) {
+  if (!options.exclude.empty())
+    log_info(fmt::format("{} of {} rows touch an excluded region and are left out", evaluation.rows_excluded,
+                         evaluation.rows));
+  if (options.effects.path.empty()) return;
+  const VariantEvaluation::Measured& measured = evaluation.measured;
+  log_info(fmt::format("{} of {} measured alleles ({} rows) are in {} rows", measured.found, measured.alleles,
+                       measured.rows, evaluation.rows));
+  if (!measured.left_out.empty()) log_info("measured rows left out: " + measured.left_out.text());
+}
+
 void log_evaluation(const VariantEvaluation& evaluation, bool with_labels) {
   if (with_labels) {
     log_info(fmt::format("{} of {} labelled alleles are in {} rows", evaluation.labels_found,
@@ -29,6 +40,12 @@ void log_evaluation(const VariantEvaluation& evaluation, bool with_labels) {
     log_info(fmt::format("{} ({}): AUROC {:.4f}, AUPRC {:.4f}, {} positives, {} negatives, {} without",
                          one.score.name, score_direction_name(one.score.direction), one.ranks.auroc,
                          one.ranks.auprc, one.ranks.positives, one.ranks.negatives, one.missing));
+  }
+  for (const EffectEvaluation& one : evaluation.effects) {
+    log_info(fmt::format(
+        "{} with the measured {}: rank correlation {:.4f} ({:.4f} to {:.4f}), {} alleles, {} without",
+        one.score.name, one.sizes ? "sizes" : "numbers", one.spearman, one.interval.low, one.interval.high,
+        one.alleles, one.missing));
   }
   for (const ScoreComparison& one : evaluation.comparisons) {
     log_info(fmt::format("{}: rank correlation with |lfc * diff| {:.4f} over {} alleles, {} without",
@@ -47,6 +64,7 @@ void add_options(Verb& verb, VariantEvaluationOptions& options, std::string& out
       "(pathogenic 1, benign 0, others left out) and MC for classes");
   verb.add_option("--labels-column NAME", options.labels_column,
                   "Column or INFO field of the labels, when not label or CLNSIG");
+  verb.add_exclude(options.exclude, "alleles whose REF touches them are not counted");
   verb.add_option(
           "--score COLUMN", options.scores,
           "Column to evaluate; several are taken. effect is |lfc * diff|. E-values (e, e_*, *_e) and "
@@ -64,14 +82,36 @@ void add_options(Verb& verb, VariantEvaluationOptions& options, std::string& out
       ->delimiter(',');
   verb.add_option("-f,--fasta-ref FASTA", options.fasta,
                   "Genome: insertions and deletions are left-aligned before they are compared");
-  verb.add_count(
-      "--bootstrap", options.draws,
-      "Draws for the 95 % interval of AUROC; 0: none. Each takes as long as reading the scores once");
-  verb.add_option("-o,--output OUT.tsv", output,
-                  "A row for each score and class; without --labels a row for each baseline. - is stdout");
-  verb.add_option("--json FILE", json, "Both tables and the counts, as JSON");
+  verb.add_count("--bootstrap", options.draws,
+                 "Draws for the 95 % intervals of AUROC and rank correlation; 0: none. Each takes as long as "
+                 "reading the scores once");
+  verb.add_option(
+      "-o,--output OUT.tsv", output,
+      "A row for each score and class; without --labels a row for each score and what was measured, "
+      "without --effects a row for each baseline. - is stdout");
+  verb.add_option("--json FILE", json, "All tables and the counts, as JSON");
   verb.add_seed();
   verb.add_threads();
+}
+
+void add_effect_options(Verb& verb, MeasuredEffectsOptions& effects) {
+  const OptionGroup group(verb, "Measured effects");
+  const auto of_effects =
+      [file = verb.add_option(
+           "--effects FILE", effects.path,
+           "Table (or VCF) with chrom, pos, ref, alt and a number that was measured of ALT "
+           "against REF: Spearman's rank correlation of each score with it. Of several rows "
+           "of an allele the mean counts")](CLI::Option* option) { return option->needs(file); };
+  of_effects(verb.add_option("--effects-column NAME", effects.column, "Its column of the number"));
+  of_effects(verb.add_option("--effects-where COLUMN=VALUE", effects.where,
+                             "Only rows with this value in this column; several conditions must all hold"))
+      ->allow_extra_args(false);
+  CLI::Option* const significance = of_effects(verb.add_option(
+      "--significance-column NAME", effects.significance_column,
+      "Its column of P values or false discovery rates: AUROC of significant alleles against the others"));
+  verb.add_option("--significant-below", effects.significant_below,
+                  "An allele with a row below this is significant")
+      ->needs(significance);
 }
 
 }  // namespace
@@ -79,30 +119,37 @@ void add_options(Verb& verb, VariantEvaluationOptions& options, std::string& out
 int cmd_variants_evaluate(int argc, char** argv) {
   Verb verb(
       "variants evaluate",
-      "Evaluate scored variants: AUROC and AUPRC against labels, by class, and agreement with other tools.",
+      "Evaluate scored variants: AUROC and AUPRC against labels, by class, and agreement with measured "
+      "effects and other tools.",
       {"bigbird variants evaluate scored.tsv --labels eqtl.tsv -o evaluation.tsv",
        "bigbird variants evaluate scored.vcf.gz --labels clinvar.vcf.gz --json evaluation.json",
+       "bigbird variants evaluate scored.tsv --effects mpra.tsv --effects-column logFC --significance-column FDR",
        "bigbird variants evaluate scored.tsv --baseline cadd=cadd.tsv.gz --baseline-columns phred"});
   VariantEvaluationOptions options;
   std::string output = "-";
   std::string json;
   add_options(verb, options, output, json);
+  add_effect_options(verb, options.effects);
   if (!verb.parse(argc, argv)) return 0;
 
   OutputSet outputs({{"--output", output}, {"--json", json}});
   options.seed = verb.seed();
   const VariantEvaluation evaluation = evaluate_variants(options);
+  log_inputs(evaluation, options);
   log_evaluation(evaluation, !options.labels.empty());
   Provenance provenance = verb.made_from(options.fasta);
   provenance.inputs.push_back({"scored", options.scored, ""});
   if (!options.labels.empty()) provenance.inputs.push_back({"labels", options.labels, ""});
+  if (!options.effects.path.empty()) provenance.inputs.push_back({"effects", options.effects.path, ""});
   for (const std::string& baseline : options.baselines)
     provenance.inputs.push_back({"baseline", baseline, ""});
   const std::vector<std::string> lines = verb.lines_of(provenance);
-  if (options.labels.empty()) {
-    write_comparison_table(output, evaluation, lines);
-  } else {
+  if (!options.labels.empty()) {
     write_evaluation_table(output, evaluation, lines);
+  } else if (!options.effects.path.empty()) {
+    write_effects_table(output, evaluation, lines);
+  } else {
+    write_comparison_table(output, evaluation, lines);
   }
   if (!json.empty()) {
     write_text_atomic(json, variant_evaluation_json(evaluation, verb.json_of(provenance)));

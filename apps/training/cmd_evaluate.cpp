@@ -1,4 +1,5 @@
-// `bigbird evaluate`: how well a model predicts held-out shards, beside n-gram baselines.
+// `bigbird evaluate`: how well a model predicts held-out shards, beside n-gram baselines and, of DNA, Markov
+// models.
 #include <optional>
 #include <string>
 
@@ -18,13 +19,21 @@ int cmd_evaluate(int argc, char** argv) {
   bool no_nsp = false;
   verb.add_required("-m,--model MODEL", options.model, "Model folder");
   verb.add_required("--data P", options.data, "Prefix of the held-out token shards");
-  verb.add_option("--baseline-from P", options.baseline_from,
-                  "Prefix of the training shards, to fit n-gram baselines");
+  verb.add_option(
+      "--baseline-from P", options.baseline_from,
+      "Prefix of the training shards, to fit n-grams of tokens and, of DNA, Markov models of bases");
   verb.add_count("--length", options.length, "Most tokens of a sample; 0 is the model's number of positions");
   verb.add_option("--batch", options.evaluation.batch,
                   "Sequences at a time; the result does not depend on it", CLI::Range(1, 1 << 20));
   verb.add_count("--samples", options.evaluation.max_samples, "A seeded choice of so many samples; 0 is all");
   verb.add_option("--mask-probability", options.objective.mask_probability, "Fraction of tokens to predict");
+  std::string masks = "80-10-10";
+  verb.add_option(
+      "--masks", masks,
+      "What stands in place of a token that is to be predicted: [MASK], another one or itself, as "
+      "in training (80-10-10), or [MASK] always (all): only then the model knows no more of it "
+      "than n-grams do",
+      CLI::IsMember({"80-10-10", "all"}));
   verb.add_count("--baseline-tokens", options.baseline_tokens,
                  "Training tokens to count for the baselines; 0 is all");
   verb.add_flag("--no-nsp", no_nsp, "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]");
@@ -34,6 +43,7 @@ int cmd_evaluate(int argc, char** argv) {
   ranks.add(verb);
   if (!verb.parse(argc, argv)) return 0;
   options.objective.nsp = !no_nsp;
+  if (masks == "all") options.objective.masks = Masks::all;
   options.seed = verb.seed();
   options.with_provenance = verb.provenance();
   options.provenance = verb.made_from();

@@ -48,6 +48,13 @@ void add_model_options(Verb& verb, Typed& typed, PretrainOptions& options) {
       "A learned table (absolute), queries and keys turned by their position (rotary; no model of Hugging "
       "Face's BigBird), or nothing but labels of pairs (none; attention etc, whose own it is)",
       CLI::IsMember({"absolute", "rotary", "none"}));
+  verb.add_option("--stem-stride", config.stem.stride,
+                  "Single bases that a convolution makes one row of the layers of, whole numbers of rows a "
+                  "block (10); 0: no stem. Takes a vocabulary of single bases and rotary positions",
+                  CLI::Range(0, 4096));
+  verb.add_option("--stem-channels", config.stem.channels, "Filters of the stem")
+      ->check(CLI::Range(1, 65536));
+  verb.add_option("--stem-kernel", config.stem.kernel, "Bases that a filter of the stem sees, odd");
   verb.add_option("--attention-dropout", typed.attention_dropout,
                   "Dropout of attention probabilities (full attention and longformer)",
                   CLI::Range(0.0, 0.999));
@@ -88,6 +95,9 @@ ModelConfig config_on_top_of(const std::string& folder, const Verb& verb, const 
   fixed("--width", typed.config.hidden_size, config.hidden_size);
   fixed("--heads", typed.config.num_attention_heads, config.num_attention_heads);
   fixed("--intermediate", typed.intermediate, config.intermediate_size);
+  fixed("--stem-stride", typed.config.stem.stride, config.stem.stride);
+  fixed("--stem-channels", typed.config.stem.channels, config.stem.channels);
+  fixed("--stem-kernel", typed.config.stem.kernel, config.stem.kernel);
   fixed("--max-positions", typed.config.max_position_embeddings, config.max_position_embeddings);
   if (verb.given("--norm") && parse_norm_type(typed.norm) != config.norm_type) {
     throw_usage(
@@ -117,6 +127,10 @@ ModelConfig fresh_config(const Verb& verb, const Typed& typed) {
   config = fresh_architecture(config);
   // BigBird-ETC has none unless they are asked for.
   if (verb.given("--random-blocks")) config.num_random_blocks = typed.config.num_random_blocks;
+  if (config.has_stem()) {
+    config.position_type = PositionType::rotary;
+    config.type_vocab_size = 0;
+  }
   if (verb.given("--positions")) config.position_type = parse_position_type(typed.positions);
   // All of a head; where the heads do not share the width evenly, the model is refused for that.
   if (config.position_type == PositionType::rotary && config.num_attention_heads > 0)
@@ -155,8 +169,8 @@ int cmd_pretrain(int argc, char** argv) {
   // The model that is begun from has them; the parser's defaults would be another one's.
   if (!options.init.empty()) {
     verb.leave_out_of_toml({"--layers", "--width", "--heads", "--intermediate", "--max-positions", "--norm",
-                            "--positions", "--block-size", "--random-blocks", "--random-mode",
-                            "--attention-dropout"});
+                            "--positions", "--stem-stride", "--stem-channels", "--stem-kernel",
+                            "--block-size", "--random-blocks", "--random-mode", "--attention-dropout"});
     verb.leave_out_of_toml(typed.attention.flags());
   }
   if (options.init.empty()) {

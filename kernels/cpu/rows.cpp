@@ -96,6 +96,39 @@ void CpuBackend::embedding_backward(ConstValues dy, const EmbeddingIndices& indi
   });
 }
 
+void CpuBackend::neighbours_forward(const NeighbourRows& rows, const NeighbourTables& tables, Values y) {
+  const Index width = tables.width;
+  parallel_pieces(rows.tokens, rows_per_task(width), [&](Index first, Index count) {
+    for (Index t = first; t < first + count; ++t) {
+      float* const sum = floats(y) + t * width;
+      std::copy_n(tables.bias, width, sum);
+      for (Index k = 0; k < tables.neighbours; ++k) {
+        const std::int32_t row = rows.rows[k * rows.tokens + t];
+        if (row >= 0)
+          level_.add_scaled(tables.weight + (k * tables.vocabulary + row) * width, 1.0f, sum, width);
+      }
+    }
+  });
+}
+
+void CpuBackend::neighbours_backward(ConstValues dy, const NeighbourRows& rows, const NeighbourTables& tables,
+                                     const NeighbourGradients& gradients) {
+  const Index width = tables.width;
+  add_bias_gradient(dy, rows.tokens, width, gradients.bias);
+  // As in embedding_backward: a task owns some columns of all tables.
+  parallel_pieces(width, columns_per_task, [&](Index first, Index count) {
+    for (Index t = 0; t < rows.tokens; ++t) {
+      const float* const gradient = floats(dy) + t * width + first;
+      for (Index k = 0; k < tables.neighbours; ++k) {
+        const std::int32_t row = rows.rows[k * rows.tokens + t];
+        if (row < 0) continue;
+        level_.add_scaled(gradient, 1.0f, gradients.weight + (k * tables.vocabulary + row) * width + first,
+                          count);
+      }
+    }
+  });
+}
+
 void CpuBackend::gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width) {
   parallel_pieces(count, rows_per_task(width), [&](Index first, Index number) {
     for (Index i = first; i < first + number; ++i) {

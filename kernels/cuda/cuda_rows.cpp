@@ -33,6 +33,22 @@ void CudaBackend::embedding_backward(ConstValues dy, const EmbeddingIndices& ind
   if (gradients.position != nullptr) add_rows(indices.positions, tables.positions, 1.0f, gradients.position);
 }
 
+void CudaBackend::neighbours_forward(const NeighbourRows& rows, const NeighbourTables& tables, Values y) {
+  cuda::neighbours_forward(rows, tables, weights(tables.weight, y.type()), weights(tables.bias, y.type()), y,
+                           stream_);
+}
+
+void CudaBackend::neighbours_backward(ConstValues dy, const NeighbourRows& rows,
+                                      const NeighbourTables& tables, const NeighbourGradients& gradients) {
+  for (Index k = 0; k < tables.neighbours; ++k) {
+    add_rows_by_key(dy, {rows.rows + k * rows.tokens, rows.tokens, tables.vocabulary}, 1.0f,
+                    gradients.weight + k * tables.vocabulary * tables.width, tables.width,
+                    workspace(rows_by_key_workspace(rows.tokens, tables.width, tables.vocabulary)), stream_);
+  }
+  add_column_sums({dy, tables.width}, gradients.bias, rows.tokens, tables.width,
+                  workspace(column_sums_workspace(rows.tokens, tables.width)), stream_);
+}
+
 void CudaBackend::layernorm_forward(ConstValues x, const Norm& norm, Values y, const NormState& state,
                                     Index rows) {
   cuda::layernorm_forward(x, norm, y, state, rows, stream_);

@@ -50,6 +50,39 @@ struct EmbeddingForward {
   }
 };
 
+// A warp for each token.
+template <class Table, class T, int N>
+struct NeighboursForward {
+  static constexpr int threads = 32 * warps_per_block;
+  static constexpr int blocks_per_sm = 4;
+  const std::int32_t* rows;
+  const Table* weight;
+  const Table* bias;
+  T* y;
+  Index tokens;
+  Index neighbours;
+  Index vocabulary;
+  Index width;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const Index token = Index{thread.block()} * warps_per_block + thread.warp();
+    if (token >= tokens) return;
+    for (Index column = thread.lane() * N; column < width; column += 32 * N) {
+      float values[N];
+      load_floats(bias + column, values);
+      for (Index k = 0; k < neighbours; ++k) {
+        const std::int32_t row = rows[k * tokens + token];  // of all lanes
+        if (row < 0) continue;
+        float more[N];
+        load_floats(weight + (k * vocabulary + row) * width + column, more);
+#pragma unroll
+        for (int i = 0; i < N; ++i) values[i] += more[i];
+      }
+      store_floats(y + token * width + column, values);
+    }
+  }
+};
+
 // --- sorting tokens by key: counting sorts over eight bits at a time, lowest first; each keeps the order of
 // equals
 
@@ -357,6 +390,22 @@ void embedding_forward(const EmbeddingIndices& indices, const TableValues& table
                                              tables.position.as<Table>(), word_scale, y.as<T>(),
                                              indices.tokens, width},
              {.blocks = blocks_for(indices.tokens, warps_per_block)}, stream);
+    });
+  });
+}
+
+void neighbours_forward(const NeighbourRows& rows, const NeighbourTables& sizes, ConstValues weight,
+                        ConstValues bias, Values y, Stream stream) {
+  assert(weight.type() == bias.type());
+  const bool vectors =
+      sizes.width % vector_elements<bf16> == 0 && aligned_to_vectors(weight.data(), bias.data(), y.data());
+  with_types(weight.type(), y.type(), [&](auto table_type, auto y_type) {
+    using Table = decltype(table_type);
+    using T = decltype(y_type);
+    with_access<Table, T>(vectors, [&](auto n) {
+      launch(NeighboursForward<Table, T, n()>{rows.rows, weight.as<Table>(), bias.as<Table>(), y.as<T>(),
+                                              rows.tokens, sizes.neighbours, sizes.vocabulary, sizes.width},
+             {.blocks = blocks_for(rows.tokens, warps_per_block)}, stream);
     });
   });
 }

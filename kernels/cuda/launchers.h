@@ -179,6 +179,10 @@ struct TableValues {
 void embedding_forward(const EmbeddingIndices& indices, const TableValues& tables, float word_scale, Values y,
                        Index width, Stream stream);
 
+// The tables as they are read, [neighbours, vocabulary, width] and [width]; of `sizes` only the sizes count.
+void neighbours_forward(const NeighbourRows& rows, const NeighbourTables& sizes, ConstValues weight,
+                        ConstValues bias, Values y, Stream stream);
+
 // Rows of a table, one for each token. Keys are below key_count; a negative one means no row.
 struct TokenKeys {
   const std::int32_t* keys = nullptr;

@@ -3,8 +3,8 @@
 //
 //   ReasonCounts dropped;
 //   dropped.add("too many N");
-//   dropped.add("blacklist", 12);
-//   log_info(dropped.text());                               // "blacklist 12, too many N 1"
+//   dropped.add("short contig", 12);
+//   log_info(dropped.text());                               // "short contig 12, too many N 1"
 //   for (const auto& [reason, count] : dropped) json["dropped"][reason] = count;
 #pragma once
 

@@ -37,6 +37,7 @@ enum class Purpose : std::uint32_t {
   summary_sampling = 22,
   layer_drop = 23,
   masked_sentences = 24,
+  spearman_bootstrap = 25,
   test = 1000,
 };
 

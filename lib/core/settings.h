@@ -20,22 +20,22 @@ namespace bigbird {
 inline constexpr std::string_view all_settings =
     " "
     "accumulate allow_leaks allow_missing allow_nan anchor_bin at_least attention average_decay baseline "
-    "batch batch_tokens beams between_devices bin bins blacklist calibrated chain character_coverage "
-    "chromosomes clip clip_norm data debug_nan decode decoder document_field documents domain edge epochs "
-    "eval_every evidence fasta field files final_state folder force format fresh_negatives gap "
-    "gc_tolerance grad_checkpoint header hidden_size id_column id_field init intermediate_size keep "
-    "keep_null label_column label_files label_smoothing labels layer_decay layer_drop learning_rate left "
-    "length length_penalty mask_probability max_answer max_length max_loss max_n max_piece_length "
-    "max_position_embeddings max_question max_sentence_bytes max_sequences max_windows merge_distance "
-    "method min_distance min_length min_overlap model models n_best negatives no_header no_join no_mlm "
-    "no_nsp no_pairs no_repeat_ngram null_odds null_threshold num_attention_heads num_hidden_layers "
-    "num_random_blocks offset one_per_line optimizer output overlap patience per_strand plan_file pool "
-    "positions positive_weight preset problem profiles promoters_per_mb quoting ref_mismatch region "
-    "regions repetition_penalty replace_invalid report required_characters resume right sample_bases "
-    "schedule score shard shard_size shifts size skip_bad split step steps strand strands summary_field "
-    "support_threshold target_length task temperature tensorboard test text text_column threshold "
-    "tokenizer top_k top_p track train trainer unmapped valid value version_2 vocab_size warmup window "
-    "window_at window_length windows within write_digest ";
+    "batch batch_tokens beams between_devices bin bins calibrated chain character_coverage chromosomes clip "
+    "clip_norm data debug_nan decode decoder document_field documents domain edge effects effects_column "
+    "epochs eval_every evidence exclude fasta field files final_state folder force format fresh_negatives "
+    "gap gc_tolerance grad_checkpoint header hidden_size id_column id_field identity in init "
+    "intermediate_size keep keep_null label_column label_files label_smoothing labels layer_decay "
+    "layer_drop learning_rate left length length_penalty mask_probability max_answer max_length max_loss "
+    "max_n max_piece_length max_position_embeddings max_question max_sentence_bytes max_sequences "
+    "max_windows merge_distance method min_distance min_length min_overlap model models n_best negatives "
+    "no_header no_join no_mlm no_nsp no_pairs no_repeat_ngram null_odds null_threshold num_attention_heads "
+    "num_hidden_layers num_random_blocks of offset one_per_line optimizer output overlap patience "
+    "per_strand plan_file pool positions positive_weight preset problem profiles promoters_per_mb quoting "
+    "ref_mismatch region regions repetition_penalty replace_invalid report required_characters resume right "
+    "sample_bases schedule score shard shard_size shifts significance_column size skip_bad split step steps "
+    "strand strands summary_field support_threshold target_length task temperature tensorboard test text "
+    "text_column threshold tokenizer top_k top_p track train trainer unmapped valid value version_2 "
+    "vocab_size warmup window window_at window_length windows within write_digest ";
 
 constexpr bool is_setting(std::string_view word) {
   for (std::size_t at = all_settings.find(word, 1); at != all_settings.npos;

@@ -18,6 +18,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/excluded_regions.h"
 #include "lib/io/genome/fasta.h"
 
 namespace bigbird {
@@ -27,34 +28,6 @@ namespace {
 // longest human chromosome is 4 MB of BED12, 64 documents are 6 MB of text).
 constexpr std::size_t units_per_batch = 16;
 constexpr std::size_t texts_per_batch = 64;
-
-// The bases to leave out, by contig index.
-std::vector<IntervalSet> read_excluded(const std::string& path, const ContigNames& names) {
-  std::vector<std::vector<IntervalSet::Interval>> intervals(names.size());
-  std::set<std::string> unknown;
-  std::size_t known = 0;
-  BedReader reader(path, 3);
-  BedRecord record;
-  while (reader.next(record)) {
-    if (const auto contig = names.find(record.chrom)) {
-      intervals[*contig].push_back({record.begin, record.end});
-      ++known;
-    } else {
-      unknown.insert(record.chrom);
-    }
-  }
-  if (known == 0 && !unknown.empty()) {
-    throw_bad_input(fmt::format("{}: no contig of it is in the genome ({} ...)", path, *unknown.begin()),
-                    "give a BED for this genome");
-  }
-  if (!unknown.empty()) {
-    log_warning(fmt::format("{}: regions on {} contigs that the genome lacks are passed over ({} ...)", path,
-                            unknown.size(), *unknown.begin()));
-  }
-  std::vector<IntervalSet> sets;
-  for (auto& list : intervals) sets.emplace_back(std::move(list));
-  return sets;
-}
 
 IntervalSet find_n(Fasta& fasta, std::size_t contig) {
   constexpr std::int64_t step = 8'000'000;
@@ -193,10 +166,9 @@ ChunkSummary chunk_genome(const ChunkOptions& options) {
   const std::vector<std::size_t> chosen = choose_chromosomes(options.chromosomes, names, options.fasta);
 
   std::vector<DocumentFilter> filters(chosen.size());
-  const auto excluded = options.exclude_bed.empty() ? std::vector<IntervalSet>(names.size())
-                                                    : read_excluded(options.exclude_bed, names);
+  const ExcludedRegions excluded(options.exclude, names);
   kernels::parallel_for(chosen.size(), [&](std::size_t i) {
-    filters[i].excluded = excluded[chosen[i]];
+    filters[i].excluded = excluded.of(chosen[i]);
     filters[i].max_n_document = options.max_n_document;
     filters[i].max_n_sentence = options.max_n_sentence;
     if (limits_n) {

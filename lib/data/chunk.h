@@ -27,8 +27,8 @@ struct ChunkOptions {
   ChunkFormat format = ChunkFormat::bed12;
   // Under any naming, in this order; empty: 1-22, X, Y; "all": every contig.
   std::vector<std::string> chromosomes;
-  std::string exclude_bed;      // empty: nothing is left out
-  double max_n_document = 1.0;  // fractions of N, 0 to 1; below 1 the FASTA is read
+  std::vector<std::string> exclude;  // BED files, as ExcludedRegions takes them
+  double max_n_document = 1.0;       // fractions of N, 0 to 1; below 1 the FASTA is read
   double max_n_sentence = 1.0;
   bool reverse_complement = false;  // every document a second time, on the reverse strand, right after itself
   std::uint64_t seed = 1;
@@ -47,8 +47,8 @@ struct ChunkSummary {
 // Documents are ordered by chromosome, pass and position, and named doc1, doc2, ... in that order. The bytes
 // depend on the options only, not on the number of threads. Blocks of a BED12 line are in ascending genomic
 // order on both strands: on strand - the sentences are read from the last block to the first, each
-// reverse-complemented. Errors: no chromosome to cut, unknown or repeated chromosomes, a BED none of whose
-// contigs is known, fractions outside [0, 1], nothing left to write.
+// reverse-complemented. Errors: no chromosome to cut, unknown or repeated chromosomes, fractions
+// outside [0, 1], nothing left to write; as ExcludedRegions.
 ChunkSummary chunk_genome(const ChunkOptions& options);
 
 // Indices of the contigs that a list of chromosomes means, as ChunkOptions says. `fasta` is for messages.

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/io/genome/interval_set.h"
+
 namespace bigbird {
 
 // One document. Positions are 0-based on the forward strand; sentences are adjacent, in genomic order, none
@@ -38,33 +40,6 @@ void check_recipe(const DocumentRecipe& recipe);
 // naming of the genome, nor the order or the choice of chromosomes changes the documents of a chromosome.
 std::vector<Document> draw_documents(std::string_view canonical_name, std::int64_t length, int pass,
                                      std::uint64_t seed, const DocumentRecipe& recipe);
-
-// A set of bases of one chromosome, kept as sorted, disjoint half-open intervals.
-class IntervalSet {
- public:
-  struct Interval {
-    std::int64_t begin = 0;
-    std::int64_t end = 0;
-  };
-
-  IntervalSet() = default;
-  // Any order, overlaps and empty intervals allowed.
-  explicit IntervalSet(std::vector<Interval> intervals);
-
-  bool empty() const { return intervals_.empty(); }
-  const std::vector<Interval>& intervals() const { return intervals_; }
-  std::int64_t bases() const {
-    return intervals_.empty() ? 0 : before_.back() + intervals_.back().end - intervals_.back().begin;
-  }
-  // How many bases of the set lie in [begin, end). Logarithmic time.
-  std::int64_t overlap(std::int64_t begin, std::int64_t end) const;
-
- private:
-  std::int64_t below(std::int64_t position) const;  // bases of the set before `position`
-
-  std::vector<Interval> intervals_;
-  std::vector<std::int64_t> before_;  // bases in the intervals before each one
-};
 
 // What is left out of the drawn documents. A sentence that touches an excluded base or whose fraction of N is
 // above max_n_sentence is dropped, and its document is cut there into the documents before and after; then

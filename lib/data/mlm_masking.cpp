@@ -31,9 +31,10 @@ MlmMasker::MlmMasker(const Tokenizer& tokenizer, double probability)
 }
 
 MlmMasker::MlmMasker(const Tokenizer& tokenizer, double probability, MaskingUnit unit,
-                     std::int64_t ordinary_tokens)
+                     std::int64_t ordinary_tokens, Masks masks)
     : MlmMasker(tokenizer, probability) {
   unit_ = unit;
+  masks_ = masks;
   most_ = most_masked(unit, probability, ordinary_tokens);
   if (unit == MaskingUnit::words) starts_word_ = word_starts(tokenizer);
 }
@@ -112,7 +113,7 @@ MaskedTokens MlmMasker::mask(std::vector<std::int32_t>& ids, CounterRng& rng) co
   for (const std::int32_t position : masked.positions) {
     std::int32_t& id = ids[static_cast<std::size_t>(position)];
     masked.labels.push_back(id);
-    const double draw = rng.uniform();
+    const double draw = masks_ == Masks::all ? 0.0 : rng.uniform();
     if (draw < 0.8) {
       id = mask_id_;
     } else if (draw < 0.9) {

@@ -24,6 +24,10 @@ class Tokenizer;
 
 enum class MaskingUnit { tokens, words };
 
+// What stands in place of a hidden token: [MASK], another one or itself (0.8, 0.1, 0.1), as BERT is trained,
+// or [MASK] always. Only with the second a model knows as little of the token as an n-gram does.
+enum class Masks { as_trained, all };
+
 inline constexpr std::int64_t longest_word = 32;  // pieces
 
 // What was hidden in one sample: positions ascending, and the true id at each.
@@ -45,10 +49,12 @@ class MlmMasker {
   // drawn. Words need a vocabulary that marks where they begin (Error{bad_input}) and the largest number of
   // ordinary tokens of a sample, for most_masked().
   MlmMasker(const Tokenizer& tokenizer, double probability);
-  MlmMasker(const Tokenizer& tokenizer, double probability, MaskingUnit unit, std::int64_t ordinary_tokens);
+  MlmMasker(const Tokenizer& tokenizer, double probability, MaskingUnit unit, std::int64_t ordinary_tokens,
+            Masks masks = Masks::as_trained);
 
-  // Hides masked_count() of the n ordinary tokens or words, drawn without replacement. A hidden token becomes
-  // [MASK] with probability 0.8, a uniformly drawn ordinary id with 0.1, and stays as it is with 0.1.
+  // Hides masked_count() of the n ordinary tokens or words, drawn without replacement. As trained, a hidden
+  // token becomes [MASK] with probability 0.8, a uniformly drawn ordinary id with 0.1, and stays as it is
+  // with 0.1. The tokens that are hidden are the same with either kind of masks.
   MaskedTokens mask(std::vector<std::int32_t>& ids, CounterRng& rng) const;
 
  private:
@@ -59,6 +65,7 @@ class MlmMasker {
   std::int32_t mask_id_;
   std::int32_t unknown_id_;
   MaskingUnit unit_ = MaskingUnit::tokens;
+  Masks masks_ = Masks::as_trained;
   std::int64_t most_ = 0;                      // words only: hidden tokens of a sample
   std::vector<bool> ordinary_;                 // per id
   std::vector<bool> starts_word_;              // per id; words only

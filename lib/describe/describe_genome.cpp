@@ -59,6 +59,7 @@ std::string kind_of_bed(const std::string& command, int columns, std::uint64_t b
   if (by("chromatin build") || by("chromatin import-deepsea")) return "bins";
   if (by("simulate")) return "transcription start sites";
   if (by("liftover")) return "lifted intervals";
+  if (by("copies")) return "near-copies";
   if (by("tokenize")) return "tokens of a genome";
   return "intervals";
 }
@@ -66,6 +67,7 @@ std::string kind_of_bed(const std::string& command, int columns, std::uint64_t b
 std::string next_of_bed(const std::string& kind) {
   if (kind == "documents") return "bigbird train-bpe, then tokenize";
   if (kind == "transcription start sites") return "bigbird promoter build";
+  if (kind == "near-copies") return "bigbird promoter evaluate, variants evaluate and others exclude them";
   if (kind == "bins") return "it belongs to the data set of its folder: bigbird info FOLDER";
   if (kind == "intervals") return "bigbird embed, chromatin predict and promoter predict take such windows";
   return {};

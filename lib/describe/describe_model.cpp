@@ -210,6 +210,10 @@ std::string describe_model(const std::string& folder, const DescribeOptions& opt
   json["random_mode"] = name_of(config.random_mode);
   json["attention"] = attention_line(config);
   json["full_attention"] = full_attention_line(config);
+  if (config.has_stem()) {
+    json["stem"] = fmt::format("{} bases, {} filters, {} bases a row", config.stem.kernel,
+                               config.stem.channels, config.stem.stride);
+  }
   json["padding"] =
       config.input_length > 0
           ? fmt::format("to {} tokens, at the right end", config.input_length)

@@ -59,6 +59,13 @@ std::vector<float> scaled_words(const SequenceRunner& runner) {
   return words;
 }
 
+// Gradients are taken at the vectors that stand for tokens.
+const FinetunedModel& with_token_vectors(const FinetunedModel& model) {
+  if (!model.config().has_stem()) return model;
+  throw_bad_input(model.folder().path() + ": its stem reads single bases, for none of which a vector stands",
+                  "bigbird ism tells what each base does");
+}
+
 // The sums of logits that the outputs are.
 std::vector<std::vector<float>> logit_weights(const FinetunedModel& model,
                                               const std::vector<std::size_t>& outputs) {
@@ -181,7 +188,7 @@ double Completeness::gap() const {
 ModelAttributor::ModelAttributor(const FinetunedModel& model, const std::vector<std::size_t>& outputs,
                                  const AttributionOptions& options, const BatchSize& batch,
                                  kernels::Backend& backend)
-    : logits_(logit_weights(model, outputs)),
+    : logits_(logit_weights(with_token_vectors(model), outputs)),
       integrated_(options.method == AttributionMethod::integrated_gradients),
       path_(attribution_points(options)),
       runner_(model.folder(), runner_options(logits_, integrated_, batch), backend),

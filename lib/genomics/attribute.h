@@ -99,6 +99,7 @@ struct BaseAttributions {
 class ModelAttributor {
  public:
   // As BaseAttributor.
+  // Error{bad_input}: a model with a stem.
   ModelAttributor(const FinetunedModel& model, const std::vector<std::size_t>& outputs,
                   const AttributionOptions& options, const BatchSize& batch, kernels::Backend& backend);
 

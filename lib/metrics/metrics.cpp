@@ -118,6 +118,56 @@ std::vector<bool> is_among_top(std::span<const double> values, std::size_t top) 
   return among;
 }
 
+// Pearson's correlation of ranks, whose mean is known; undefined where all of one are equal.
+double correlation_of_ranks(const std::vector<double>& first, const std::vector<double>& second) {
+  const double mean = (static_cast<double>(first.size()) + 1) / 2;
+  double product = 0, first_square = 0, second_square = 0;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    product += (first[i] - mean) * (second[i] - mean);
+    first_square += (first[i] - mean) * (first[i] - mean);
+    second_square += (second[i] - mean) * (second[i] - mean);
+  }
+  if (first_square == 0 || second_square == 0) return undefined_metric;
+  return product / std::sqrt(first_square * second_square);
+}
+
+// The distinct values of some pairs, numbered from the lowest: a draw of spearman_interval is a count for
+// each, so that nothing is sorted again.
+class DistinctValues {
+ public:
+  explicit DistinctValues(std::span<const double> values) : number_(values.size()) {
+    const std::vector<std::size_t> order = [&] {
+      std::vector<std::size_t> ascending = places(values.size());
+      std::sort(ascending.begin(), ascending.end(),
+                [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+      return ascending;
+    }();
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (i == 0 || values[order[i]] != values[order[i - 1]]) ++count_;
+      number_[order[i]] = count_ - 1;
+    }
+  }
+
+  // Mean ranks of the drawn ones among themselves.
+  std::vector<double> ranks(const std::vector<std::uint32_t>& drawn) const {
+    std::vector<double> rank(count_);
+    for (const std::uint32_t pair : drawn) ++rank[number_[pair]];
+    double below = 0;
+    for (double& one : rank) {
+      const double tied = one;
+      one = below + (tied + 1) / 2;
+      below += tied;
+    }
+    std::vector<double> result(drawn.size());
+    for (std::size_t i = 0; i < drawn.size(); ++i) result[i] = rank[number_[drawn[i]]];
+    return result;
+  }
+
+ private:
+  std::vector<std::size_t> number_;
+  std::size_t count_ = 0;
+};
+
 }  // namespace
 
 std::vector<double> mean_ranks(std::span<const double> values) {
@@ -257,17 +307,24 @@ Interval auroc_interval(std::span<const double> positives, std::span<const doubl
 }
 
 double spearman(std::span<const double> one, std::span<const double> other) {
-  const std::vector<double> first = mean_ranks(one);
-  const std::vector<double> second = mean_ranks(other);
-  const double mean = (static_cast<double>(one.size()) + 1) / 2;
-  double product = 0, first_square = 0, second_square = 0;
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    product += (first[i] - mean) * (second[i] - mean);
-    first_square += (first[i] - mean) * (first[i] - mean);
-    second_square += (second[i] - mean) * (second[i] - mean);
-  }
-  if (first_square == 0 || second_square == 0) return undefined_metric;
-  return product / std::sqrt(first_square * second_square);
+  return correlation_of_ranks(mean_ranks(one), mean_ranks(other));
+}
+
+Interval spearman_interval(std::span<const double> one, std::span<const double> other, std::uint64_t draws,
+                           std::uint64_t seed) {
+  const DistinctValues first(one), second(other);
+  std::vector<double> values(draws);
+  kernels::parallel_for(draws, [&](std::size_t draw) {
+    throw_if_cancelled();
+    CounterRng random(seed, Purpose::spearman_bootstrap, draw);
+    std::vector<std::uint32_t> drawn(one.size());
+    for (std::uint32_t& pair : drawn) pair = static_cast<std::uint32_t>(random.below(one.size()));
+    values[draw] = correlation_of_ranks(first.ranks(drawn), second.ranks(drawn));
+  });
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  if (values.empty()) return {undefined_metric, undefined_metric};
+  std::sort(values.begin(), values.end());
+  return {percentile(values, 0.025), percentile(values, 0.975)};
 }
 
 double top_overlap(std::span<const double> one, std::span<const double> other, std::size_t top) {

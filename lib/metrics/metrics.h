@@ -99,6 +99,12 @@ std::vector<double> mean_ranks(std::span<const double> values);
 // Spearman's rank correlation: Pearson's of the ranks, ties taking their mean rank. NaN for fewer than two
 // values or where all of one score are equal. The values must not be NaN.
 double spearman(std::span<const double> one, std::span<const double> other);
+// Pairs are drawn with replacement, as many as there are; the interval runs from the 2.5th to the 97.5th
+// percentile of spearman() of `draws` draws, as auroc_interval has it. Draw d takes its numbers from (seed,
+// Purpose::spearman_bootstrap, d). Draws without a value are left out; NaN where none has one. Time: draws
+// times the number of pairs.
+Interval spearman_interval(std::span<const double> one, std::span<const double> other, std::uint64_t draws,
+                           std::uint64_t seed);
 
 // Of the `top` highest of one score, the fraction that is among the `top` highest of the other; of equal
 // values those that come first are taken. NaN where there are fewer values than `top`, or none.

@@ -37,6 +37,14 @@ constexpr std::array<std::pair<HeadType, const char*>, 7> head_names{
 
 }  // namespace
 
+ModelConfig trunk_config(const ModelConfig& config) {
+  if (!config.has_stem()) return config;
+  ModelConfig trunk = config;
+  for (auto* const tokens : {&trunk.block_size, &trunk.max_position_embeddings, &trunk.input_length})
+    *tokens /= config.stem.stride;
+  return trunk;
+}
+
 std::string name_of(RandomMode mode) {
   return find_name(mode_names, mode);
 }
@@ -115,6 +123,7 @@ bool is_led_architecture(const ModelConfig& config) {
 
 bool is_huggingface_architecture(const ModelConfig& config) {
   if (config.quantization != nullptr) return false;  // it would take the integers for the weights
+  if (config.has_stem()) return false;
   if (is_longformer_architecture(config) || is_led_architecture(config)) return true;
   if (system_of(config.attention).by_own_length) return false;  // none of BigBird's
   const bool either_form =

@@ -106,6 +106,17 @@ struct DecoderConfig {
   bool operator==(const DecoderConfig&) const = default;
 };
 
+// A convolution over single tokens, which are bases, that makes one row of the layers of every `stride` tokens
+// (lib/model/network/stem.h).
+struct StemConfig {
+  std::int64_t kernel = 15;  // tokens that a filter sees, odd
+  std::int64_t channels = 128;
+  std::int64_t stride = 0;  // 0: no stem
+  bool operator==(const StemConfig&) const = default;
+};
+// The tables of its filters have a row for each letter.
+inline constexpr std::int64_t most_stem_letters = 64;
+
 struct ModelConfig {
   std::int64_t vocab_size = 50358;
   std::int64_t hidden_size = 768;
@@ -141,6 +152,7 @@ struct ModelConfig {
   PositionType position_type = PositionType::absolute;
   std::int64_t rotary_dim = 0;  // of every head, even, at most head_size; rotary only
   double rotary_base = 10000.0;
+  StemConfig stem;  // with one the word table is the masked-token head's alone
   HeadType head = HeadType::pretraining;
   HeadForm head_form = HeadForm::bigbird;
   ProblemType problem_type = ProblemType::single_label;
@@ -166,6 +178,8 @@ struct ModelConfig {
   std::shared_ptr<const Quantization> quantization;
 
   std::int64_t head_size() const { return hidden_size / num_attention_heads; }
+  bool has_stem() const { return stem.stride > 0; }
+  std::int64_t tokens_of_a_row() const { return has_stem() ? stem.stride : 1; }
   bool has_final_norm() const { return norm_type == NormType::prenorm && final_norm; }
   // transformers gives every head of BigBird's but question answering a pooler, of which only the first two
   // use it, and Longformer's heads none.
@@ -210,6 +224,10 @@ bool is_led_architecture(const ModelConfig& config);
 // Other models are written with model_type "bigbird_extended", which transformers refuses by name instead of
 // computing something else.
 bool is_huggingface_architecture(const ModelConfig& config);
+
+// What the layers of a model with a stem see, whose tokens are its rows: fewer of them in a block, a position
+// table, an input. As it is without a stem.
+ModelConfig trunk_config(const ModelConfig& config);
 
 // Names as typed on the command line and stored in files; parse_* throw Error{usage} listing the names.
 std::string name_of(RandomMode mode);

@@ -83,6 +83,27 @@ LineChart by_threshold(const Json& rows) {
   return chart;
 }
 
+// The model beside the fraction of G and C, and beside 6-mers where they were fitted.
+ReportTable ranking_table(const Json& scores) {
+  ReportTable table{"positions near a TSS and calls by rank, whatever the threshold",
+                    {"by", "average precision of positions", "AUROC", "precision of calls at a recall of 0.5",
+                     "best F1 of calls"},
+                    {},
+                    false};
+  for (const auto& [by, numbers] : scores.items()) {
+    std::string name = by == "gc" ? "fraction of G and C" : by == "kmers" ? "6-mers" : by;
+    if (const auto side = numbers.find("promoters_have"); side != numbers.end())
+      name += fmt::format(" ({} near TSS)", text_of(*side));
+    std::vector<std::string> cells = {name};
+    for (const char* key : {"average_precision", "auroc", "precision_at_recall_50", "best_f1"}) {
+      const Json& value = numbers.at(key);
+      cells.push_back(value.is_number() ? fmt::format("{:.4f}", value.get<double>()) : text_of(value));
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
 }  // namespace
 
 ReportSection scan_section(const std::string& path) {
@@ -130,6 +151,8 @@ ReportSection scan_section(const std::string& path) {
       }
       section.add(std::move(charts));
       section.add(std::move(table));
+      if (const auto ranking = evaluation->find("ranking"); ranking != evaluation->end())
+        section.add(ranking_table(*ranking));
     } else {
       section.add(std::move(charts));
     }

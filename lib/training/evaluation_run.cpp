@@ -9,11 +9,15 @@
 
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
+#include "lib/core/log.h"
 #include "lib/core/ordered_map.h"
 #include "lib/data/token_shards.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/open_model.h"
+#include "lib/tokenization/tokenizer.h"
 #include "lib/training/evaluator.h"
+#include "lib/training/markov_models.h"
+#include "lib/training/memory_plan.h"
 
 namespace bigbird {
 namespace {
@@ -41,7 +45,31 @@ Json baseline_json(double nats, const EvaluationResult& result, bool text) {
   return json;
 }
 
-Json baselines(const EvaluationRunOptions& options, const Tokenizer& tokenizer,
+// Of the documents' bases, all of them: no token is masked for a Markov model.
+Json markov_json(const EvaluationRunOptions& options, const TokenShards& training, const TokenShards& shards,
+                 const Tokenizer& tokenizer) {
+  log_info(fmt::format("Markov models of order 1 to {}: {} at most for their counts",
+                       MarkovModels::highest_order, format_bytes(MarkovModels::bytes)));
+  MarkovModels models;
+  models.count(training, tokenizer, options.baseline_tokens, options.seed);
+  const MarkovModels::Bits sums = models.score(shards, tokenizer);
+  if (sums.bases == 0) return nullptr;
+  Json json;
+  const int best = sums.best_order();
+  json["best_order"] = best;
+  json["best_bits_per_base"] = sums.per_base(best);
+  for (int order = 1; order <= MarkovModels::highest_order; ++order)
+    json["bits_per_base"][fmt::format("order_{}", order)] = sums.per_base(order);
+  json["smoothing"] = "Witten-Bell, interpolated down to 1/4";
+  json["definition"] =
+      "mean of -log2 p(base | the bases before it in its document) over every base of the held-out documents; "
+      "N and special pieces end a context; the best order is the one that is best here";
+  json["bases"] = models.bases();
+  json["bases_scored"] = sums.bases;
+  return json;
+}
+
+Json baselines(const EvaluationRunOptions& options, const TokenShards& held_out, const Tokenizer& tokenizer,
                const EvaluationResult& result) {
   const TokenShards shards(options.baseline_from);
   shards.require_tokenizer(tokenizer.digest(), tokenizer.vocab_size());
@@ -55,6 +83,7 @@ Json baselines(const EvaluationRunOptions& options, const Tokenizer& tokenizer,
       "(count(left, token) + k p_unigram(token)) / (count(left) + k), k = {:g} by leave-one-out; left is the "
       "true token, which the model may not see",
       ngrams.bigram_prior());
+  if (tokenizer.is_dna()) json["markov"] = markov_json(options, shards, held_out, tokenizer);
   json["tokens"] = ngrams.tokens();
   json["from"] = options.baseline_from;
   return json;
@@ -81,6 +110,7 @@ Json result_json(const EvaluationResult& result, const PretrainingObjective& obj
   json["samples"] = result.samples;
   json["tokens"] = result.tokens;
   json["masked_tokens"] = result.sums[LossMean::mlm].count;
+  json["masks"] = objective.masks == Masks::all ? "all" : "80-10-10";
   json[text ? "bytes_covered" : "bases_covered"] = result.bases_covered;
   return json;
 }
@@ -128,7 +158,7 @@ std::optional<EvaluationReport> run_evaluation(
   if (team.ranks().rank() != 0) return std::nullopt;
 
   Json json = result_json(result, batches.objective(), shards.is_text());
-  if (!options.baseline_from.empty()) json["baseline"] = baselines(options, tokenizer, result);
+  if (!options.baseline_from.empty()) json["baseline"] = baselines(options, shards, tokenizer, result);
   if (options.with_provenance) {
     options.provenance.inputs.push_back(model_input(options.model, folder.weights_digest()));
     options.provenance.inputs.push_back({"data", options.data, ""});

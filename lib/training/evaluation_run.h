@@ -1,8 +1,8 @@
 // lib/training holds one training run, whatever it trains: options, batches, optimizer, schedule, the loop,
 // run folders, validation, ranks. Tasks come in by TrainingTask; none of them is known here.
 //
-// An evaluation of a pretrained model folder on held-out token shards (evaluator.h), beside n-gram baselines,
-// as JSON.
+// An evaluation of a pretrained model folder on held-out token shards (evaluator.h), beside n-gram baselines
+// (of DNA beside Markov models of its bases too, markov_models.h), as JSON.
 #pragma once
 
 #include <cstdint>

@@ -15,6 +15,7 @@
 #include "lib/core/progress.h"
 #include "lib/core/rng.h"
 #include "lib/model/network/model.h"
+#include "lib/training/sampled_documents.h"
 
 namespace bigbird {
 namespace {
@@ -128,24 +129,19 @@ NgramModel::NgramModel(const TokenShards& shards, const Tokenizer& tokenizer, st
   const std::uint64_t wanted =
       max_tokens == 0 ? shards.token_count() : std::min(max_tokens, shards.token_count());
   pairs_.reserve(static_cast<std::size_t>(wanted));
-  const RandomPermutation order(seed, Purpose::pretrain_order, 0, shards.document_count());
-  for (std::uint64_t i = 0; i < shards.document_count() && tokens_ < wanted; ++i) {
-    const SentenceRange sentences = shards.document(order(i));
+  for_each_sampled_document(shards, max_tokens, seed, [&](const TokenView& view, std::size_t count) {
     std::int32_t left = -1;
-    for (std::uint64_t s = sentences.first; s < sentences.last && tokens_ < wanted; ++s) {
-      const TokenView view = shards.sentence(s);
-      for (std::size_t t = 0; t < view.size() && tokens_ < wanted; ++t) {
-        const auto token = static_cast<std::int32_t>(view[t]);
-        ++tokens_;
-        ++counts_[static_cast<std::size_t>(token)];
-        if (left >= 0) {
-          ++left_counts_[static_cast<std::size_t>(left)];
-          pairs_.push_back(pair_key(left, token));
-        }
-        left = token;
+    for (std::size_t t = 0; t < count; ++t) {
+      const auto token = static_cast<std::int32_t>(view[t]);
+      ++tokens_;
+      ++counts_[static_cast<std::size_t>(token)];
+      if (left >= 0) {
+        ++left_counts_[static_cast<std::size_t>(left)];
+        pairs_.push_back(pair_key(left, token));
       }
+      left = token;
     }
-  }
+  });
   std::sort(pairs_.begin(), pairs_.end());
   double best = 0;
   for (double k = 1; k <= 1e6; k *= 10) {

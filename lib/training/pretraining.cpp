@@ -286,7 +286,7 @@ PretrainingBatches::PretrainingBatches(const TokenShards& shards, const Tokenize
       mask_id_(static_cast<std::int32_t>(tokenizer.special().mask)),
       sampler_(shards, tokenizer, {length, objective_.nsp, seed, most_sentences(config)}),
       masker_(tokenizer, objective.mask_probability, objective_.unit,
-              ordinary_tokens(config, objective_, length)) {
+              ordinary_tokens(config, objective_, length), objective_.masks) {
   shards.require_ids_below(tokenizer.vocab_size());
 }
 

@@ -30,6 +30,7 @@ struct PretrainingObjective {
   // models learn masked tokens alone.
   bool nsp_of_text = false;
   MaskingUnit unit = MaskingUnit::tokens;  // of the shards: words for text; set by objective_for()
+  Masks masks = Masks::as_trained;         // what an evaluation may ask for
   // Hides sentences as well (contrastive predictive coding): of models of BigBird-ETC with EtcOptions::cpc.
   // Only training asks for it; an evaluation hides no sentence, so that its numbers are those of masked
   // tokens.

@@ -31,6 +31,8 @@ inline const std::vector<Expectation>& expectations() {
       {"tokens.bed", "intervals"},
       {"lifted.bed", "lifted intervals"},
       {"lifted.vcf", "lifted variants"},
+      {"copies.bed", "near-copies"},
+      {"copies.json", "near-copies, by contig"},
       {"lost.bed", "empty file"},
       // vocabularies and shards
       {"tokenizer_config.json", "configuration of a tokenizer"},
@@ -141,6 +143,7 @@ inline const std::vector<Expectation>& expectations() {
       {"background.safetensors", "background of variant effects"},
       {"auroc.tsv", "evaluation of variant scores"},
       {"auroc.json", "evaluation of variant scores"},
+      {"spearman.tsv", "evaluation of variant scores"},
       {"ism.tsv", "substitution effects"},
       {"ism.npy", "substitution effects"},
       {"ism.rows.tsv", "substitution effects, bases of a matrix"},

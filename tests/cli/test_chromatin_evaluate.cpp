@@ -1,11 +1,14 @@
 // `bigbird chromatin evaluate`: the JSON, the table and the pictures; several sets of predictions; bad input.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "lib/core/rng.h"
 #include "lib/genomics/chromatin/dataset.h"
 #include "lib/io/tables/npy.h"
+#include "lib/metrics/metrics.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_classifier.h"
 
@@ -109,7 +112,9 @@ TEST(ChromatinEvaluateModel, EqualsItsPredictions) {
       run_bigbird({"chromatin", "evaluate", "-m", model, "-m", folder / "second", "--data", data});
   ASSERT_EQ(own.status, 0) << own.err;
   const auto sets = nlohmann::json::parse(own.out).at("evaluations");
-  ASSERT_EQ(sets.size(), 3u);
+  ASSERT_EQ(sets.size(), 4u);
+  EXPECT_EQ(sets[3].at("name"), "gc");
+  EXPECT_EQ(sets[3].at("missing"), sets[0].at("missing"));
   EXPECT_EQ(sets[0].at("name"), "single");
   EXPECT_EQ(sets[1].at("name"), "rc");
   EXPECT_EQ(sets[2].at("name"), "ensemble");
@@ -124,6 +129,82 @@ TEST(ChromatinEvaluateModel, EqualsItsPredictions) {
   ASSERT_EQ(read.status, 0) << read.err;
   EXPECT_EQ(nlohmann::json::parse(read.out).at("evaluations")[0].at("groups"), sets[1].at("groups"));
   EXPECT_EQ(nlohmann::json::parse(read.out).at("evaluations")[0].at("missing"), sets[1].at("missing"));
+}
+
+// Bins of three profiles: a word on either strand, less of G and C, and nothing to be seen. What stands
+// beside predictions is counted here from the windows.
+class ChromatinBaselineCommand : public ::testing::Test {
+ protected:
+  static constexpr std::size_t count = 400, length = 100;
+  ChromatinBaselineCommand() {
+    CounterRng random(3, Purpose::test, 0);
+    std::string genome;
+    std::vector<std::uint8_t> labels;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto label = static_cast<std::uint8_t>(random.below(8));
+      std::string window;
+      for (std::size_t b = 0; b < length; ++b)
+        window += random.below(100) < ((label & 2) != 0 ? 40U : 55U) ? "GC"[random.below(2)]
+                                                                     : "AT"[random.below(2)];
+      if ((label & 1) != 0) window.replace(20 + 4 * (i % 10), 8, i % 2 == 0 ? "TGACTCAT" : "ATGAGTCA");
+      genome += window;
+      labels.push_back(label);
+      const double strong = static_cast<double>(std::count(window.begin(), window.end(), 'G') +
+                                                std::count(window.begin(), window.end(), 'C'));
+      if (i >= 250) ((label & 2) != 0 ? poor_ : rich_).push_back(-strong);
+    }
+    testing::write_text(folder_ / "genome.fa", ">chr1\n" + genome + "\n");
+    ChromatinDatasetWriter writer(data_, false, {{"chr1", static_cast<std::int64_t>(genome.size())}},
+                                  {{"word", "TF"}, {"poor", "DHS"}, {"none", "HM"}},
+                                  ModelWindow{"chromatin", length, 40, 20}, {});
+    for (std::size_t i = 0; i < count; ++i) {
+      writer.write({0,
+                    i < 200   ? Split::train
+                    : i < 250 ? Split::valid
+                              : Split::test,
+                    static_cast<std::int64_t>(i * length + 40)},
+                   {&labels[i], 1});
+    }
+    writer.commit(folder_ / "genome.fa", "{}");
+    write_npy(folder_ / "p.npy", std::vector<float>(3 * 150, 0.5F), {150, 3});
+  }
+  testing::RunResult evaluate(const std::vector<std::string>& more) {
+    std::vector<std::string> command = {"chromatin", "evaluate", "--predictions",  folder_ / "p.npy",
+                                        "--labels",  data_,      "--no-provenance"};
+    command.insert(command.end(), more.begin(), more.end());
+    return run_bigbird(command);
+  }
+  testing::TemporaryFolder folder_;
+  std::string data_ = folder_ / "data";
+  std::vector<double> poor_, rich_;  // bases other than G and C in the windows of the test bins, as scores
+};
+
+TEST_F(ChromatinBaselineCommand, SixMersAndGAndCStandBesidePredictions) {
+  const auto done = evaluate({"--baseline", "kmers", "-@", "1", "--svg", folder_ / "svg"});
+  ASSERT_EQ(done.status, 0) << done.err;
+  EXPECT_EQ(evaluate({"--baseline", "kmers", "-@", "3"}).out, done.out);
+  const auto sets = nlohmann::json::parse(done.out).at("evaluations");
+  ASSERT_EQ(sets.size(), 3u);
+  EXPECT_EQ(sets[1].at("name"), "gc");
+  EXPECT_EQ(sets[1].at("rows"), 150);
+  const RankMetrics gc = rank_metrics(poor_, rich_);
+  EXPECT_GT(gc.auroc, 0.8);
+  EXPECT_NEAR(sets[1].at("groups").at("DHS").at("median_auroc").get<double>(), gc.auroc, 1e-12);
+  EXPECT_NEAR(sets[1].at("groups").at("DHS").at("median_auprc").get<double>(), gc.auprc, 1e-12);
+  EXPECT_LT(sets[1].at("groups").at("TF").at("median_auroc").get<double>(), 0.7);
+  EXPECT_EQ(sets[2].at("name"), "kmers");
+  EXPECT_GT(sets[2].at("groups").at("TF").at("median_auroc").get<double>(), 0.95) << "on either strand";
+  EXPECT_LT(sets[2].at("groups").at("HM").at("median_auroc").get<double>(), 0.7);
+  const std::string made = sets[2].at("predictions");
+  EXPECT_NE(made.find("200 of 200 training bins"), std::string::npos) << made;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "svg" / "gc.TF.svg"));
+
+  // Fewer training bins are others, chosen by the seed; without a word nothing stands beside predictions.
+  const auto some = evaluate({"--baseline", "kmers", "--baseline-bins", "60"});
+  EXPECT_NE(some.out.find("60 of 200 training bins"), std::string::npos) << some.err;
+  EXPECT_NE(evaluate({"--baseline", "kmers", "--baseline-bins", "60", "--seed", "2"}).out, some.out);
+  EXPECT_EQ(nlohmann::json::parse(evaluate({}).out).at("evaluations").size(), 1u);
+  EXPECT_EQ(nlohmann::json::parse(evaluate({"--baseline", "gc"}).out).at("evaluations")[1], sets[1]);
 }
 
 }  // namespace

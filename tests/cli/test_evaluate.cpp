@@ -77,6 +77,14 @@ TEST_F(Evaluate, ATrainedModelBeatsTheUnigramBaseline) {
   const double bigram = json.at("baseline").at("bigram").at("bits_per_base");
   EXPECT_LT(bits, 0.9 * unigram);
   EXPECT_LT(bigram, unigram);
+  const auto& markov = json.at("baseline").at("markov");
+  ASSERT_EQ(markov.at("bits_per_base").size(), 12u);
+  const int best_order = markov.at("best_order");
+  EXPECT_EQ(markov.at("best_bits_per_base"),
+            markov.at("bits_per_base").at("order_" + std::to_string(best_order)));
+  for (const double of_order : markov.at("bits_per_base"))
+    EXPECT_GE(of_order, markov.at("best_bits_per_base").get<double>());
+  EXPECT_GT(markov.at("bases_scored").get<int>(), 1000);
   EXPECT_NEAR(json.at("mlm_loss").get<double>() * json.at("masked_tokens").get<double>() / std::log(2.0) /
                   json.at("bases_covered").get<double>(),
               bits, 1e-9);

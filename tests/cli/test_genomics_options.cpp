@@ -275,7 +275,8 @@ TEST_F(GenomicsOptions, ChromatinEvaluateReadsTheModelAsTyped) {
   // The forward strand alone is the first of the sets.
   const auto forward =
       nlohmann::json::parse(must(with(evaluate, {"--strands", "forward"})).out).at("evaluations");
-  ASSERT_EQ(forward.size(), 1u);
+  ASSERT_EQ(forward.size(), 2u);
+  EXPECT_EQ(forward[1].at("name"), "gc");
   EXPECT_EQ(forward[0].at("groups"), set(both, "single").at("groups"));
   ASSERT_FALSE(set(both, "rc").is_null());
   EXPECT_NE(forward[0].at("groups"), set(both, "rc").at("groups"));

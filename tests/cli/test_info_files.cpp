@@ -86,6 +86,7 @@ class InfoFiles : public testing::TextFixture {
     write("x.chain", "chain 1000 chr1 100000 + 0 90000 chrA 100000 + 100 90100 1\n90000\n");
     run(1, {"liftover", "--chain", path("x.chain"), path("windows.bed"), "-o", out("lifted.bed"),
             "--unmapped", out("lost.bed")});
+    run(1, {"copies", "-f", genome(), "--of", "chr2", "-o", out("copies.bed"), "--json", out("copies.json")});
     run(1, {"devices", "--json"}, "devices.json");
   }
 
@@ -196,6 +197,8 @@ class InfoFiles : public testing::TextFixture {
             out("background.safetensors")});
     run(2, {"variants", "evaluate", out("scores.tsv"), "--labels", path("labels.tsv"), "-o", out("auroc.tsv"),
             "--json", out("auroc.json")});
+    run(2, {"variants", "evaluate", out("scores.tsv"), "--effects", path("labels.tsv"), "--effects-column",
+            "label", "-o", out("spearman.tsv")});
     run(1, {"liftover", "--chain", path("x.chain"), path("v.vcf"), "-o", out("lifted.vcf")});
     const Words ism = {"ism", "-m", fixture, "-f", genome()};
     run(1, ism + Words{"-r", "chr1:20001-20004", "-o", out("ism.tsv"), "--svg", out("ism.svg")});

@@ -132,6 +132,112 @@ TEST_F(VariantsEvaluate, DrawsAreOfTheSeed) {
   EXPECT_NE(run({}), run({"--seed", "2"}));
 }
 
+// With scipy.stats.spearmanr and scikit-learn of the same alleles, two rows of one as their mean.
+TEST_F(VariantsEvaluate, MeasuredEffectsAreThoseOfSciPy) {
+  write_text(path("measured.tsv"),
+             "#chrom\tpos1\tref\talt\tstrand\tlogFC\tFDR\tknown\n"
+             "chr1\t100\tA\tG\t+\t1.2\t0.001\t1\n"
+             "chr1\t101\tC\tT\t+\t-0.25\t0.5\t1\n"
+             "chr1\t101\tC\tT\t-\t0.5\t0.6\t1\n"
+             "chr1\t105\tG\tA\t+\t-0.8\t0.01\t1\n"
+             "chr2\t7\tT\tTA\t+\t0.1\t0.9\t1\n"
+             "chr2\t50\tAC\tA\t+\t0.4\t0.2\t1\n"
+             "chr2\t90\tG\tT\t+\t0.4\t0.04\t1\n"
+             "chrX\t33\tG\tC\t+\t-0.3\t0.3\t1\n"
+             "chrX\t34\tG\tC\t+\t9\t0.3\t0\n"
+             "chrX\t40\tT\tC\t+\t0.9\t0.05\t1\n"
+             "chr3\t11\tT\tC\t+\t0.9\t0.05\t1\n"
+             "chr4\t11\tT\tC\t+\tNA\t0.05\t1\n"
+             "chr9\t11\tT\tC\t+\t0.9\t0.05\t1\n");
+  const std::vector<std::string> measured = {"--effects",
+                                             path("measured.tsv"),
+                                             "--effects-column",
+                                             "logFC",
+                                             "--effects-where",
+                                             "known=1",
+                                             "--significance-column",
+                                             "FDR",
+                                             "--json",
+                                             path("effects.json")};
+  const RunResult run = must(evaluate(measured));
+  EXPECT_NE(run.err.find("9 of 10 measured alleles (11 rows) are in 12 rows"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("measured rows left out: no number 1, not known=1 1"), std::string::npos) << run.err;
+  const auto rows = read_table(run.out);
+  struct Expected {
+    const char *score, *measured;
+    double spearman, auroc, auprc;
+  };
+  const double none = std::nan("");
+  const std::vector<Expected> expected = {
+      {"effect", "size", 0.987952, 0.766667, 0.588889}, {"diff", "signed", 0.710843, none, none},
+      {"diff", "size", 0.987952, 0.833333, 0.638889},   {"lfc", "signed", 0.710843, none, none},
+      {"lfc", "size", 0.963855, 0.766667, 0.588889},    {"funsig", "size", 0.855422, 0.966667, 0.916667}};
+  ASSERT_EQ(rows.size(), 8U) << run.out;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const Row& row = rows[i];
+    EXPECT_EQ(row.at("score"), expected[i].score);
+    EXPECT_EQ(row.at("measured"), expected[i].measured) << expected[i].score;
+    EXPECT_EQ(row.at("alleles"), "8");
+    EXPECT_EQ(row.at("missing"), "1");
+    EXPECT_NEAR(std::stod(row.at("spearman")), expected[i].spearman, 1e-6) << expected[i].score;
+    EXPECT_LE(std::stod(row.at("spearman_low")), expected[i].spearman);
+    EXPECT_GE(std::stod(row.at("spearman_high")), expected[i].spearman - 1e-6);
+    if (std::isnan(expected[i].auroc)) {
+      EXPECT_EQ(row.at("auroc"), ".");
+      EXPECT_EQ(row.at("significant"), ".");
+      continue;
+    }
+    EXPECT_EQ(row.at("significant"), "3");
+    EXPECT_NEAR(std::stod(row.at("auroc")), expected[i].auroc, 1e-6) << expected[i].score;
+    EXPECT_NEAR(std::stod(row.at("auprc")), expected[i].auprc, 1e-6) << expected[i].score;
+  }
+  const auto json = nlohmann::json::parse(file("effects.json"));
+  EXPECT_EQ(json.at("measured").at("rows"), 11);
+  EXPECT_EQ(json.at("measured").at("significant"), 3);
+  EXPECT_EQ(json.at("effects").size(), 8U);
+
+  // Draws, seeds, and what cannot be.
+  std::vector<std::string> again = measured;
+  again.insert(again.end(), {"-@", "1"});
+  EXPECT_EQ(must(evaluate(again)).out, run.out);
+  again.insert(again.end(), {"--bootstrap", "0", "--significant-below", "0.005"});
+  const Row low = read_table(must(evaluate(again)).out)[0];
+  EXPECT_EQ(low.at("spearman_low"), ".");
+  EXPECT_EQ(low.at("significant"), "1");
+  refused(evaluate({"--effects", path("measured.tsv")}), 1, "there is no column effect");
+  refused(evaluate({"--labels", path("labels.tsv"), "--effects-column", "logFC"}), 2, "--effects");
+  refused(evaluate({"--effects", path("measured.tsv"), "--significant-below", "0.1"}), 2,
+          "--significance-column");
+  refused(evaluate({"--effects", path("measured.tsv"), "--effects-column", "strand"}), 1,
+          "measured.tsv:2: strand is not a number: +");
+  refused(
+      evaluate({"--effects", path("measured.tsv"), "--effects-column", "logFC", "--effects-where", "known"}),
+      2, "known: not of the form COLUMN=VALUE");
+  refused(evaluate(
+              {"--effects", path("measured.tsv"), "--effects-column", "logFC", "--effects-where", "known=7"}),
+          1, "no allele has a measured number");
+}
+
+TEST_F(VariantsEvaluate, ExcludedRegionsAreLeftOut) {
+  // REF of 1:105 is the base 104; of 2:6 ATT the bases 5 to 7.
+  write_text(path("copies.bed"), "chr1\t104\t105\nchr2\t7\t8\n3\t0\t50\n");
+  const RunResult run = must(evaluate({"--labels", path("labels.tsv"), "--score", "effect", "--exclude",
+                                       path("copies.bed"), "--json", path("left.json")}));
+  EXPECT_NE(run.err.find("3 of 12 rows touch an excluded region"), std::string::npos) << run.err;
+  const Row row = find(read_table(run.out), "effect", "all");
+  EXPECT_EQ(row.at("positives"), "3");
+  EXPECT_EQ(row.at("negatives"), "4");
+  EXPECT_EQ(nlohmann::json::parse(file("left.json")).at("rows_excluded"), 3);
+  write_text(path("copies.bed"), "chr1\t103\t104\nchr2\t4\t5\nchr2\t8\t9\n");
+  EXPECT_EQ(find(read_table(must(evaluate({"--labels", path("labels.tsv"), "--score", "effect", "--exclude",
+                                           path("copies.bed")}))
+                                .out),
+                 "effect", "all")
+                .at("missing"),
+            "1")
+      << "neighbours of REF do not touch it";
+}
+
 TEST_F(VariantsEvaluate, OtherToolsAreCompared) {
   // scipy.stats.spearmanr over the eight alleles with both, of which one stands in two rows here.
   std::string text = file("scored.tsv");
@@ -164,7 +270,8 @@ TEST_F(VariantsEvaluate, OtherToolsAreCompared) {
   EXPECT_EQ(top[0].at("top_1_percent"), "0.9");
   const RunResult neither = run_bigbird(evaluate({}));
   EXPECT_EQ(neither.status, 2) << neither.err;
-  EXPECT_NE(neither.err.find("give --labels, --baseline, or both"), std::string::npos) << neither.err;
+  EXPECT_NE(neither.err.find("give --labels, --effects, --baseline, or several of them"), std::string::npos)
+      << neither.err;
 }
 
 TEST_F(VariantsEvaluate, ReadsWhatVariantsWrites) {

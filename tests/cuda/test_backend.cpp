@@ -128,6 +128,31 @@ TEST_P(BackendOperations, Embedding) {
   });
 }
 
+TEST_P(BackendOperations, Neighbours) {
+  constexpr Index tokens = 70, vocabulary = 10, neighbours = 5;
+  std::vector<std::int32_t> rows = random_integers(neighbours * tokens, vocabulary + 1, 1);
+  for (std::int32_t& row : rows) --row;  // some are none
+  for (const Index width : {Index{20}, Index{64}}) {
+    agree([&](Side& side) {
+      const float* const weight = side.parameters(exact_numbers((neighbours * vocabulary + 1) * width, 2));
+      const NeighbourTables tables{weight, weight + neighbours * vocabulary * width, neighbours, vocabulary,
+                                   width};
+      const Values y = side.unset(tokens * width);
+      side.backend().neighbours_forward({side.integers(rows), tokens}, tables, y);
+      return std::vector<Floats>{side.read(y, tokens * width)};
+    });
+    agree([&](Side& side) {
+      const ConstValues dy = side.values(exact_numbers(tokens * width, 3));
+      float* const dweight = side.floats(exact_numbers(neighbours * vocabulary * width, 4));
+      float* const dbias = side.floats(exact_numbers(width, 5));
+      side.backend().neighbours_backward(dy, {side.integers(rows), tokens},
+                                         {nullptr, nullptr, neighbours, vocabulary, width}, {dweight, dbias});
+      return std::vector<Floats>{side.read(dweight, neighbours * vocabulary * width),
+                                 side.read(dbias, width)};
+    });
+  }
+}
+
 TEST_P(BackendOperations, LayerNormAlone) {
   constexpr Index rows = 9, width = 40;
   agree(

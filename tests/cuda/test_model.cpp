@@ -231,6 +231,23 @@ const std::vector<Case>& cases() {
              config.rotary_base = 100.0;
            },
        .hidden_dropout = 0.1},
+      // Rows of 4 tokens: 8 blocks of 4 rows are 128 tokens.
+      {.name = "StemAndMaskedTokens",
+       .lengths = {128, 113, 30},
+       .change =
+           [](ModelConfig& config) {
+             add_stem(config, 4);
+             config.head = HeadType::pretraining;
+           },
+       .hidden_dropout = 0.1},
+      {.name = "StemAndLabels",
+       .lengths = {30, 50},
+       .change =
+           [=](ModelConfig& config) {
+             add_stem(config, 8);
+             head(HeadType::classification, ProblemType::multi_label)(config);
+           },
+       .grad_checkpoint = true},
       {.name = "EncoderAlone", .lengths = {30, 50}, .change = head(HeadType::encoder)},
       {.name = "MaskedTokens", .lengths = {40}, .change = head(HeadType::masked_lm)},
       {.name = "Classification",

@@ -75,6 +75,23 @@ TEST(LayerNorm, UsesTheBiasedVariance) {
   EXPECT_NEAR(y(0, 1), 13.0, 1e-12);
 }
 
+TEST(Letters, BackwardEqualsCentralDifferences) {
+  RandomNumbers random(4);
+  LetterFilters filters{5, 3, 4, random.vector(5 * 3 * 4), random.vector(4)};
+  const std::vector<std::size_t> ids{2, 0, 1, 1, 2, 0, 0};
+  const Matrix d_y = random.matrix(7, 4);
+  const auto loss = [&] { return weighted_sum(letters_forward(filters, ids, 6, 7).values, d_y.values); };
+  const LetterGradients gradients = letters_backward(filters, ids, 6, d_y);
+  EXPECT_LT(largest_gradient_error(filters.tables, gradients.tables, loss), tolerance);
+  EXPECT_LT(largest_gradient_error(filters.bias, gradients.bias, loss), tolerance);
+}
+
+TEST(Letters, AFilterSeesItsLettersInOrderAndNothingOutside) {
+  // Of three places and two letters; the digit of a sum says which place, its value which letter.
+  const LetterFilters filters{3, 2, 1, {100, 200, 10, 20, 1, 2}, {5000}};
+  EXPECT_EQ(letters_forward(filters, {0, 1, 1, 0}, 3, 4).values, (Vector{5012, 5122, 5220, 5200}));
+}
+
 TEST(Activations, BackwardEqualsCentralDifferences) {
   RandomNumbers random(3);
   Matrix x = random.matrix(4, 5, -3, 3);

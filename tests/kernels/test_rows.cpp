@@ -278,6 +278,48 @@ TEST_P(RowKernel, EmbeddingsEqualReferenceForwardAndBackward) {
   }
 }
 
+TEST_P(RowKernel, NeighboursEqualSumsInDoubleForwardAndBackward) {
+  for (const Index width : {5, 64, 150}) {
+    SCOPED_TRACE(width);
+    const Index tokens = 203, vocabulary = 10, neighbours = 7;
+    std::vector<std::int32_t> rows;
+    for (Index i = 0; i < neighbours * tokens; ++i)
+      rows.push_back(static_cast<std::int32_t>(i * i % (vocabulary + 1)) - 1);
+    const auto floats_of = [&](Index count, std::uint32_t seed) {
+      return random_floats(static_cast<std::size_t>(count * width), seed);
+    };
+    const Floats weight = floats_of(neighbours * vocabulary, 61), bias = floats_of(1, 62);
+    const Floats dy = floats_of(tokens, 63);
+    const Floats dweight = floats_of(neighbours * vocabulary, 64), dbias = floats_of(1, 65);
+    const auto got = run([&](Backend& backend) {
+      Guarded y(dy.size()), dw(dweight), db(dbias);
+      const NeighbourTables tables{weight.data(), bias.data(), neighbours, vocabulary, width};
+      backend.neighbours_forward({rows.data(), tokens}, tables, y.data());
+      backend.neighbours_backward(dy.data(), {rows.data(), tokens}, tables, {dw.data(), db.data()});
+      return std::vector<Floats>{y.take(), dw.take(), db.take()};
+    });
+    std::vector<double> y, dw = doubles(dweight), db = doubles(dbias);
+    for (Index t = 0; t < tokens; ++t) {
+      for (Index c = 0; c < width; ++c) {
+        const auto at = [&](Index row) { return static_cast<std::size_t>(row * width + c); };
+        const double gradient = static_cast<double>(dy[at(t)]);
+        double sum = static_cast<double>(bias[at(0)]);
+        db[at(0)] += gradient;
+        for (Index k = 0; k < neighbours; ++k) {
+          const std::int32_t row = rows[static_cast<std::size_t>(k * tokens + t)];
+          if (row < 0) continue;
+          sum += static_cast<double>(weight[at(k * vocabulary + row)]);
+          dw[at(k * vocabulary + row)] += gradient;
+        }
+        y.push_back(sum);
+      }
+    }
+    EXPECT_LT(relative_error(got[0], y), forward_tolerance);
+    EXPECT_LT(relative_error(got[1], dw), gradient_tolerance);
+    EXPECT_LT(relative_error(got[2], db), gradient_tolerance);
+  }
+}
+
 TEST_P(RowKernel, RowsAreGatheredAndAddedBack) {
   const Index width = 37;
   const std::vector<std::int32_t> rows{4, 0, 9, 7};

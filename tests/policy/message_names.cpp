@@ -25,6 +25,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& verbs_of_ro
       {"lib/genomics/variants/", {"variants", "cluster plan"}},
       {"lib/genomics/simulate/", {"simulate"}},
       {"lib/genomics/liftover/", {"liftover"}},
+      {"lib/genomics/copies/", {"copies"}},
       {"lib/genomics/", {"promoter", "chromatin", "variants", "ism", "attribute"}},
       {"lib/training/", {"pretrain", "promoter finetune", "chromatin finetune", "text"}},
       {"lib/data/", {"chunk", "train-bpe", "tokenize", "pretrain", "evaluate", "text"}},
@@ -219,7 +220,9 @@ std::vector<std::string> unknown_names(const std::string& path, const std::strin
   if (path.find("/cmd_cluster") != std::string::npos) return {};
   const std::string verb = verb_of_source(path, options);
   std::set<std::string> declared = {"--version", "--version-only", "--help"};
-  if (verb == "chromatin predict") declared.insert("--output-format");  // an old spelling
+  // Old spellings.
+  if (verb == "chromatin predict") declared.insert("--output-format");
+  if (verb == "chromatin build") declared.insert("--blacklist");
   if (verb.empty()) {  // old spellings are accepted and shown nowhere
     for (const Text& text : texts) {
       if (text.words.rfind("--", 0) == 0 && text.words.find(' ') == std::string::npos) {

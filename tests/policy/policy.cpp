@@ -83,6 +83,7 @@ const std::vector<SubRoom>& sub_rooms() {
   static const std::vector<SubRoom> rooms = {
       {"lib/genomics", {}},
       {"lib/genomics/chromatin", {"lib/genomics"}},
+      {"lib/genomics/copies", {"lib/genomics"}},
       {"lib/genomics/liftover", {"lib/genomics"}},
       {"lib/genomics/promoter", {"lib/genomics"}},
       {"lib/genomics/simulate", {"lib/genomics"}},

@@ -16,6 +16,7 @@
 #include "lib/data/chunk.h"
 #include "lib/genomics/chromatin/dataset.h"
 #include "lib/genomics/chromatin/peaks.h"
+#include "lib/io/genome/excluded_regions.h"
 
 namespace bigbird {
 namespace {
@@ -34,7 +35,6 @@ constexpr std::int64_t bases_per_piece = 1 << 22;
 
 constexpr const char* reason_short_contig = "contig shorter than the window";
 constexpr const char* reason_keep = "labels that the rule keep does not want";
-constexpr const char* reason_blacklist = "blacklist";
 constexpr const char* reason_n = "too many N";
 
 // The bins of a contig that are kept, and their labels, row by row.
@@ -118,12 +118,7 @@ class ChromatinBuilder {
 
   void read_inputs() {
     peaks_ = read_peaks(tracks_, names_, options_.clip, summary_.peaks);
-    IntervalCounts blacklist;
-    for (const std::string& path : options_.blacklist) {
-      const auto intervals = read_intervals(path, names_, options_.clip, blacklist);
-      blacklist_.insert(blacklist_.end(), intervals.begin(), intervals.end());
-    }
-    merge_intervals(blacklist_);
+    excluded_ = excluded_ = ExcludedRegions(options_.exclude, names_);
     std::vector<bool> is_chosen(names_.size());
     for (const std::size_t contig : chosen_) {
       is_chosen[contig] = true;
@@ -136,23 +131,22 @@ class ChromatinBuilder {
 
   struct Stretch {
     KeptBins kept;
-    std::int64_t unwanted = 0, blacklisted = 0;
+    std::int64_t unwanted = 0, excluded = 0;
   };
 
   Stretch label_stretch(const BinStretch& place) const {
     const auto bins = static_cast<std::size_t>(place.bins);
-    std::vector<std::uint8_t> rows(bins * stride_), black(bins);
+    std::vector<std::uint8_t> rows(bins * stride_);
     for (std::size_t k = 0; k < peaks_.size(); ++k) mark_bins(peaks_[k], place, least_, k, stride_, rows);
-    mark_bins(blacklist_, place, 1, 0, 1, black);
     Stretch stretch;
     for (std::size_t i = 0; i < bins; ++i) {
       const std::span<const std::uint8_t> row(rows.data() + i * stride_, stride_);
+      const std::int64_t begin = place.begin + static_cast<std::int64_t>(i) * place.bin;
       if (!keep_.keeps(row)) {
         ++stretch.unwanted;
-      } else if (black[i] != 0) {
-        ++stretch.blacklisted;
+      } else if (excluded_.touch(place.contig, begin, begin + place.bin)) {
+        ++stretch.excluded;
       } else {
-        const std::int64_t begin = place.begin + static_cast<std::int64_t>(i) * place.bin;
         stretch.kept.bins.push_back({place.contig, splits_.side(place.contig, begin + place.bin / 2), begin});
         stretch.kept.rows.insert(stretch.kept.rows.end(), row.begin(), row.end());
       }
@@ -176,7 +170,7 @@ class ChromatinBuilder {
     all.rows.reserve(count * stride_);
     for (Stretch& stretch : stretches) {
       drop(reason_keep, stretch.unwanted);
-      drop(reason_blacklist, stretch.blacklisted);
+      drop(excluded_reason, stretch.excluded);
       all.bins.insert(all.bins.end(), stretch.kept.bins.begin(), stretch.kept.bins.end());
       all.rows.insert(all.rows.end(), stretch.kept.rows.begin(), stretch.kept.rows.end());
       stretch = {};
@@ -253,7 +247,7 @@ class ChromatinBuilder {
     throw_bad_input(
         fmt::format("{}: none of the {} bins is kept ({})", options_.peaks, summary_.grid,
                     summary_.dropped.text(": ")),
-        message("check that peaks and genome are of the same assembly, and the rules `keep`, `blacklist`, "
+        message("check that peaks and genome are of the same assembly, and the rules `keep`, `exclude`, "
                 "`max_n`, `left` and `right`"));
   }
 
@@ -265,7 +259,7 @@ class ChromatinBuilder {
                      {"overlap", options_.at_least ? "at least" : "more than"},
                      {"least_bases", least_},
                      {"keep", options_.keep},
-                     {"blacklist", options_.blacklist},
+                     {"exclude", options_.exclude},
                      {"max_n", options_.max_n ? nlohmann::ordered_json(*options_.max_n) : nullptr}};
     json["splits"] = {{"preset", options_.split.preset},
                       {"test", splits_.regions(Split::test)},
@@ -297,7 +291,7 @@ class ChromatinBuilder {
   KeepRule keep_;
   std::size_t stride_;
   std::vector<std::vector<GenomeInterval>> peaks_;
-  std::vector<GenomeInterval> blacklist_;
+  ExcludedRegions excluded_;
   std::vector<Fasta> handles_;  // one for each thread
   ChromatinBuildSummary summary_;
 };

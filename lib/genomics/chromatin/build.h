@@ -51,13 +51,13 @@ struct ChromatinBuildOptions {
   std::string min_overlap = "0.5";  // see least_overlap
   bool at_least = false;
   std::string keep = "tf";                 // see KeepRule
-  std::vector<std::string> blacklist;      // BED files: bins that share a base with them are dropped
+  std::vector<std::string> exclude;        // as ExcludedRegions: bins that touch a region are dropped
   std::int64_t left = 3900, right = 3900;  // bases of the window before and after the bin
   std::vector<std::string> chromosomes;    // see choose_chromosomes
   ChromatinSplitOptions split;
   std::optional<std::int64_t> gap;  // see keep_sides_apart
   std::optional<double> max_n;      // bins whose window has a larger fraction of N are dropped
-  bool clip = false;                // see read_intervals
+  bool clip = false;                // see read_peaks
   bool with_provenance = true;
   Provenance provenance;
 };
@@ -77,7 +77,7 @@ struct ChromatinBuildSummary {
 // A bin is on the side of the base in its middle (begin + bin / 2). Only whole bins are used. A window that
 // would pass the end of its contig is moved inwards; on a contig shorter than the window there are no bins.
 // Memory: the peaks, 12 bytes each, and the bins of one contig. The same bytes for any number of threads.
-// Errors: as read_peak_list, read_peaks, KeepRule, ChromatinSplits; no bin left.
+// Errors: as read_peak_list, read_peaks, KeepRule, ChromatinSplits, ExcludedRegions; no bin left.
 ChromatinBuildSummary build_chromatin(const ChromatinBuildOptions& options);
 
 }  // namespace bigbird

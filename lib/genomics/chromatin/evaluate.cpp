@@ -220,6 +220,23 @@ ChromatinScores score_chromatin(const std::string& name, const PredictionMatrix&
   return result;
 }
 
+ChromatinScores score_columns(std::pair<std::string, std::string> set, std::span<const std::uint32_t> rows,
+                              std::size_t missing, const ChromatinLabels& labels,
+                              const std::function<void(std::size_t, std::span<double>)>& column) {
+  if (rows.empty()) throw_bad_input(labels.path() + ": no window could be scored", message("see `max_n`"));
+  ChromatinScores result{std::move(set.first), std::move(set.second), rows.size(), missing, {}, {}};
+  result.profiles.resize(labels.profiles().size());
+  kernels::parallel_for(result.profiles.size(), [&](std::size_t profile) {
+    std::vector<double> scores(rows.size()), positives, negatives;
+    column(profile, scores);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      (labels.at(rows[i], profile) ? positives : negatives).push_back(scores[i]);
+    result.profiles[profile].ranks = rank_metrics(positives, negatives);
+  });
+  result.groups = score_groups(labels.profiles(), result.profiles);
+  return result;
+}
+
 std::vector<NamedPredictions> predict_for_evaluation(const ChromatinDataset& data, std::optional<Split> split,
                                                      SequenceScorer& scorer, double max_n) {
   const std::size_t outputs = scorer.outputs();
@@ -255,7 +272,8 @@ std::vector<NamedPredictions> predict_for_evaluation(const ChromatinDataset& dat
 }
 
 std::string chromatin_scores_json(const std::vector<ChromatinScores>& evaluations,
-                                  const std::vector<Profile>& profiles, const std::string& provenance_json) {
+                                  const std::vector<Profile>& profiles, const std::string& provenance_json,
+                                  std::optional<std::size_t> excluded) {
   Json json;
   json["evaluations"] = Json::array();
   for (const ChromatinScores& scores : evaluations) {
@@ -276,6 +294,7 @@ std::string chromatin_scores_json(const std::vector<ChromatinScores>& evaluation
     }
     json["evaluations"].push_back(std::move(evaluation));
   }
+  if (excluded) json["excluded"] = *excluded;
   if (!provenance_json.empty()) json["provenance"] = Json::parse(provenance_json);
   return json_text(json, 2) + "\n";
 }

@@ -8,8 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/calibration/calibration_run.h"
@@ -54,6 +57,13 @@ struct ChromatinScores {
 ChromatinScores score_chromatin(const std::string& name, const PredictionMatrix& predictions,
                                 const ChromatinLabels& labels, double curve_step);
 
+// The same of scores that come profile by profile: column(profile, scores) fills those of `rows`, rows of the
+// stored labels, which `missing` more go without; safe from many threads at once. `set`: its name, and what
+// stands for a file. No curves.
+ChromatinScores score_columns(std::pair<std::string, std::string> set, std::span<const std::uint32_t> rows,
+                              std::size_t missing, const ChromatinLabels& labels,
+                              const std::function<void(std::size_t, std::span<double>)>& column);
+
 // Groups in the order in which the profiles name them, then "all".
 std::vector<GroupScores> score_groups(const std::vector<Profile>& profiles,
                                       const std::vector<ProfileScores>& scores);
@@ -73,9 +83,11 @@ std::vector<NamedPredictions> predict_for_evaluation(const ChromatinDataset& dat
 
 // {"evaluations": [{"name", "predictions", "rows", "missing", "groups": {"TF": {"profiles", "scored",
 // "median_auroc", ...}, ..., "all": {...}}, "undefined": [{"index", "name", "positives", "negatives"}]}],
-// "provenance"}. Numbers without a value are null; `provenance_json` is left out when empty.
+// "excluded": bins, where some were to be left out, "provenance"}. Numbers without a value are null;
+// `provenance_json` is left out when empty.
 std::string chromatin_scores_json(const std::vector<ChromatinScores>& evaluations,
-                                  const std::vector<Profile>& profiles, const std::string& provenance_json);
+                                  const std::vector<Profile>& profiles, const std::string& provenance_json,
+                                  std::optional<std::size_t> excluded = {});
 
 // "#index name group positives auroc auprc negatives share_positive predictions", a row per profile and set
 // of predictions; "." where a profile is not scored. Whole or not at all; "-" is stdout.

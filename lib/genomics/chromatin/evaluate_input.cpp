@@ -148,6 +148,25 @@ ChromatinLabels::ChromatinLabels(const std::string& path, std::optional<Split> s
                           : std::string("the label matrix has no rows"));
   }
   if (!packed_) check_values();
+  kept_ = rows_;
+}
+
+std::size_t ChromatinLabels::leave_out(const ExcludedRegions& excluded) {
+  if (places_.empty()) {
+    throw_usage(fmt::format("{}: a matrix alone has no places", path_),
+                message("for `exclude` give `labels` the folder of the data set"));
+  }
+  left_out_.assign(rows_.size(), false);
+  kept_.clear();
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    left_out_[i] = excluded.touch(contigs_[places_[i].contig], places_[i].begin, places_[i].end);
+    if (!left_out_[i]) kept_.push_back(rows_[i]);
+  }
+  if (kept_.empty()) {
+    throw_bad_input(fmt::format("{}: all {} bins touch an excluded region", path_, rows_.size()),
+                    message("give `exclude` regions that leave some of them"));
+  }
+  return rows_.size() - kept_.size();
 }
 
 void ChromatinLabels::check_values() const {
@@ -177,7 +196,8 @@ void ChromatinLabels::read_bins(const std::string& bed, std::optional<Split> spl
       const auto [found, fresh] =
           ids.emplace(std::string(fields[0]), static_cast<std::uint32_t>(contigs_.size()));
       if (fresh) contigs_.emplace_back(fields[0]);
-      places_.push_back({found->second, parse_integer(fields[1], lines.where(), "the start")});
+      places_.push_back({found->second, parse_integer(fields[1], lines.where(), "the start"),
+                         parse_integer(fields[2], lines.where(), "the end")});
       rows_.push_back(static_cast<std::uint32_t>(row));
     }
     ++row;
@@ -196,7 +216,7 @@ std::vector<std::uint32_t> ChromatinLabels::rows_of(const PredictionMatrix& pred
   } else if (predictions.rows() == stored_rows()) {
     rows = rows_;
     log_info(fmt::format("{}: a row for every bin of {}; {} of them are scored", predictions.path(), path_,
-                         rows.size()));
+                         kept_.size()));
   } else {
     throw_bad_input(
         fmt::format("{}: {} rows of predictions for {} bins{}", predictions.path(), predictions.rows(),
@@ -205,7 +225,12 @@ std::vector<std::uint32_t> ChromatinLabels::rows_of(const PredictionMatrix& pred
         message("a row of predictions per bin, in the order of bins.bed.gz; `split` chooses the bins"));
   }
   if (!places_.empty()) check_places(predictions.path(), rows);
-  return rows;
+  if (left_out_.empty()) return rows;
+  std::vector<std::uint32_t> kept;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!left_out_[i]) kept.push_back(rows[i]);
+  }
+  return kept;
 }
 
 void ChromatinLabels::check_places(const std::string& predictions,

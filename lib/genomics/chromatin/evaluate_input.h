@@ -10,6 +10,7 @@
 
 #include "lib/genomics/chromatin/dataset.h"
 #include "lib/inference/model_task.h"
+#include "lib/io/genome/excluded_regions.h"
 #include "lib/io/tables/npy.h"
 
 namespace bigbird {
@@ -62,20 +63,24 @@ class ChromatinLabels {
   // Rows of the stored labels, all of them.
   std::size_t stored_rows() const { return matrix_.rows(); }
   // Those to be scored, ascending.
-  const std::vector<std::uint32_t>& rows() const { return rows_; }
+  const std::vector<std::uint32_t>& rows() const { return kept_; }
+  // Bins that touch a region are not scored from now on; how many they are. Error{usage} where a matrix alone
+  // was given, {bad_input} where no bin is left.
+  std::size_t leave_out(const ExcludedRegions& excluded);
   bool at(std::size_t row, std::size_t profile) const {
     return packed_ ? ((matrix_.byte(row, profile / 8) >> (profile % 8)) & 1) != 0
                    : matrix_.byte(row, profile) != 0;
   }
-  // The rows of `predictions` that belong to rows(): as many rows as rows() are taken in order, as many as
-  // stored_rows() one by one. Error when it has neither number. Where the file, or STEM.rows.tsv beside a
-  // .npy file, names places (chrom, start), they must be those of the bins.
+  // The rows of `predictions` that belong to rows(): as many rows as the split has are taken in order, as
+  // many as stored_rows() one by one. Error when it has neither number. Where the file, or STEM.rows.tsv
+  // beside a .npy file, names places (chrom, start), they must be those of the bins.
   std::vector<std::uint32_t> rows_of(const PredictionMatrix& predictions) const;
 
  private:
   struct Place {
     std::uint32_t contig;
     std::int64_t begin;
+    std::int64_t end;
   };
   void read_bins(const std::string& bed, std::optional<Split> split);
   void check_values() const;
@@ -85,7 +90,9 @@ class ChromatinLabels {
   std::vector<Profile> profiles_;
   NpyMatrix matrix_;
   bool packed_ = false;
-  std::vector<std::uint32_t> rows_;
+  std::vector<std::uint32_t> rows_;  // of the split
+  std::vector<std::uint32_t> kept_;  // of these, those to be scored
+  std::vector<bool> left_out_;       // of rows_; empty: none
   std::vector<std::string> contigs_;
   std::vector<Place> places_;  // of rows_; empty when a matrix alone was given
 };

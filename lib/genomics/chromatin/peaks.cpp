@@ -177,18 +177,6 @@ void merge_intervals(std::vector<GenomeInterval>& intervals) {
   intervals.shrink_to_fit();
 }
 
-std::vector<GenomeInterval> read_intervals(const std::string& path, const ContigNames& names, bool clip,
-                                           IntervalCounts& counts) {
-  check_lengths(names);
-  std::vector<GenomeInterval> intervals;
-  IntervalCounts here;
-  read_lines(path, 3, names, clip, here,
-             [&](const BedRecord&, const GenomeInterval& interval) { intervals.push_back(interval); });
-  add(here, counts);
-  merge_intervals(intervals);
-  return intervals;
-}
-
 std::vector<std::vector<GenomeInterval>> read_peaks(const std::vector<PeakTrack>& tracks,
                                                     const ContigNames& names, bool clip,
                                                     IntervalCounts& counts) {

@@ -49,14 +49,10 @@ struct IntervalCounts {
   std::map<std::string, std::uint64_t> unknown_contigs;  // lines by a name that the genome does not have
 };
 
-// Merged intervals of a BED file. `clip`: intervals that reach over the end of their contig are cut there;
-// else they are an Error naming file and line, as are those that begin beyond the end in either case, because
-// they are of another assembly. An Error too: a file without a line.
-std::vector<GenomeInterval> read_intervals(const std::string& path, const ContigNames& names, bool clip,
-                                           IntervalCounts& counts);
-
 // The merged intervals of each track, in order. Files are read in parallel, each once. A track (not a file)
-// without a peak is a warning.
+// without a peak is a warning. `clip`: peaks that reach over the end of their contig are cut there; else they
+// are an Error naming file and line, as are those that begin beyond the end in either case, because they are
+// of another assembly. An Error too: a file without a line.
 std::vector<std::vector<GenomeInterval>> read_peaks(const std::vector<PeakTrack>& tracks,
                                                     const ContigNames& names, bool clip,
                                                     IntervalCounts& counts);

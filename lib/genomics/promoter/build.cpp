@@ -22,6 +22,7 @@
 #include "lib/genomics/promoter/tss.h"
 #include "lib/inference/windows.h"
 #include "lib/io/files/file.h"
+#include "lib/io/genome/excluded_regions.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/tables/tsv.h"
 
@@ -50,6 +51,7 @@ class PromoterBuilder {
         fasta_(options.fasta),
         names_(fasta_.contigs()),
         sides_(options.sides, names_),
+        excluded_(options.exclude, names_),
         chosen_(names_.size(), options.chromosomes.empty()) {
     if (!options.chromosomes.empty()) {
       for (const std::size_t contig : choose_chromosomes(options.chromosomes, names_, options.fasta))
@@ -91,6 +93,15 @@ class PromoterBuilder {
     return (sides_.lists(Split::test) ? 1 : 0) + (sides_.lists(Split::valid) ? 1 : 0);
   }
 
+  // What no negative from the genome may touch: the other sides, and what is excluded.
+  std::vector<Region> closed_to(Split side, std::size_t contig) const {
+    std::vector<Region> closed = sides_.elsewhere(side, contig);
+    if (excluded_.empty()) return closed;
+    for (const IntervalSet::Interval& interval : excluded_.of(contig).intervals())
+      closed.push_back({contig, interval.begin, interval.end});
+    return closed;
+  }
+
   // Whether two windows of different promoters may overlap without tying a split that is drawn.
   bool splits_by_place() const { return options_.split.unit == SplitUnit::chromosome || named_sides() == 2; }
 
@@ -123,6 +134,7 @@ class PromoterBuilder {
     promoter.side = sides_.side(site.contig, site.tss);
     if (!apart_from(sides_.elsewhere(promoter.side, site.contig), promoter.window.begin, promoter.window.end))
       return "window across the border of a side";
+    if (excluded_.touch(site.contig, promoter.window.begin, promoter.window.end)) return excluded_reason;
     const std::string bases = fetch(handle, site, promoter.window);
     if (too_many_n(bases)) return "too many N";
     promoter.sequences = {sequence_key(bases)};
@@ -178,9 +190,8 @@ class PromoterBuilder {
     const auto negatives = draw_genomic_negatives(
         fasta_, requests, all_tss_,
         {options_.left + options_.right, negative_distance(options_), options_.gc_tolerance, options_.max_n,
-         options_.seed, [this](std::size_t contig, int side) {
-           return sides_.elsewhere(static_cast<Split>(side), contig);
-         }});
+         options_.seed,
+         [this](std::size_t contig, int side) { return closed_to(static_cast<Split>(side), contig); }});
     std::vector<std::string> reasons(promoters_.size());
     GenomicNegativeSummary& counts = summary_.genomic;
     for (std::size_t i = 0; i < negatives.size(); ++i) {
@@ -293,11 +304,12 @@ class PromoterBuilder {
     return splits;
   }
 
-  // What the model may scan: the chosen chromosomes but for the named sides and all windows of the others.
+  // What the model may scan: the chosen chromosomes but for the named sides, what is excluded, and all
+  // windows of the other sides.
   std::vector<Region> training_stretches(const std::vector<std::string>& side) const {
     std::vector<std::vector<Region>> closed(names_.size());
     for (std::size_t contig = 0; contig < names_.size(); ++contig)
-      closed[contig] = sides_.elsewhere(Split::train, contig);
+      closed[contig] = closed_to(Split::train, contig);
     for (std::size_t i = 0; i < promoters_.size(); ++i) {
       if (side[i] == side_names[0]) continue;
       const std::size_t contig = promoters_[i].site.contig;
@@ -452,6 +464,7 @@ class PromoterBuilder {
   Fasta fasta_;
   ContigNames names_;
   GenomeSides sides_;
+  ExcludedRegions excluded_;
   std::vector<bool> chosen_;                        // contigs
   std::vector<std::vector<std::int64_t>> all_tss_;  // of each contig, ascending
   std::vector<Fasta> handles_;                      // one for each thread

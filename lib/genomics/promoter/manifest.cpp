@@ -80,6 +80,7 @@ std::string promoter_manifest(const PromoterBuildOptions& options, const Promote
                     {"tss_offset", options.left},
                     {"coordinates", "0-based half-open; sequences on the sense strand"}};
   json["max_n"] = options.max_n;
+  if (!options.exclude.empty()) json["exclude"] = options.exclude;
   if (!options.chromosomes.empty()) json["chromosomes"] = options.chromosomes;
   json["negatives"] = negatives_json(options, summary);
   json["split"] = split_name(options.split);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "lib/core/log.h"
 #include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
+#include "lib/genomics/promoter/promoter_baselines.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/metrics/class_metrics.h"
 #include "lib/metrics/metrics.h"
@@ -39,6 +41,32 @@ int class_below(std::string_view text, const std::string& where, std::size_t cla
   throw_bad_input(fmt::format("{}: label '{}' is none of the {} classes", where, text, classes));
 }
 
+// Windows that touch an excluded region are passed over.
+class OtherWindows : public WindowReader {
+ public:
+  OtherWindows(WindowReader& windows, const ExcludedRegions& excluded, const std::string& path)
+      : windows_(windows), excluded_(excluded), path_(path) {}
+
+  bool next(Window& window) override {
+    while (windows_.next(window)) {
+      if (!excluded_.empty() && window.chrom == ".") {
+        throw_bad_input(fmt::format("{}: example {} has no place", path_, window.id),
+                        message("`exclude` needs the columns chrom, start and end"));
+      }
+      if (!excluded_.touch(window.chrom, window.begin, window.end)) return true;
+      ++count_;
+    }
+    return false;
+  }
+  std::size_t count() const { return count_; }
+
+ private:
+  WindowReader& windows_;
+  const ExcludedRegions& excluded_;
+  const std::string& path_;
+  std::size_t count_ = 0;
+};
+
 constexpr std::size_t windows_per_chunk = 64;  // encoded at the same time by all threads
 
 struct EncodedPromoter {
@@ -49,7 +77,7 @@ struct EncodedPromoter {
 
 }  // namespace
 
-LabelledPredictions read_labelled_predictions(const std::string& path) {
+LabelledPredictions read_labelled_predictions(const std::string& path, const ExcludedRegions& excluded) {
   TsvReader table(path);
   LabelledPredictions predictions;
   std::vector<std::size_t> columns;
@@ -69,8 +97,16 @@ LabelledPredictions read_labelled_predictions(const std::string& path) {
     if (comment.starts_with(negatives_key)) predictions.negatives = comment.substr(negatives_key.size());
   }
   const std::size_t label = table.column("label");
+  std::array<std::size_t, 3> place{};
+  if (!excluded.empty()) place = {table.column("chrom"), table.column("start"), table.column("end")};
   std::vector<std::string_view> fields;
   while (table.next(fields)) {
+    if (!excluded.empty() &&
+        excluded.touch(fields[place[0]], parse_integer(fields[place[1]], table.where(), "start"),
+                       parse_integer(fields[place[2]], table.where(), "end"))) {
+      ++predictions.excluded;
+      continue;
+    }
     const int known = class_below(fields[label], table.where(), predictions.classes);
     if (fields[columns.front()] == ".") {
       ++predictions.left_out;
@@ -100,7 +136,10 @@ std::string evaluation_json(const LabelledPredictions& predictions, double thres
   }
   auto json = nlohmann::basic_json<OrderedMap>::parse(text);
   if (predictions.left_out > 0) json["left_out"] = predictions.left_out;
+  if (predictions.excluded > 0) json["excluded"] = predictions.excluded;
   if (!predictions.negatives.empty()) json["negatives"] = predictions.negatives;
+  if (!predictions.baselines.empty())
+    json["baselines"] = nlohmann::basic_json<OrderedMap>::parse(predictions.baselines);
   if (!provenance_json.empty()) json["provenance"] = nlohmann::basic_json<OrderedMap>::parse(provenance_json);
   return json_text(json, 2) + "\n";
 }
@@ -192,25 +231,29 @@ std::int64_t predict_promoters(SequenceScorer& scorer, const CalibratedScores& c
   return count;
 }
 
-LabelledPredictions predict_labelled(SequenceScorer& scorer, const LabelledSource& data, double max_n) {
+LabelledPredictions predict_labelled(SequenceScorer& scorer, const LabelledSource& data, double max_n,
+                                     const ExcludedRegions& excluded, BaselineEvaluation* baselines) {
   require_classes(scorer);
   LabelledPredictions predictions;
   predictions.classes = classes_of(scorer);
   predictions.negatives = read_promoter_facts(data).negatives;
-  const std::unique_ptr<WindowReader> windows = read_labelled_windows(data);
-  predict_promoters(
-      scorer, *windows, max_n, [&](const Window& window, std::span<const double> probabilities) {
-        if (static_cast<std::size_t>(window.label) >= predictions.classes) {
-          throw_bad_input(fmt::format("{}: example {} has label {}, the model has {} classes", data.path,
-                                      window.id, window.label, predictions.classes));
-        }
-        if (probabilities.empty()) {
-          ++predictions.left_out;
-          return;
-        }
-        predictions.labels.push_back(window.label);
-        predictions.scores.insert(predictions.scores.end(), probabilities.begin(), probabilities.end());
-      });
+  const std::unique_ptr<WindowReader> all = read_labelled_windows(data);
+  OtherWindows windows(*all, excluded, data.path);
+  predict_promoters(scorer, windows, max_n, [&](const Window& window, std::span<const double> probabilities) {
+    if (static_cast<std::size_t>(window.label) >= predictions.classes) {
+      throw_bad_input(fmt::format("{}: example {} has label {}, the model has {} classes", data.path,
+                                  window.id, window.label, predictions.classes));
+    }
+    if (probabilities.empty()) {
+      ++predictions.left_out;
+      return;
+    }
+    predictions.labels.push_back(window.label);
+    predictions.scores.insert(predictions.scores.end(), probabilities.begin(), probabilities.end());
+    if (baselines != nullptr && predictions.classes == 2) baselines->add(window);
+  });
+  predictions.excluded = windows.count();
+  if (baselines != nullptr) predictions.baselines = baselines->json();
   return predictions;
 }
 

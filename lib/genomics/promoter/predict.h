@@ -16,8 +16,11 @@
 #include "lib/genomics/promoter/labelled_sequences.h"
 #include "lib/inference/sequence_scorer.h"
 #include "lib/inference/windows.h"
+#include "lib/io/genome/excluded_regions.h"
 
 namespace bigbird {
+
+class BaselineEvaluation;
 
 // Error{bad_input} for models that are no classifiers of one label.
 void require_classes(const SequenceScorer& scorer);
@@ -42,21 +45,27 @@ struct LabelledPredictions {
   std::vector<double> scores;
   std::string negatives;     // their kind; empty: not known
   std::size_t left_out = 0;  // examples that were not scored: too much N
+  std::size_t excluded = 0;  // whose window touches an excluded region
+  std::string baselines;     // JSON of promoter_baselines.h; empty: none
 
   std::size_t examples() const { return labels.size(); }
 };
 
-// The same of labelled windows, with their labels. Error{bad_input} for a label that the models do not have.
-LabelledPredictions predict_labelled(SequenceScorer& scorer, const LabelledSource& data, double max_n);
+// The same of labelled windows, with their labels; those that touch an excluded region are not scored. Of two
+// classes the baselines get every window that is scored, where they are given. Error{bad_input} for a label
+// that the models do not have.
+LabelledPredictions predict_labelled(SequenceScorer& scorer, const LabelledSource& data, double max_n,
+                                     const ExcludedRegions& excluded = {},
+                                     BaselineEvaluation* baselines = nullptr);
 
 // A table of `promoter predict`: columns `label` and `score`, or `label` and p0, p1, p2 ... for more classes;
-// others are passed over. Rows whose score is "." are counted, no more. The kind of the negatives comes from
-// its ## lines. Errors name file and line.
-LabelledPredictions read_labelled_predictions(const std::string& path);
+// others are passed over, but with excluded regions chrom, start and end are needed. Rows whose score is "."
+// are counted, no more. The kind of the negatives comes from its ## lines. Errors name file and line.
+LabelledPredictions read_labelled_predictions(const std::string& path, const ExcludedRegions& excluded = {});
 
 // For two classes the fields of metrics.h with this threshold, for more those of class_metrics.h (the class
-// of the highest score is predicted, of equal ones the lowest); then `left_out` where there are such,
-// `negatives` where known and `provenance` where given.
+// of the highest score is predicted, of equal ones the lowest); then `left_out` and `excluded` where there
+// are such, `negatives` where known, `baselines` where there are, and `provenance` where given.
 std::string evaluation_json(const LabelledPredictions& predictions, double threshold,
                             const std::string& provenance_json);
 

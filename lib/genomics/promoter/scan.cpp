@@ -17,13 +17,16 @@
 #include "lib/calibration/calibrated_scores.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/core/progress.h"
+#include "lib/genomics/promoter/promoter_baselines.h"
 #include "lib/genomics/promoter/tss.h"
 #include "lib/inference/model_identity.h"
 #include "lib/inference/sequence_scorer.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/bed.h"
+#include "lib/io/genome/excluded_regions.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
 #include "lib/model/folder/model_folder.h"
@@ -143,6 +146,7 @@ class Scanner {
             backend),
         calibrated_(options.calibrated, scorer_) {
     choose_window();
+    if (!options_.tss.empty()) fit_baselines();
   }
 
   PromoterScanSummary run() {
@@ -227,6 +231,17 @@ class Scanner {
     }
   }
 
+  void fit_baselines() {
+    fitted_ = fit_promoter_baselines(options_.baseline_from, options_.max_n);
+    if (!fitted_.from.empty() && fitted_.length != left_ + right_) {
+      log_warning(
+          fmt::format("{}: its windows have {} bp, those of the scan {}: the 6-mers are counted in "
+                      "windows of another kind",
+                      fitted_.from, fitted_.length, left_ + right_));
+    }
+    for (int worker = 0; worker < kernels::thread_count(); ++worker) baseline_scorers_.emplace_back(fitted_);
+  }
+
   // Known TSS in the regions, ascending; the others are counted.
   std::vector<KnownTss> read_known(std::int64_t& outside_count) const {
     std::vector<KnownTss> known;
@@ -269,6 +284,13 @@ class Scanner {
     facts.has_tss = !options_.tss.empty();
     if (facts.has_tss) facts.tss = read_known(facts.tss_outside);
     facts.within = options_.within;
+    const ExcludedRegions excluded(options_.exclude, names_);
+    for (std::size_t contig = 0; contig < names_.size(); ++contig) {
+      for (const IntervalSet::Interval& one : excluded.of(contig).intervals())
+        facts.excluded.push_back({contig, one.begin, one.end});
+    }
+    facts.has_kmers = !fitted_.from.empty();
+    if (facts.has_kmers) facts.promoters_have = fitted_.less_gc ? "less" : "more";
     if (options_.with_provenance) {
       Provenance provenance = options_.provenance;
       for (std::size_t i = 0; i < options_.models.size(); ++i) {
@@ -302,6 +324,11 @@ class Scanner {
     for (const KnownTss& site : facts.tss)
       sites += fmt::format("{} {} {}\n", site.contig, site.tss, site.strand);
     header.identity["tss"] = facts.has_tss ? sha256_bytes(sites) : "";
+    std::string excluded;
+    for (const Region& region : facts.excluded)
+      excluded += fmt::format("{} {} {}\n", region.contig, region.begin, region.end);
+    header.identity["excluded"] = excluded.empty() ? "" : sha256_bytes(excluded);
+    header.identity["baselines"] = fitted_.digest();
     header.output = scan_facts_text(facts);
     return header;
   }
@@ -321,6 +348,7 @@ class Scanner {
   // The scores of one position on the strands + and -, as they arrive.
   struct Scores {
     ScannedPosition at;
+    ScannedBaselines baselines;
     int missing = 0;
   };
   struct Item {
@@ -368,6 +396,7 @@ class Scanner {
       auto scores = std::make_shared<Scores>();
       scores->at = {std::uint64_t{region.contig}, p, std::min(p + options_.step, region.end), unknown,
                     unknown};
+      scores->baselines = {unknown, unknown, unknown, unknown};
       for (const std::size_t strand : {std::size_t{0}, std::size_t{1}}) {
         if (strands_ == (strand == 0 ? Strands::reverse : Strands::forward)) continue;
         const std::int64_t window = strand == 0 ? p - left_ : p - right_ + 1;
@@ -384,10 +413,12 @@ class Scanner {
         items.push_back({scores, strand, window - begin, {}});
       }
     }
-    kernels::parallel_for(items.size(), [&](std::size_t i) {
-      const std::string window =
+    kernels::parallel_for_worker(items.size(), [&](std::size_t i, int worker) {
+      std::string window =
           bases.substr(static_cast<std::size_t>(items[i].begin), static_cast<std::size_t>(length));
-      items[i].encoded = scorer_.encode(items[i].strand == 0 ? window : reverse_complement(window));
+      if (items[i].strand == 1) window = reverse_complement(window);
+      items[i].encoded = scorer_.encode(window);
+      if (!options_.tss.empty()) add_baselines(items[i], window, worker);
     });
     for (Item& item : items) {
       chunk.cut += item.encoded.cut ? 1 : 0;
@@ -398,9 +429,18 @@ class Scanner {
         (strand == 0 ? scores->at.plus : scores->at.minus) = calibrated_.mean(result, 0);
         if (--scores->missing > 0) return;
         begun->made.positions.push_back(scores->at);
+        if (!options_.tss.empty()) begun->made.baselines.push_back(scores->baselines);
         begun->take_one();
       });
     }
+  }
+
+  void add_baselines(const Item& item, const std::string& window, int worker) {
+    ScannedBaselines& baselines = item.scores->baselines;
+    BaselineScorer& scorer = baseline_scorers_[static_cast<std::size_t>(worker)];
+    (item.strand == 0 ? baselines.gc_plus : baselines.gc_minus) = scorer.gc(window);
+    if (!fitted_.from.empty())
+      (item.strand == 0 ? baselines.kmers_plus : baselines.kmers_minus) = scorer.kmers(window);
   }
 
   const PromoterScanOptions& options_;
@@ -412,6 +452,8 @@ class Scanner {
   Strands strands_ = Strands::both;
   std::int64_t left_ = 0;
   std::int64_t right_ = 0;
+  PromoterBaselines fitted_;
+  std::vector<BaselineScorer> baseline_scorers_;  // of each thread
 };
 
 }  // namespace

@@ -38,7 +38,9 @@ struct PromoterScanOptions {
   std::int64_t merge_distance = 500;
   std::string tss;  // known TSS to evaluate the calls with; empty: none
   std::int64_t within = 500;
-  std::string summary;  // JSON; empty: none is written
+  std::vector<std::string> exclude;  // as ExcludedRegions: TSS and calls in a region are not evaluated
+  std::string baseline_from;         // with tss: what fit_promoter_baselines() takes; empty: G and C alone
+  std::string summary;               // JSON; empty: none is written
   bool with_provenance = true;
   Provenance provenance;  // the models' digests are added
   ChunkedWork work;       // a chunk has so many positions; calls and summary are no outputs of a shard
@@ -50,7 +52,9 @@ struct PromoterScanOptions {
 // holds for [p, p + step), cut at the end of the region, the higher score of the strands that were scored. A
 // call is a line of BED8: the stretch of its position, name call1, call2 ... by place, the score times 1000,
 // the strand of the higher score (+ when they are equal), thick the base of the TSS. Regions are taken in
-// order of place, overlapping ones as one. Memory does not grow with the genome but for the calls. Each
+// order of place, overlapping ones as one. Memory does not grow with the genome but for the calls; with `tss`
+// for the rankings too (scan_ranking.h), of the model, of the fraction of G and C (twice where nothing was
+// fitted) and of the 6-mers. The baselines are of the very windows that the model scores. Each
 // output appears when the scan is done, whole or not at all; what is finished is kept until then. Of a shard,
 // and of a run whose outputs are there, the counts of what was looked at now alone. Errors: a model that is
 // no promoter classifier or whose window is not known; a region outside the genome; {usage} options out of

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -32,6 +30,17 @@ void from_json(const Json& json, KnownTss& site) {
   site.strand = json.at(2).template get<std::string>() == "-" ? '-' : '+';
 }
 
+template <typename Json>
+void to_json(Json& json, const Region& region) {
+  json = Json::array({region.contig, region.begin, region.end});
+}
+template <typename Json>
+void from_json(const Json& json, Region& region) {
+  json.at(0).get_to(region.contig);
+  json.at(1).get_to(region.begin);
+  json.at(2).get_to(region.end);
+}
+
 template <typename Fields>
 void pass_fields(Fields& fields, ScanFacts& facts) {
   fields("contigs", facts.contigs);
@@ -48,132 +57,58 @@ void pass_fields(Fields& fields, ScanFacts& facts) {
   fields("tss", facts.tss);
   fields("tss_outside", facts.tss_outside);
   fields("within", facts.within);
+  fields("excluded", facts.excluded);
+  fields("has_kmers", facts.has_kmers);
+  fields("promoters_have", facts.promoters_have);
   fields("comments", facts.comments);
   fields("provenance", facts.provenance);
 }
 
-CallFinder::CallFinder(double threshold, std::int64_t merge_distance, std::int64_t step,
-                       std::function<void(const PromoterCall&)> found)
-    : threshold_(threshold), merge_distance_(merge_distance), step_(step), found_(std::move(found)) {}
-
-void CallFinder::add(const PromoterCall& scored) {
-  const bool neighbour = plateau_ && plateau_->contig == scored.contig && scored.tss == last_ + step_;
-  if (neighbour && scored.score == plateau_->score) {
-    last_ = scored.tss;
-    return;
-  }
-  if (!neighbour || scored.score < plateau_->score) close_plateau();
-  rising_ = !neighbour || scored.score > plateau_->score;
-  plateau_ = scored;
-  last_ = scored.tss;
-}
-
-void CallFinder::close_plateau() {
-  if (!plateau_ || !rising_ || plateau_->score < threshold_) return;
-  if (!crowd_.empty() &&
-      (crowd_.back().contig != plateau_->contig || plateau_->tss - crowd_.back().tss > merge_distance_)) {
-    close_crowd();
-  }
-  crowd_.push_back(*plateau_);
-}
-
-void CallFinder::close_crowd() {
-  std::sort(crowd_.begin(), crowd_.end(), [](const PromoterCall& a, const PromoterCall& b) {
-    return std::tie(b.score, a.tss) < std::tie(a.score, b.tss);
-  });
-  std::map<std::int64_t, PromoterCall> kept;  // by place
-  for (const PromoterCall& call : crowd_) {
-    const auto next = kept.lower_bound(call.tss - merge_distance_);
-    if (next == kept.end() || next->first > call.tss + merge_distance_) kept.emplace(call.tss, call);
-  }
-  crowd_.clear();
-  for (const auto& [place, call] : kept) found_(call);
-}
-
-void CallFinder::finish() {
-  close_plateau();
-  plateau_.reset();
-  close_crowd();
-}
-
 namespace {
-
-double share(std::int64_t part, std::int64_t whole) {
-  return whole == 0 ? std::numeric_limits<double>::quiet_NaN()
-                    : static_cast<double>(part) / static_cast<double>(whole);
-}
-
-// Places on one contig (and strand), ascending.
-using Places = std::map<std::pair<std::size_t, char>, std::vector<std::int64_t>>;
-
-bool any_near(const Places& places, std::size_t contig, char strand, std::int64_t at, std::int64_t within) {
-  const auto list = places.find({contig, strand});
-  if (list == places.end()) return false;
-  const auto next = std::lower_bound(list->second.begin(), list->second.end(), at - within);
-  return next != list->second.end() && *next <= at + within;
-}
 
 using Json = nlohmann::basic_json<OrderedMap>;
 
+Json defined_or_null(double value) {
+  return std::isnan(value) ? Json() : Json(value);
+}
+
 Json evaluation_json(const CallEvaluation& evaluation) {
-  const auto defined = [](double value) { return std::isnan(value) ? Json() : Json(value); };
   return {{"tss", evaluation.tss},
           {"tss_found", evaluation.found},
-          {"recall", defined(evaluation.recall())},
+          {"recall", defined_or_null(evaluation.recall())},
           {"calls", evaluation.calls},
           {"calls_confirmed", evaluation.confirmed},
-          {"precision", defined(evaluation.precision())}};
+          {"precision", defined_or_null(evaluation.precision())}};
+}
+
+Json ranking_json(const ScanRanking& ranking) {
+  const CallRanking& calls = ranking.calls;
+  Json json;
+  json["average_precision"] = defined_or_null(ranking.average_precision);
+  json["auroc"] = defined_or_null(ranking.auroc);
+  json["positions"] = ranking.positions;
+  json["positions_near_tss"] = ranking.near;
+  json["precision_at_recall_50"] = defined_or_null(calls.precision_at_recall_50);
+  json["threshold_at_recall_50"] = defined_or_null(calls.threshold_at_recall_50);
+  json["calls_at_recall_50"] = calls.calls_at_recall_50;
+  json["best_f1"] = defined_or_null(calls.best_f1);
+  json["precision_at_best_f1"] = defined_or_null(calls.precision_at_best_f1);
+  json["recall_at_best_f1"] = defined_or_null(calls.recall_at_best_f1);
+  json["threshold_at_best_f1"] = defined_or_null(calls.threshold_at_best_f1);
+  json["calls"] = calls.calls;
+  json["recall"] = defined_or_null(calls.recall);
+  if (!ranking.promoters_have.empty()) json["promoters_have"] = ranking.promoters_have;
+  return json;
+}
+
+// Thresholds are shares again.
+ScanRanking turned(ScanRanking ranking) {
+  ranking.calls.threshold_at_recall_50 *= -1;
+  ranking.calls.threshold_at_best_f1 *= -1;
+  return ranking;
 }
 
 }  // namespace
-
-double CallEvaluation::recall() const {
-  return share(found, tss);
-}
-
-double CallEvaluation::precision() const {
-  return share(confirmed, calls);
-}
-
-CallEvaluation evaluate_calls(std::span<const PromoterCall> calls, std::span<const KnownTss> tss,
-                              std::int64_t within, bool same_strand) {
-  const auto key = [&](char strand) { return same_strand ? strand : '.'; };
-  std::vector<KnownTss> sites(tss.begin(), tss.end());
-  std::sort(sites.begin(), sites.end());
-  sites.erase(std::unique(sites.begin(), sites.end()), sites.end());
-  Places called, known;
-  for (const PromoterCall& call : calls) called[{call.contig, key(call.strand)}].push_back(call.tss);
-  for (const KnownTss& site : sites) known[{site.contig, key(site.strand)}].push_back(site.tss);
-  for (Places* places : {&called, &known}) {
-    for (auto& [contig, list] : *places) std::sort(list.begin(), list.end());
-  }
-  CallEvaluation result;
-  result.tss = static_cast<std::int64_t>(sites.size());
-  result.calls = static_cast<std::int64_t>(calls.size());
-  for (const KnownTss& site : sites) {
-    result.found += any_near(called, site.contig, key(site.strand), site.tss, within) ? 1 : 0;
-  }
-  for (const PromoterCall& call : calls) {
-    result.confirmed += any_near(known, call.contig, key(call.strand), call.tss, within) ? 1 : 0;
-  }
-  return result;
-}
-
-std::vector<CallsAtThreshold> evaluate_thresholds(std::span<const PromoterCall> calls,
-                                                  std::span<const KnownTss> tss, double threshold,
-                                                  std::int64_t within, bool same_strand) {
-  std::vector<double> thresholds = {threshold};
-  for (int twentieth = 1; twentieth < 20; ++twentieth) thresholds.push_back(twentieth / 20.0);
-  for (const double near_one : {0.98, 0.99, 0.995, 0.999}) thresholds.push_back(near_one);
-  std::vector<CallsAtThreshold> result;
-  std::vector<PromoterCall> reached(calls.begin(), calls.end());
-  for (const double bound : thresholds) {
-    if (bound < threshold || (bound == threshold && !result.empty())) continue;
-    std::erase_if(reached, [&](const PromoterCall& call) { return call.score < bound; });
-    result.push_back({bound, evaluate_calls(reached, tss, within, same_strand)});
-  }
-  return result;
-}
 
 void ScannedWindows::add(const ScannedWindows& other) {
   windows += other.windows;
@@ -198,6 +133,11 @@ ScanFiles::ScanFiles(const ScanPaths& paths, const ScanFacts& facts)
       finder_(facts.threshold, facts.merge_distance, facts.step,
               [this](const PromoterCall& call) { calls_.push_back(call); }),
       near_score_(facts.tss.size(), false) {
+  std::vector<std::vector<IntervalSet::Interval>> excluded(facts_.contigs.size());
+  for (const Region& region : facts_.excluded) {
+    if (region.contig < excluded.size()) excluded[region.contig].push_back({region.begin, region.end});
+  }
+  for (auto& intervals : excluded) excluded_.emplace_back(std::move(intervals));
   const TrackFormat format = track_format(paths_.output);
   tracks_.push_back(make_track_writer(paths_.output, format, facts_.contigs, facts_.comments));
   if (facts_.per_strand) {
@@ -206,6 +146,18 @@ ScanFiles::ScanFiles(const ScanPaths& paths, const ScanFacts& facts)
                                           facts_.comments));
     }
   }
+  if (facts_.has_tss) {
+    const auto left_out = [this](std::size_t contig, std::int64_t base) {
+      return is_excluded_base(excluded_, contig, base);
+    };
+    const auto ranking = [&](const char* by) {
+      return std::make_unique<PositionRanking>(by, facts_.merge_distance, facts_.step, left_out);
+    };
+    by_model_ = ranking("model");
+    if (facts_.promoters_have != "less") by_more_gc_ = ranking("gc");
+    if (facts_.promoters_have != "more") by_less_gc_ = ranking("gc");
+    if (facts_.has_kmers) by_kmers_ = ranking("kmers");
+  }
   if (paths_.calls.empty()) return;
   calls_out_ = std::make_unique<OutputStream>(paths_.calls);
   for (const std::string& comment : facts_.comments) calls_out_->write("##" + comment + "\n");
@@ -213,28 +165,61 @@ ScanFiles::ScanFiles(const ScanPaths& paths, const ScanFacts& facts)
 
 void ScanFiles::write(const ScannedChunk& chunk) {
   summary_.add(chunk);
-  for (const ScannedPosition& scored : chunk.positions) write(scored);
+  if (chunk.baselines.size() != (facts_.has_tss ? chunk.positions.size() : 0))
+    throw_bad_input(paths_.output + ": a part is of another scan", "run the shards again");
+  for (std::size_t i = 0; i < chunk.positions.size(); ++i)
+    write(chunk.positions[i], facts_.has_tss ? &chunk.baselines[i] : nullptr);
 }
 
-void ScanFiles::write(const ScannedPosition& scored) {
-  const PromoterCall best = call_of(scored);
-  const std::size_t contig = best.contig;
+void ScanFiles::write(const ScannedPosition& scored, const ScannedBaselines* baselines) {
+  const PromoterCall call = call_of(scored);
+  const std::size_t contig = call.contig;
   if (contig >= facts_.contigs.size())
     throw_bad_input(paths_.output + ": scores of a contig that is not there", "run the shards again");
   ++summary_.scored;
-  tracks_[0]->add(contig, scored.position, scored.end, static_cast<float>(best.score));
+  tracks_[0]->add(contig, scored.position, scored.end, static_cast<float>(call.score));
   for (std::size_t strand = 0; strand + 1 < tracks_.size(); ++strand) {
     const double value = strand == 0 ? scored.plus : scored.minus;
     if (!std::isnan(value))
       tracks_[strand + 1]->add(contig, scored.position, scored.end, static_cast<float>(value));
   }
-  finder_.add(best);
+  finder_.add(call);
+  bool near = false;
   const KnownTss nearest{contig, scored.position - facts_.within, '+'};
   for (auto site = std::lower_bound(facts_.tss.begin(), facts_.tss.end(), nearest);
        site != facts_.tss.end() && site->contig == contig && site->tss <= scored.position + facts_.within;
        ++site) {
     near_score_[static_cast<std::size_t>(site - facts_.tss.begin())] = true;
+    near = true;
   }
+  if (baselines == nullptr) return;
+  by_model_->add(call, near);
+  const auto add = [&](PositionRanking* ranking, double plus, double minus) {
+    if (ranking == nullptr) return;
+    const bool is_minus = std::isnan(plus) || minus > plus;
+    ranking->add({contig, scored.position, scored.end, is_minus ? '-' : '+', is_minus ? minus : plus}, near);
+  };
+  add(by_more_gc_.get(), baselines->gc_plus, baselines->gc_minus);
+  add(by_less_gc_.get(), -baselines->gc_plus, -baselines->gc_minus);
+  add(by_kmers_.get(), baselines->kmers_plus, baselines->kmers_minus);
+}
+
+// Where nothing was fitted, G and C get the side that does better here.
+void ScanFiles::rank() {
+  const auto ranked = [&](PositionRanking& ranking) { return ranking.close(facts_.tss, facts_.within); };
+  summary_.rankings.push_back(ranked(*by_model_));
+  std::optional<ScanRanking> gc;
+  if (by_more_gc_) {
+    gc = ranked(*by_more_gc_);
+    gc->promoters_have = "more";
+  }
+  if (by_less_gc_) {
+    ScanRanking less = turned(ranked(*by_less_gc_));
+    less.promoters_have = "less";
+    if (!gc || less.average_precision > gc->average_precision) gc = std::move(less);
+  }
+  summary_.rankings.push_back(std::move(*gc));
+  if (by_kmers_) summary_.rankings.push_back(ranked(*by_kmers_));
 }
 
 PromoterScanSummary ScanFiles::close() {
@@ -249,10 +234,17 @@ PromoterScanSummary ScanFiles::close() {
                     message("check the region, the window's size and `max_n`"));
   }
   if (facts_.has_tss) {
-    summary_.any_strand = evaluate_calls(calls_, facts_.tss, facts_.within, false);
-    summary_.same_strand = evaluate_calls(calls_, facts_.tss, facts_.within, true);
-    summary_.by_threshold = evaluate_thresholds(calls_, facts_.tss, facts_.threshold, facts_.within, false);
-    summary_.tss_unscored = std::count(near_score_.begin(), near_score_.end(), false);
+    summary_.any_strand = evaluate_calls(calls_, facts_.tss, facts_.within, false, excluded_);
+    summary_.same_strand = evaluate_calls(calls_, facts_.tss, facts_.within, true, excluded_);
+    summary_.by_threshold =
+        evaluate_thresholds(calls_, facts_.tss, facts_.threshold, facts_.within, false, excluded_);
+    for (std::size_t i = 0; i < facts_.tss.size(); ++i) {
+      const bool left_out = is_excluded_base(excluded_, facts_.tss[i].contig, facts_.tss[i].tss);
+      summary_.tss_excluded += left_out ? 1 : 0;
+      summary_.tss_unscored += !left_out && !near_score_[i] ? 1 : 0;
+    }
+    summary_.calls_excluded = summary_.calls - summary_.any_strand->calls;
+    rank();
   }
   write_calls();
   for (const auto& track : tracks_) track->close();
@@ -301,6 +293,8 @@ void ScanFiles::write_summary() const {
     json["evaluation"] = {{"within", facts_.within},
                           {"tss_outside_regions", summary_.tss_outside},
                           {"tss_without_scored_position", summary_.tss_unscored},
+                          {"tss_excluded", summary_.tss_excluded},
+                          {"calls_excluded", summary_.calls_excluded},
                           {"any_strand", evaluation_json(*summary_.any_strand)},
                           {"same_strand", evaluation_json(summary_.same_strand)},
                           {"by_threshold", Json::array()}};
@@ -309,6 +303,8 @@ void ScanFiles::write_summary() const {
       row.update(evaluation_json(at.evaluation));
       json["evaluation"]["by_threshold"].push_back(std::move(row));
     }
+    for (const ScanRanking& ranking : summary_.rankings)
+      json["evaluation"]["ranking"][ranking.by] = ranking_json(ranking);
   }
   if (!facts_.provenance.empty()) json["provenance"] = Json::parse(facts_.provenance);
   write_text_atomic(paths_.summary, json_text(json, 2) + "\n");

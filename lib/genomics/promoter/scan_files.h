@@ -1,6 +1,5 @@
 // What a scan writes: tracks, calls and the summary, from scores that come in the order of the genome, chunk
 // by chunk: of the run that makes them, of one that goes on, or of all shards of one (merge_promoter_scan).
-// How scores become called promoters, and how well these agree with known transcription start sites.
 // Coordinates are 0-based half-open.
 #pragma once
 
@@ -15,83 +14,15 @@
 #include <tuple>
 #include <vector>
 
+#include "lib/genomics/promoter/scan_calls.h"
+#include "lib/genomics/promoter/scan_ranking.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/interval_set.h"
+#include "lib/io/genome/region.h"
 #include "lib/io/genome/track.h"
 
 namespace bigbird {
-
-struct PromoterCall {
-  std::size_t contig = 0;
-  std::int64_t tss = 0;  // the position of the highest score
-  std::int64_t end = 0;  // of the stretch that this position stands for, its step of the grid
-  char strand = '+';     // of the higher score
-  double score = 0;
-  bool operator==(const PromoterCall&) const = default;
-};
-
-// Calls are local maxima on the grid: at least `threshold`, above the positions before and not below those
-// behind (of a plateau its first position; a neighbour that was not scored is no neighbour). Of maxima within
-// merge_distance of each other the strongest stays, of equal ones the first: strongest first, whatever their
-// strands. Memory holds only the maxima of one crowd.
-class CallFinder {
- public:
-  // `found` is called for every call, in order of place.
-  CallFinder(double threshold, std::int64_t merge_distance, std::int64_t step,
-             std::function<void(const PromoterCall&)> found);
-  // Every scored position, ascending within its contig, contigs one after the other.
-  void add(const PromoterCall& scored);
-  void finish();
-
- private:
-  void close_plateau();
-  void close_crowd();
-
-  double threshold_;
-  std::int64_t merge_distance_;
-  std::int64_t step_;
-  std::function<void(const PromoterCall&)> found_;
-  std::optional<PromoterCall> plateau_;  // the first position of a stretch of equal scores
-  bool rising_ = false;                  // whether it is higher than what came before it
-  std::int64_t last_ = 0;                // the last position of the stretch
-  std::vector<PromoterCall> crowd_;
-};
-
-struct KnownTss {
-  std::size_t contig = 0;
-  std::int64_t tss = 0;
-  char strand = '+';
-  bool operator==(const KnownTss&) const = default;
-  bool operator<(const KnownTss& other) const {
-    return std::tie(contig, tss, strand) < std::tie(other.contig, other.tss, other.strand);
-  }
-};
-
-struct CallEvaluation {
-  std::int64_t tss = 0;    // distinct places and strands
-  std::int64_t found = 0;  // of them with a call within the distance
-  std::int64_t calls = 0;
-  std::int64_t confirmed = 0;  // of them with a TSS within the distance
-  // NaN where the denominator is 0.
-  double recall() const;
-  double precision() const;
-};
-
-// A call and a TSS agree when they lie on one contig, at most `within` bp apart and, if asked, on one strand.
-CallEvaluation evaluate_calls(std::span<const PromoterCall> calls, std::span<const KnownTss> tss,
-                              std::int64_t within, bool same_strand);
-
-struct CallsAtThreshold {
-  double threshold = 0;
-  CallEvaluation evaluation;
-};
-
-// What calls found at `threshold` come to at it and at higher ones: 0.05, 0.1, ... 0.95, 0.98, 0.99, 0.995
-// and 0.999. A higher threshold would have found exactly those calls that reach it, because what keeps a call
-// away is a stronger one.
-std::vector<CallsAtThreshold> evaluate_thresholds(std::span<const PromoterCall> calls,
-                                                  std::span<const KnownTss> tss, double threshold,
-                                                  std::int64_t within, bool same_strand);
 
 struct ScannedWindows {
   std::int64_t windows = 0;        // scored
@@ -109,8 +40,11 @@ struct PromoterScanSummary : ScannedWindows {
   std::optional<CallEvaluation> any_strand;  // with known TSS
   CallEvaluation same_strand;
   std::vector<CallsAtThreshold> by_threshold;  // on either strand
-  std::int64_t tss_outside = 0;                // TSS outside the regions, not evaluated
-  std::int64_t tss_unscored = 0;               // evaluated, but no position within the distance has a score
+  std::vector<ScanRanking> rankings;           // with known TSS: the model's, then what stands beside it
+  std::int64_t tss_excluded = 0;               // TSS and calls in excluded regions, not evaluated
+  std::int64_t calls_excluded = 0;
+  std::int64_t tss_outside = 0;   // TSS outside the regions, not evaluated
+  std::int64_t tss_unscored = 0;  // evaluated, but no position within the distance has a score
 };
 
 // A position with a score on at least one strand; NaN on one without.
@@ -125,12 +59,22 @@ struct ScannedPosition {
 // With the higher score, and its strand; + when they are equal.
 PromoterCall call_of(const ScannedPosition& scored);
 
+// What promoter_baselines.h says of a position's windows; NaN on a strand that the model did not score, and
+// where no 6-mers were fitted.
+struct ScannedBaselines {
+  double gc_plus = 0;
+  double gc_minus = 0;
+  double kmers_plus = 0;
+  double kmers_minus = 0;
+};
+
 struct ScannedChunk : ScannedWindows {
   std::vector<ScannedPosition> positions;
+  std::vector<ScannedBaselines> baselines;  // one for each position, with known TSS; else none
 };
 template <typename Bytes>
 void pass(Bytes& bytes, ScannedChunk& chunk) {
-  bytes(chunk.positions, chunk.windows, chunk.beyond_contig, chunk.n_rich, chunk.cut);
+  bytes(chunk.positions, chunk.baselines, chunk.windows, chunk.beyond_contig, chunk.n_rich, chunk.cut);
 }
 
 // What the files depend on besides the scores.
@@ -149,6 +93,9 @@ struct ScanFacts {
   std::vector<KnownTss> tss;  // in the regions, ascending
   std::int64_t tss_outside = 0;
   std::int64_t within = 0;
+  std::vector<Region> excluded;       // ascending; TSS and calls in them are not evaluated
+  bool has_kmers = false;             // 6-mers were fitted
+  std::string promoters_have;         // of G and C, in the windows that they were fitted to: "less" or "more"
   std::vector<std::string> comments;  // without "##"
   std::string provenance;             // JSON object; empty: none is written
 };
@@ -170,7 +117,8 @@ class ScanFiles {
   std::vector<std::string> paths() const;
 
  private:
-  void write(const ScannedPosition& scored);
+  void write(const ScannedPosition& scored, const ScannedBaselines* baselines);
+  void rank();
   void write_calls();
   void write_summary() const;
 
@@ -180,7 +128,10 @@ class ScanFiles {
   std::vector<std::unique_ptr<TrackWriter>> tracks_;  // both strands; then +, -
   std::unique_ptr<OutputStream> calls_out_;
   std::vector<PromoterCall> calls_;
-  std::vector<bool> near_score_;  // of facts_.tss
+  std::vector<bool> near_score_;       // of facts_.tss
+  std::vector<IntervalSet> excluded_;  // by contig; empty where nothing is left out
+  // With known TSS: by the model, by more and by less of G and C, by 6-mers; none for what is not there.
+  std::unique_ptr<PositionRanking> by_model_, by_more_gc_, by_less_gc_, by_kmers_;
   PromoterScanSummary summary_;
 };
 

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <unordered_set>
@@ -16,16 +15,14 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
-#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/names.h"
-#include "lib/core/ordered_map.h"
 #include "lib/core/unicode.h"
 #include "lib/genomics/variants/allele_key.h"
 #include "lib/genomics/variants/baselines.h"
 #include "lib/genomics/variants/tracks.h"
 #include "lib/genomics/variants/variant_table.h"
-#include "lib/io/files/file.h"
+#include "lib/io/genome/excluded_regions.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/metrics/metrics.h"
 
@@ -177,6 +174,44 @@ std::vector<std::pair<std::string, std::vector<std::size_t>>> classes_of(
   return classes;
 }
 
+// The scores of measured alleles, in the order of the scored file.
+struct MeasuredScores {
+  std::vector<const MeasuredEffect*> effects;
+  std::vector<std::vector<double>> values;  // [scores][alleles], as they are; NaN for none
+};
+
+EffectEvaluation evaluate_effect(const MeasuredScores& scores, std::size_t number,
+                                 const EvaluatedScore& score, bool sizes,
+                                 const VariantEvaluationOptions& options) {
+  EffectEvaluation result;
+  result.score = score;
+  result.sizes = sizes;
+  std::vector<double> values, measured, significant, others;
+  for (std::size_t i = 0; i < scores.effects.size(); ++i) {
+    double value = scores.values[number][i];
+    if (std::isnan(value)) {
+      ++result.missing;
+      continue;
+    }
+    const MeasuredEffect& effect = *scores.effects[i];
+    if (sizes) value = oriented(value, score.direction);
+    values.push_back(value);
+    measured.push_back(sizes ? std::abs(effect.value) : effect.value);
+    (effect.significant ? significant : others).push_back(value);
+  }
+  result.alleles = values.size();
+  result.spearman = spearman(values, measured);
+  result.interval = spearman_interval(values, measured, options.draws, options.seed);
+  const bool by_significance = sizes && !options.effects.significance_column.empty();
+  if (!by_significance) {
+    significant.clear();
+    others.clear();
+  }
+  result.significant = rank_metrics(significant, others);
+  result.auroc_interval = auroc_interval(significant, others, options.draws, options.seed);
+  return result;
+}
+
 // Ours and another tool's, of every row that has both.
 struct Compared {
   Source baseline;
@@ -206,6 +241,11 @@ class Evaluation {
     }
     if (!options.labels.empty())
       labels_ = std::make_unique<VariantLabels>(options.labels, options.labels_column, keys_);
+    if (!options.effects.path.empty()) effects_ = std::make_unique<MeasuredEffects>(options.effects, keys_);
+    if (!options.exclude.empty()) {
+      excluded_ = options.fasta.empty() ? ExcludedRegions(options.exclude)
+                                        : ExcludedRegions(options.exclude, contigs_);
+    }
     for (const std::string& text : options.baselines) {
       const NamedPath file = named_path(text);
       baselines_.push_back(
@@ -217,10 +257,16 @@ class Evaluation {
     VariantTable table(options_.scored);
     choose(table);
     VariantRow row;
-    std::unordered_set<AlleleKey> seen;
+    std::unordered_set<AlleleKey> seen, measured;
     while (table.next(row)) {
       if (result_.rows++ % 4096 == 0) throw_if_cancelled();
+      if (excluded_.touch(row.chrom, row.position,
+                          row.position + static_cast<std::int64_t>(row.ref.size()))) {
+        ++result_.rows_excluded;
+        continue;
+      }
       const auto key = keys_.of(row.chrom, row.position, row.ref, row.alt);
+      if (effects_ && key) add_measured(table, row, *key, measured);
       for (Compared& compared : compared_) add_compared(table, row, key, compared);
       const AlleleLabel* label = labels_ && key ? labels_->find(*key) : nullptr;
       if (label == nullptr) continue;
@@ -233,6 +279,7 @@ class Evaluation {
         labelled_.values[i].push_back(value_of(table, row, key, sources_[i]));
     }
     if (labels_) evaluate_labels();
+    if (effects_) evaluate_effects();
     for (const Compared& compared : compared_) result_.comparisons.push_back(compare(compared, ours_.score));
     return result_;
   }
@@ -241,20 +288,21 @@ class Evaluation {
   void choose(const VariantTable& table) {
     const Scores scores(table, baselines_);
     if (options_.scores.empty()) {
-      if (labels_) sources_ = scores.usual();
+      if (labels_ || effects_) sources_ = scores.usual();
     } else {
       for (const std::string& text : options_.scores)
         sources_.push_back(scores.source_of(parse_evaluated_score(text)));
     }
     labelled_.values.resize(sources_.size());
+    measured_.values.resize(sources_.size());
     std::vector<Source> theirs = scores.of_baselines();
     for (const std::string& name : table.columns()) {
       if (name.starts_with(baseline_prefix))
         theirs.push_back(scores.source_of({name, usual_direction(name)}));
     }
-    if (!labels_ && theirs.empty()) {
+    if (!labels_ && !effects_ && theirs.empty()) {
       throw_usage("there is nothing to hold the scores against",
-                  message("give `labels`, `baseline`, or both"));
+                  message("give `labels`, `effects`, `baseline`, or several of them"));
     }
     if (theirs.empty()) return;
     if (!scores.has_effect()) {
@@ -273,6 +321,11 @@ class Evaluation {
 
   double value_of(const VariantTable& table, const VariantRow& row, const std::optional<AlleleKey>& key,
                   const Source& source) const {
+    return oriented(plain_value_of(table, row, key, source), source.score.direction);
+  }
+
+  double plain_value_of(const VariantTable& table, const VariantRow& row, const std::optional<AlleleKey>& key,
+                        const Source& source) const {
     double value = no_score;
     if (source.baseline) {
       const auto found = key ? baselines_[*source.baseline].table->find(*key) : std::span<const float>();
@@ -281,7 +334,16 @@ class Evaluation {
       value = number_at(table, row, source.column);
       if (source.factor) value *= number_at(table, row, *source.factor);
     }
-    return oriented(value, source.score.direction);
+    return value;
+  }
+
+  void add_measured(const VariantTable& table, const VariantRow& row, const AlleleKey& key,
+                    std::unordered_set<AlleleKey>& seen) {
+    const MeasuredEffect* const effect = effects_->find(key);
+    if (effect == nullptr || !seen.insert(key).second) return;
+    measured_.effects.push_back(effect);
+    for (std::size_t i = 0; i < sources_.size(); ++i)
+      measured_.values[i].push_back(plain_value_of(table, row, key, sources_[i]));
   }
 
   void add_compared(const VariantTable& table, const VariantRow& row, const std::optional<AlleleKey>& key,
@@ -327,56 +389,39 @@ class Evaluation {
     }
   }
 
+  void evaluate_effects() {
+    result_.measured = {effects_->size(), effects_->rows(), effects_->significant(), measured_.effects.size(),
+                        effects_->left_out()};
+    if (measured_.effects.empty()) {
+      throw_bad_input(fmt::format("{}: none of its {} alleles was measured in {}", options_.scored,
+                                  result_.rows, options_.effects.path),
+                      message("are they of one assembly? Insertions and deletions are found under another "
+                              "place with `fasta`"));
+    }
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      // E-values have no sign, nor has the effect |lfc * diff|.
+      const bool has_sign = sources_[i].score.direction != ScoreDirection::lower && !sources_[i].factor;
+      if (has_sign)
+        result_.effects.push_back(evaluate_effect(measured_, i, sources_[i].score, false, options_));
+      result_.effects.push_back(evaluate_effect(measured_, i, sources_[i].score, true, options_));
+    }
+  }
+
   const VariantEvaluationOptions& options_;
   std::unique_ptr<Fasta> fasta_;
   ContigNames contigs_;
   AlleleKeys keys_;
   std::unique_ptr<VariantLabels> labels_;
+  std::unique_ptr<MeasuredEffects> effects_;
+  ExcludedRegions excluded_;
   std::vector<Baseline> baselines_;
   std::vector<Source> sources_;
   LabelledScores labelled_;
+  MeasuredScores measured_;
   Source ours_;
   std::vector<Compared> compared_;
   VariantEvaluation result_;
 };
-
-using Json = nlohmann::basic_json<OrderedMap>;
-
-std::string number_text(double value) {
-  return std::isnan(value) ? "." : fmt::format("{:.6g}", value);
-}
-
-Json number_json(double value) {
-  return std::isnan(value) ? Json() : Json(value);
-}
-
-double share_of_positives(const RankMetrics& ranks) {
-  return static_cast<double>(ranks.positives) / static_cast<double>(ranks.positives + ranks.negatives);
-}
-
-Json score_json(const ScoreEvaluation& one) {
-  return {{"score", one.score.name},
-          {"direction", score_direction_name(one.score.direction)},
-          {"class", one.class_name},
-          {"positives", one.ranks.positives},
-          {"negatives", one.ranks.negatives},
-          {"share", number_json(share_of_positives(one.ranks))},
-          {"missing", one.missing},
-          {"auroc", number_json(one.ranks.auroc)},
-          {"auroc_low", number_json(one.interval.low)},
-          {"auroc_high", number_json(one.interval.high)},
-          {"auprc", number_json(one.ranks.auprc)}};
-}
-
-Json comparison_json(const ScoreComparison& one) {
-  Json json = {{"baseline", one.baseline.name}, {"direction", score_direction_name(one.baseline.direction)},
-               {"ours", one.ours.name},         {"alleles", one.alleles},
-               {"missing", one.missing},        {"spearman", number_json(one.spearman)},
-               {"top", Json::array()}};
-  for (const ScoreComparison::Top& top : one.top)
-    json["top"].push_back({{"count", top.count}, {"shared", number_json(top.shared)}});
-  return json;
-}
 
 }  // namespace
 
@@ -407,61 +452,6 @@ double oriented(double value, ScoreDirection direction) {
 
 VariantEvaluation evaluate_variants(const VariantEvaluationOptions& options) {
   return Evaluation(options).run();
-}
-
-void write_evaluation_table(const std::string& path, const VariantEvaluation& evaluation,
-                            const std::vector<std::string>& comments) {
-  OutputStream out(path);
-  TsvWriter table(out,
-                  {"score", "direction", "class", "positives", "negatives", "share", "missing", "auroc",
-                   "auroc_low", "auroc_high", "auprc"},
-                  comments);
-  for (const ScoreEvaluation& one : evaluation.scores) {
-    table.row({one.score.name, score_direction_name(one.score.direction), one.class_name,
-               std::to_string(one.ranks.positives), std::to_string(one.ranks.negatives),
-               number_text(share_of_positives(one.ranks)), std::to_string(one.missing),
-               number_text(one.ranks.auroc), number_text(one.interval.low), number_text(one.interval.high),
-               number_text(one.ranks.auprc)});
-  }
-  out.close();
-}
-
-void write_comparison_table(const std::string& path, const VariantEvaluation& evaluation,
-                            const std::vector<std::string>& comments) {
-  OutputStream out(path);
-  TsvWriter table(out,
-                  {"baseline", "direction", "ours", "alleles", "missing", "spearman", "top_100", "top_1000",
-                   "top_1_percent"},
-                  comments);
-  for (const ScoreComparison& one : evaluation.comparisons) {
-    std::vector<std::string> fields = {one.baseline.name,
-                                       score_direction_name(one.baseline.direction),
-                                       one.ours.name,
-                                       std::to_string(one.alleles),
-                                       std::to_string(one.missing),
-                                       number_text(one.spearman)};
-    for (const ScoreComparison::Top& top : one.top) fields.push_back(number_text(top.shared));
-    table.row(fields);
-  }
-  out.close();
-}
-
-std::string variant_evaluation_json(const VariantEvaluation& evaluation, const std::string& provenance_json) {
-  Json json;
-  json["rows"] = evaluation.rows;
-  json["labels"] = {{"alleles", evaluation.labels},
-                    {"found", evaluation.labels_found},
-                    {"repeated", evaluation.labels_repeated},
-                    {"rows_repeated", evaluation.rows_repeated},
-                    {"left_out", Json::object()}};
-  for (const auto& [reason, count] : evaluation.labels_left_out) json["labels"]["left_out"][reason] = count;
-  json["scores"] = Json::array();
-  for (const ScoreEvaluation& one : evaluation.scores) json["scores"].push_back(score_json(one));
-  json["comparisons"] = Json::array();
-  for (const ScoreComparison& one : evaluation.comparisons)
-    json["comparisons"].push_back(comparison_json(one));
-  if (!provenance_json.empty()) json["provenance"] = Json::parse(provenance_json);
-  return json_text(json, 2) + "\n";
 }
 
 }  // namespace bigbird

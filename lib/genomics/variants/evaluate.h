@@ -1,5 +1,5 @@
 // `bigbird variants evaluate`: how well scores of alleles tell labelled alleles apart, by class of
-// consequence, and how their order agrees with scores of another tool.
+// consequence, and how their order agrees with what was measured and with scores of another tool.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/core/reason_counts.h"
+#include "lib/genomics/variants/measured_effects.h"
 #include "lib/metrics/metrics.h"
 
 namespace bigbird {
@@ -30,10 +31,12 @@ EvaluatedScore parse_evaluated_score(const std::string& text);
 double oriented(double value, ScoreDirection direction);
 
 struct VariantEvaluationOptions {
-  std::string scored;                  // what `variants` wrote, a table or VCF; "-": stdin
-  std::string fasta;                   // empty, or the genome: insertions and deletions are left-aligned
-  std::string labels;                  // empty, or as VariantLabels takes it
-  std::string labels_column;           // empty: label, of a VCF CLNSIG
+  std::string scored;         // what `variants` wrote, a table or VCF; "-": stdin
+  std::string fasta;          // empty, or the genome: insertions and deletions are left-aligned
+  std::string labels;         // empty, or as VariantLabels takes it
+  std::string labels_column;  // empty: label, of a VCF CLNSIG
+  MeasuredEffectsOptions effects;
+  std::vector<std::string> exclude;    // as ExcludedRegions: rows whose REF touches a region are left out
   std::vector<std::string> scores;     // as parse_evaluated_score takes them; empty: the usual ones
   std::vector<std::string> baselines;  // files, as named_path takes them: their columns are NAME_<column>
   std::vector<std::string> baseline_columns;  // empty: all
@@ -48,6 +51,19 @@ struct ScoreEvaluation {
   RankMetrics ranks;
   Interval interval;          // of AUROC, 95 %
   std::uint64_t missing = 0;  // labelled alleles of the class without this score
+};
+
+// Of one score, with what was measured of the same alleles.
+struct EffectEvaluation {
+  EvaluatedScore score;
+  // Sizes are compared: the score as it is oriented, with the number without its sign; else both as they are.
+  bool sizes = false;
+  std::uint64_t alleles = 0;  // with both
+  std::uint64_t missing = 0;  // measured alleles of the scored file without this score
+  double spearman = 0;
+  Interval interval;        // 95 %
+  RankMetrics significant;  // positives: significant ones. Of sizes, where a significance was read
+  Interval auroc_interval;
 };
 
 // Of a score of another tool, with ours.
@@ -71,19 +87,31 @@ struct VariantEvaluation {
   std::uint64_t labels_repeated = 0;  // rows of the labels whose allele stood there before
   std::uint64_t rows_repeated = 0;    // rows of labelled alleles that stood there before, not counted again
   ReasonCounts labels_left_out;
+  std::uint64_t rows_excluded = 0;  // that touch an excluded region
+  // What was measured: alleles, rows of them, and alleles that are in the scored file.
+  struct Measured {
+    std::uint64_t alleles = 0, rows = 0, significant = 0, found = 0;
+    ReasonCounts left_out;  // rows
+  };
+  Measured measured;
   std::vector<ScoreEvaluation> scores;  // score by score; "all" first, then classes, the most frequent first
+  std::vector<EffectEvaluation> effects;  // score by score: as they are, then sizes
   std::vector<ScoreComparison> comparisons;
 };
 
-// Error{usage} without labels or anything to compare with. Error{bad_input} when no labelled allele is in the
-// scored file or all of them have one label, for a score that is not there or is no number; else as
-// VariantTable, VariantLabels, BaselineTable.
+// Error{usage} without labels, effects or anything to compare with. Error{bad_input} when no labelled or no
+// measured allele is in the scored file or all labelled ones have one label, for a score that is not there or
+// is no number; else as VariantTable, VariantLabels, MeasuredEffects, BaselineTable, ExcludedRegions.
 VariantEvaluation evaluate_variants(const VariantEvaluationOptions& options);
 
 // With `comments` as of TsvWriter, "." for what has no value:
 // #score direction class positives negatives share missing auroc auroc_low auroc_high auprc
 void write_evaluation_table(const std::string& path, const VariantEvaluation& evaluation,
                             const std::vector<std::string>& comments);
+// #score direction measured alleles missing spearman spearman_low spearman_high significant share auroc
+// auroc_low auroc_high auprc; measured is signed or size
+void write_effects_table(const std::string& path, const VariantEvaluation& evaluation,
+                         const std::vector<std::string>& comments);
 // #baseline direction ours alleles missing spearman top_100 top_1000 top_1_percent
 void write_comparison_table(const std::string& path, const VariantEvaluation& evaluation,
                             const std::vector<std::string>& comments);

@@ -117,7 +117,10 @@ void VariantTable::name_table_columns(std::string_view line) {
     return static_cast<std::size_t>(found - names.begin());
   };
   chrom_ = place_of("chrom");
-  pos_ = place_of("pos");
+  // pos1: the same, said more plainly.
+  const bool plain = std::find(names.begin(), names.end(), "pos") == names.end() &&
+                     std::find(names.begin(), names.end(), "pos1") != names.end();
+  pos_ = place_of(plain ? "pos1" : "pos");
   ref_ = place_of("ref");
   alt_ = place_of("alt");
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -29,8 +29,8 @@ struct VariantRow {
 class VariantTable {
  public:
   // A table's first line that does not begin with "##" names its columns, in any case, with or without "#"
-  // before the first. Error{bad_input} naming the file: no such line, a column of the four missing or any
-  // twice, BCF.
+  // before the first; pos may be called pos1. Error{bad_input} naming the file: no such line, a column of the
+  // four missing or any twice, BCF.
   explicit VariantTable(const std::string& path);
 
   bool is_vcf() const { return is_vcf_; }

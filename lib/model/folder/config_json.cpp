@@ -357,6 +357,13 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
     if (config.has_decoder()) read_decoder(*own, file, config);
     ours.number("rotary_dim", config.rotary_dim);
     ours.number("rotary_base", config.rotary_base);
+    if (const auto stem = own->find("stem"); stem != own->end()) {
+      if (!stem->is_object()) reject_json(file + ": bigbird: stem is not an object");
+      const Fields fields_of_stem(*stem, file + ": bigbird: stem");
+      fields_of_stem.number("kernel", config.stem.kernel, true);
+      fields_of_stem.number("channels", config.stem.channels, true);
+      fields_of_stem.number("stride", config.stem.stride, true);
+    }
     ours.number("positive_weight", config.positive_weight);
     ours.number("input_length", config.input_length);
     config.tokenizer_digest = ours.text("tokenizer_sha256", "");
@@ -472,6 +479,10 @@ std::string own_config_json(const ModelConfig& config, const std::string& torch_
   if (config.position_type == PositionType::rotary) {
     own["rotary_dim"] = config.rotary_dim;
     own["rotary_base"] = config.rotary_base;
+  }
+  if (config.has_stem()) {
+    own["stem"] = {
+        {"kernel", config.stem.kernel}, {"channels", config.stem.channels}, {"stride", config.stem.stride}};
   }
   if (config.head == HeadType::classification && config.problem_type == ProblemType::multi_label) {
     own["positive_weight"] = config.positive_weight;

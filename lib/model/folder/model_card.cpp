@@ -127,11 +127,12 @@ std::string full_attention_line(const ModelConfig& config) {
   if (config.attention == AttentionPattern::full) return "always";
   // The lengths, in blocks, as ranges.
   std::string ranges;
+  const ModelConfig trunk = trunk_config(config);  // of as many blocks
   const std::int64_t longest = config.max_position_embeddings / config.block_size;
   for (std::int64_t blocks = 1; blocks <= longest; ++blocks) {
-    if (full_attention_reason(config, blocks).empty()) continue;
+    if (full_attention_reason(trunk, blocks).empty()) continue;
     const std::int64_t first = blocks;
-    while (blocks < longest && !full_attention_reason(config, blocks + 1).empty()) ++blocks;
+    while (blocks < longest && !full_attention_reason(trunk, blocks + 1).empty()) ++blocks;
     ranges += fmt::format("{}{} to {} tokens", ranges.empty() ? "" : ", ",
                           (first - 1) * config.block_size + 1, blocks * config.block_size);
   }

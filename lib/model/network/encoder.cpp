@@ -12,6 +12,7 @@
 #include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/head_rows.h"
+#include "lib/model/network/stem.h"
 
 namespace bigbird {
 namespace {
@@ -164,6 +165,7 @@ void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept)
   upload(kept.types, pass.config.type_vocab_size > 1 ? types : std::vector<std::int32_t>(types.size(), 0));
   upload(kept.positions, positions_of(pass));
   if (kept.updated_rows != nullptr) upload(kept.updated_rows, rows_to_update(pass));
+  if (pass.stem != nullptr) stem_stage(pass, kept.stem);
   const std::vector<float>& offsets = pass.batch.embedding_offsets;
   if (!offsets.empty()) {
     pass.backend.upload_values(kept.offsets, offsets.data(), static_cast<kernels::Index>(offsets.size()));
@@ -177,7 +179,9 @@ void embeddings_forward(const PassContext& pass, const EmbeddingTensors& tensors
   const EmbeddingNorm norm = pass.config.embedding_norm;
   const kernels::Values sum = norm == EmbeddingNorm::none ? output : kept.sum;
   const std::vector<EmbeddedRows> inputs = embedded_rows(pass, tensors);
+  if (pass.stem != nullptr) stem_forward(pass, tensors.stem, kept.stem, sum);
   for (const EmbeddedRows& input : inputs) {
+    if (pass.stem != nullptr) break;
     backend.embedding_forward(indices_of(input, kept.ids, kept), embedding_tables(pass.config, input.tensors),
                               sum + input.first * width);
   }
@@ -215,6 +219,7 @@ void embeddings_backward(const PassContext& pass, const EmbeddingTensors& tensor
                                inputs[i].tensors.norm, to[i].tensors.norm, false);
   }
   if (norm != EmbeddingNorm::before_dropout) drop();
+  if (pass.stem != nullptr) return stem_backward(pass, tensors.stem, gradients.stem, kept.stem, gradient);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const EmbeddingTensors& sums = to[i].tensors;
     backend.embedding_backward(

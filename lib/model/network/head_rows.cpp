@@ -52,7 +52,8 @@ std::int64_t most_head_rows(const ModelConfig& config, const BatchLimits& limits
   const bool few = reads_masked(config.head) || reads_first(config.head);
   // Masks are drawn for four elements at a time.
   if (!options.head_rows || !few || config.hidden_size % 4 != 0) return 0;
-  if (config.attention == AttentionPattern::etc) return 0;  // two LayerNorms would tell rows apart
+  if (config.attention == AttentionPattern::etc) return 0;       // two LayerNorms would tell rows apart
+  if (config.has_stem() && reads_masked(config.head)) return 0;  // which are no rows
   const std::int64_t rows =
       (reads_masked(config.head) ? masked_rows_of_pass(backend, limits.masked_tokens, limits.tokens) : 0) +
       (reads_first(config.head) ? limits.sequences : 0);

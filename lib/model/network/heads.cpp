@@ -5,6 +5,7 @@
 #include "lib/model/network/decoder.h"
 #include "lib/model/network/head_losses.h"
 #include "lib/model/network/head_rows.h"
+#include "lib/model/network/stem.h"
 
 namespace bigbird {
 namespace {
@@ -21,11 +22,17 @@ void masked_head_stage(const PassContext& pass, const Activations& activations) 
   pass.backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
 }
 
-void masked_head_forward(const PassContext& pass, const MaskedHeadTensors& tensors,
-                         const MaskedActivations& kept, kernels::ConstValues hidden) {
+void masked_head_forward(const PassContext& pass, const ModelTensors& model, const Activations& activations,
+                         kernels::ConstValues hidden) {
   kernels::Backend& backend = pass.backend;
+  const MaskedHeadTensors& tensors = model.masked;
+  const MaskedActivations& kept = activations.masked;
   const kernels::Index rows = pass.masked_rows;
   if (rows == 0) return;
+  if (pass.stem != nullptr) {
+    spread_forward(pass, model.embeddings.stem, activations.embeddings.stem, hidden);
+    hidden = activations.embeddings.stem.tokens;
+  }
   backend.gather_rows(hidden, kept.rows, kept.gathered, rows, pass.width());
   backend.linear_activation_forward(kept.gathered, tensors.transform, pass.config.activation,
                                     kept.transform_pre, kept.transform, rows);
@@ -47,15 +54,18 @@ void masked_head_result(const PassContext& pass, const MaskedActivations& kept, 
       add_losses(pass.backend, kept.losses, kept.predictions, pass.batch.masked_labels, result[Loss::mlm]);
 }
 
-void masked_head_backward(const PassContext& pass, const MaskedHeadTensors& tensors,
-                          const MaskedHeadTensors& gradients, const Activations& activations) {
+void masked_head_backward(const PassContext& pass, const ModelTensors& model,
+                          const ModelTensors& model_gradients, const Activations& activations) {
   if (pass.batch.masked_labels.empty()) return;
   kernels::Backend& backend = pass.backend;
+  const MaskedHeadTensors &tensors = model.masked, &gradients = model_gradients.masked;
   const MaskedActivations& kept = activations.masked;
   const kernels::Index rows = pass.masked_rows, width = pass.width();
-  // There are never more masked rows than tokens, so both fit into the [T, >= 4C] scratch.
-  const kernels::Values dtransform = activations.workspace.wide_of_stream();
-  const kernels::Values dgathered = dtransform + rows * width;
+  // There are never more masked rows than tokens, so both fit into the [T, >= 4C] scratch. A stem's tokens are
+  // more; what is gathered and normalised is spent there when its gradient comes.
+  const kernels::Values dtransform =
+      pass.stem != nullptr ? kept.norm : activations.workspace.wide_of_stream();
+  const kernels::Values dgathered = pass.stem != nullptr ? kept.gathered : dtransform + rows * width;
 
   const kernels::Values dlogits = kept.logits;
   const kernels::Linear decoder = backend.in_wide_rows(tensors.decoder);
@@ -69,7 +79,15 @@ void masked_head_backward(const PassContext& pass, const MaskedHeadTensors& tens
                               pass.config.activation);
   backend.linear_backward_weight(dtransform, kept.gathered, tensors.transform, gradients.transform, rows);
   backend.linear_backward_input(dtransform, tensors.transform, dgathered, rows, false);
-  backend.scatter_add_rows(dgathered, kept.rows, activations.workspace.gradient, rows, width);
+  const kernels::Values gradient = activations.workspace.gradient;
+  if (pass.stem == nullptr) return backend.scatter_add_rows(dgathered, kept.rows, gradient, rows, width);
+  const StemActivations& stem = activations.embeddings.stem;
+  const kernels::Index tokens = pass.batch.tokens() * pass.config.stem.stride;
+  backend.zero(stem.dtokens.data(),
+               static_cast<std::size_t>(tokens * width) * kernels::size_of(stem.dtokens.type()));
+  backend.scatter_add_rows(dgathered, kept.rows, stem.dtokens, rows, width);
+  spread_backward(pass, model.embeddings.stem, model_gradients.embeddings.stem, stem,
+                  activations.last_hidden_state(), gradient);
 }
 
 // tanh of a dense layer on the first token, and the other half of BigBirdForPreTraining on top of it.
@@ -202,11 +220,11 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Mo
       if (pass.config.uses_pooler()) pooler_forward(pass, tensors.pooled, kept, hidden);
       break;
     case HeadType::pretraining:
-      masked_head_forward(pass, tensors.masked, kept.masked, hidden);
+      masked_head_forward(pass, tensors, kept, hidden);
       next_sentence_head_forward(pass, tensors.pooled, kept, hidden);
       break;
     case HeadType::masked_lm:
-      masked_head_forward(pass, tensors.masked, kept.masked, hidden);
+      masked_head_forward(pass, tensors, kept, hidden);
       contrast_forward(pass, tensors.contrast, kept.contrast, hidden);
       break;
     case HeadType::classification:
@@ -286,11 +304,11 @@ void head_backward(const PassContext& pass, const ModelTensors& tensors, const M
     case HeadType::encoder:
       break;
     case HeadType::pretraining:
-      masked_head_backward(pass, tensors.masked, gradients.masked, kept);
+      masked_head_backward(pass, tensors, gradients, kept);
       next_sentence_head_backward(pass, tensors.pooled, gradients.pooled, kept);
       break;
     case HeadType::masked_lm:
-      masked_head_backward(pass, tensors.masked, gradients.masked, kept);
+      masked_head_backward(pass, tensors, gradients, kept);
       contrast_backward(pass, tensors.contrast, gradients.contrast, kept.contrast, kept.workspace);
       break;
     case HeadType::classification:

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <optional>
 
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
@@ -15,6 +17,22 @@ namespace {
 
 // Values drawn from one random stream; part of what a seed means, so it never changes.
 constexpr std::int64_t init_chunk = 65536;
+
+// The standard deviation of what is drawn; none for constants.
+std::optional<double> init_range(const TensorSpec& spec, const ModelConfig& config) {
+  switch (spec.init) {
+    case Init::zeros:
+    case Init::ones:
+      break;
+    case Init::normal:
+      return config.initializer_range;
+    case Init::relative_normal:
+      return relative_init_range;
+    case Init::filter_normal:
+      return 1.0 / std::sqrt(static_cast<double>(spec.shape.front()));
+  }
+  return std::nullopt;
+}
 
 // FNV-1a: a tensor's random stream depends on its name, not on its place in the table.
 std::uint64_t hash_name(const std::string& name) {
@@ -85,6 +103,13 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
   if (config.type_vocab_size > 0) weight("bert.embeddings.token_type_embeddings", config.type_vocab_size, c);
   if (config.embedding_norm != EmbeddingNorm::none) layernorm("bert.embeddings.LayerNorm");
   if (etc) layernorm("bert.embeddings.global_LayerNorm");
+  if (config.has_stem()) {  // names of our own
+    const StemConfig& stem = config.stem;
+    declare("bert.embeddings.stem.convolution.weight", {stem.kernel, v, stem.channels}, Init::filter_normal,
+            true);
+    bias("bert.embeddings.stem.convolution", stem.channels);
+    linear("bert.embeddings.stem.dense", c, stem.stride * stem.channels);
+  }
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     depth_ = layer + 1;
     const std::string prefix = fmt::format("bert.encoder.layer.{}.", layer);
@@ -104,6 +129,7 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     bias("bert.pooler", c);
   }
   if (config.has_mlm()) {
+    if (config.has_stem()) linear("cls.predictions.spread", config.stem.stride * c, c);  // ours
     linear("cls.predictions.transform.dense", c, c);
     layernorm("cls.predictions.transform.LayerNorm");
     bias("cls.predictions", v);
@@ -226,8 +252,9 @@ std::vector<float> initial_parameters(const ParameterLayout& layout, const Model
     if (spec.init == Init::ones) {
       for (std::int64_t i = 0; i < spec.count; ++i) target[i] = 1.0f;
     }
-    if (spec.init != Init::normal && spec.init != Init::relative_normal) continue;
-    const double range = spec.init == Init::relative_normal ? relative_init_range : config.initializer_range;
+    const std::optional<double> drawn = init_range(spec, config);
+    if (!drawn) continue;
+    const double range = *drawn;
     const std::uint64_t random_stream = hash_name(spec.name);
     const std::int64_t chunks = (spec.count + init_chunk - 1) / init_chunk;
     kernels::parallel_for(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {

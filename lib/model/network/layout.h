@@ -11,8 +11,9 @@
 
 namespace bigbird {
 
-// relative_normal: tables of labels, which etcmodel draws wider than all else.
-enum class Init { zeros, ones, normal, relative_normal };
+// relative_normal: tables of labels, which etcmodel draws wider than all else. filter_normal: a table for each
+// token that a filter sees, wide enough for sums over all of them to have a variance of 1.
+enum class Init { zeros, ones, normal, relative_normal, filter_normal };
 
 // Standard deviation of a fresh table of labels (etcmodel).
 inline constexpr double relative_init_range = 0.5;

@@ -13,6 +13,7 @@
 #include "lib/model/network/layout.h"
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/network/pass_context.h"
+#include "lib/model/network/stem.h"
 
 namespace bigbird {
 namespace {
@@ -173,6 +174,21 @@ void plan_embeddings(Planner& plan, EmbeddingActivations& to, const ModelOptions
     if (options.training) to.norm_state = plan.norm_state(what, plan.tokens);
   }
   if (options.embedding_offsets) to.offsets = plan.arena.values(what, plan.tokens * plan.width);
+}
+
+void plan_stem(Planner& plan, StemActivations& to, const ModelOptions& options) {
+  if (!plan.config.has_stem()) return;
+  const std::string what = "stem";
+  const std::int64_t tokens = plan.tokens * plan.config.stem.stride;
+  const std::int64_t channels = tokens * plan.config.stem.channels, states = tokens * plan.width;
+  to.rows = plan.arena.integers(what, plan.config.stem.kernel * tokens);
+  to.pre = plan.arena.values(what, channels);
+  to.activated = options.training ? plan.arena.values(what, channels) : to.pre;
+  if (options.training) to.gradient = plan.arena.values(what, channels);
+  if (!plan.config.has_mlm()) return;
+  if (options.training) to.tokens_pre = plan.arena.values(what, states);
+  to.tokens = plan.arena.values(what, states);
+  if (options.training) to.dtokens = plan.arena.values(what, states);
 }
 
 // longs, globals: T and G.
@@ -365,7 +381,8 @@ void plan_question(Planner& plan, QuestionActivations& head, std::int64_t sequen
 void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, const ModelOptions& options,
                 const kernels::Backend& backend) {
   const bool training = options.training;
-  const std::int64_t masked = masked_rows_of_pass(backend, limits.masked_tokens, limits.tokens);
+  const std::int64_t masked =
+      masked_rows_of_pass(backend, limits.masked_tokens, limits.tokens * plan.config.tokens_of_a_row());
   const std::int64_t sequences = limits.sequences;
   if (plan.config.uses_pooler()) {
     to.pooled.linear = plan.arena.values("heads", sequences * plan.width);
@@ -451,8 +468,10 @@ std::uint64_t* Arena::keys(const std::string& what, std::int64_t count) {
   return static_cast<std::uint64_t*>(bytes(what, static_cast<std::size_t>(count) * sizeof(std::uint64_t)));
 }
 
-Activations plan_activations(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
+Activations plan_activations(Arena& arena, const ModelConfig& given, const BatchLimits& of_tokens,
                              const ModelOptions& options, const kernels::Backend& backend) {
+  const ModelConfig config = trunk_config(given);
+  const BatchLimits limits = trunk_limits(given, of_tokens);
   const std::int64_t head_rows = most_head_rows(config, limits, options, backend);
   // Of two inputs, which are one matrix for all that does not tell them apart.
   const std::int64_t second_rows = most_second_rows(config, limits), tokens = limits.tokens + second_rows;
@@ -471,6 +490,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
   if (options.training) plan_workspace(plan);
   to.workspace = plan.workspace;
   plan_embeddings(plan, to.embeddings, options);
+  plan_stem(plan, to.embeddings.stem, options);
   if (config.position_type == PositionType::rotary) {
     to.rotations = {to.embeddings.positions,
                     arena.floats("rotary positions", limits.longest * config.rotary_dim)};
@@ -503,8 +523,10 @@ ModelMemory plan_model(Arena& arena, const ModelConfig& config, const BatchLimit
   return memory;
 }
 
-kernels::AttentionLimits attention_limits(const ModelConfig& config, const BatchLimits& limits,
+kernels::AttentionLimits attention_limits(const ModelConfig& given, const BatchLimits& of_tokens,
                                           const ModelOptions& options) {
+  const ModelConfig config = trunk_config(given);
+  const BatchLimits limits = trunk_limits(given, of_tokens);
   kernels::AttentionLimits most;
   most.slots = config.num_hidden_layers * most_attention_runs(config, limits, options.training);
   most.slots += windowed_slots(config);

@@ -154,6 +154,15 @@ struct DecoderLayerActivations {
   CrossAttentionActivations cross;
 };
 
+// Of a model with a stem (stem.h); T' are single tokens, T rows.
+struct StemActivations {
+  std::int32_t* rows = nullptr;        // [kernel, T']
+  kernels::Values pre, activated;      // [T', channels]
+  kernels::Values gradient;            // [T', channels]; training only
+  kernels::Values tokens_pre, tokens;  // [T', C]; of a head of masked tokens
+  kernels::Values dtokens;             // [T', C]; training only
+};
+
 struct EmbeddingActivations {
   std::int32_t* ids = nullptr;           // [T]
   std::int32_t* types = nullptr;         // [T]
@@ -161,6 +170,7 @@ struct EmbeddingActivations {
   std::int32_t* updated_rows = nullptr;  // [T] ids of the rows that backward adds to; null in inference
   kernels::Values sum;                   // [T, C] what the LayerNorm reads; null without one
   kernels::Values offsets;               // [T, C] of Batch::embedding_offsets; null in models without
+  StemActivations stem;
   NormState norm_state;
 };
 

@@ -19,6 +19,7 @@
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/network/memory.h"
 #include "lib/model/network/pass_context.h"
+#include "lib/model/network/stem.h"
 #include "lib/model/network/tensors.h"
 
 namespace bigbird {
@@ -39,18 +40,20 @@ std::size_t model_bytes(const kernels::Backend& backend, const ModelConfig& conf
 struct Model::Impl {
   Impl(kernels::Backend& on, const ModelConfig& of, const BatchLimits& up_to, const ModelOptions& how)
       : backend(on),
-        config(of),
-        limits(up_to),
+        given_config(of),
+        config(trunk_config(of)),
+        given_limits(up_to),
+        limits(trunk_limits(of, up_to)),
         options(how),
-        layout(of),
-        plans(of),
+        layout(config),
+        plans(config),
         decoder_plans(of.decoder.num_attention_heads),
         window_plans(of.num_attention_heads),
-        etc_plans(of),
+        etc_plans(config),
         memory(on, model_bytes(on, of, up_to, how)) {
     Arena arena(memory.bytes(), backend);
-    held = plan_model(arena, config, limits, options, backend);
-    const kernels::AttentionLimits attention = attention_limits(config, limits, options);
+    held = plan_model(arena, given_config, given_limits, options, backend);
+    const kernels::AttentionLimits attention = attention_limits(given_config, given_limits, options);
     slots = attention.slots;
     first_slot = backend.reserve_scratch(attention);
     parameter_tensors = model_tensors(config, layout, held.parameters);
@@ -105,12 +108,13 @@ struct Model::Impl {
             config,
             batch,
             runs,
-            masked_rows_of_pass(backend, masked, batch.tokens()),
+            masked_rows_of_pass(backend, masked, batch.tokens() * config.tokens_of_a_row()),
             dropout_on,
             held.activations.scalars.dropout_seed,
             &decoder,
             has_windows(config) ? &windowed : nullptr,
             config.attention == AttentionPattern::etc ? &etc : nullptr,
+            config.has_stem() ? &stem : nullptr,
             0,
             smoothing,
             dropped};
@@ -185,7 +189,9 @@ struct Model::Impl {
 
   const std::uint64_t number = ++models_made;
   kernels::Backend& backend;
-  ModelConfig config;
+  ModelConfig given_config;
+  ModelConfig config;  // this and the next are the trunk's (stem.h)
+  BatchLimits given_limits;
   BatchLimits limits;
   ModelOptions options;
   ParameterLayout layout;
@@ -206,6 +212,7 @@ struct Model::Impl {
   DecoderPass decoder;
   WindowedPass windowed;
   EtcPass etc;
+  StemPass stem;
   std::vector<float> contrast_gradients;  // of the sum of that loss
   kernels::Index first_slot = 0;
   kernels::Index slots = 0;
@@ -225,7 +232,7 @@ Model::Model(kernels::Backend& backend, const ModelConfig& config, const BatchLi
 Model::~Model() = default;
 
 const ModelConfig& Model::config() const {
-  return impl_->config;
+  return impl_->given_config;
 }
 const ParameterLayout& Model::layout() const {
   return impl_->layout;
@@ -241,7 +248,7 @@ float* Model::gradients() {
 }
 
 bool Model::wants_whole_blocks() const {
-  return impl_->options.training || impl_->backend.wants_whole_blocks();
+  return impl_->options.training || impl_->config.has_stem() || impl_->backend.wants_whole_blocks();
 }
 
 void Model::set_parameters(const std::vector<float>& host) {
@@ -341,7 +348,11 @@ ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) 
       with_fixed_globals(impl_->config, wants_whole_blocks() ? impl_->config.block_size : 1, batch);
     batch.find_global_rows();
   }
-  check_batch(batch, impl_->config, impl_->limits, wants_whole_blocks());
+  check_batch(batch, impl_->given_config, impl_->given_limits, wants_whole_blocks());
+  if (impl_->config.has_stem()) {
+    stem_pass(impl_->config, given, impl_->stem);
+    batch = trunk_batch(impl_->config, given);
+  }
   const Activations& kept = impl_->held.activations;
   if (!batch.embedding_offsets.empty() && kept.embeddings.offsets == nullptr)
     throw_runtime("this model was built without offsets of embeddings");
@@ -371,8 +382,14 @@ ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) 
   if (impl_->taken) impl_->upload_scale(*impl_->taken);
   const PassContext pass = impl_->pass();
   impl_->stage(pass, options.dropout_seed);
+  StateListener of_tokens = options.hidden_state;
+  if (of_tokens && impl_->config.has_stem()) {
+    of_tokens = [&](std::int64_t state, const std::vector<float>& rows) {
+      options.hidden_state(state, repeated_rows(impl_->config, rows));
+    };
+  }
   const auto work = [&] {
-    encoder_forward(pass, impl_->parameter_tensors, kept, options.hidden_state);
+    encoder_forward(pass, impl_->parameter_tensors, kept, of_tokens);
     head_forward(pass, impl_->parameter_tensors, impl_->taken ? &impl_->gradient_tensors : nullptr, kept,
                  kept.last_hidden_state(), options.decoder_hidden_state);
   };
@@ -422,6 +439,7 @@ std::vector<float> Model::input_gradients(const std::vector<float>& weights) {
   const std::int64_t logits = impl_->batch.sequences() * impl_->config.num_labels;
   if (static_cast<std::int64_t>(weights.size()) != logits)
     throw_runtime(fmt::format("{} weights for {} logits", weights.size(), logits));
+  if (impl_->config.has_stem()) throw_runtime("no vector stands for a single token of a model with a stem");
   impl_->backward_possible = false;
   kernels::Backend& backend = impl_->backend;
   const Activations& kept = impl_->held.activations;
@@ -439,8 +457,8 @@ std::vector<float> Model::input_gradients(const std::vector<float>& weights) {
 std::vector<float> Model::last_hidden_state() const {
   if (impl_->held.activations.head_rows.tokens != nullptr)
     throw_runtime("this model computes its last hidden state at the rows that the head reads");
-  return impl_->download(impl_->held.activations.last_hidden_state(),
-                         impl_->batch.tokens() * impl_->config.hidden_size);
+  return repeated_rows(impl_->config, impl_->download(impl_->held.activations.last_hidden_state(),
+                                                      impl_->batch.tokens() * impl_->config.hidden_size));
 }
 
 std::vector<float> Model::global_hidden_state() const {

@@ -9,6 +9,7 @@
 
 #include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_windowed.h"
+#include "lib/model/network/stem.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
 #include "lib/model/plans/token_pairs.h"
@@ -58,6 +59,10 @@ constexpr std::array<DevicePeak, 7> device_peaks{{{"H200 NVL", 835.5e12},
 }  // namespace
 
 double linear_operations_of_a_token(const ModelConfig& config) {
+  return linear_operations_of_a_row(config) / real(config.tokens_of_a_row());
+}
+
+double linear_operations_of_a_row(const ModelConfig& config) {
   const double width = real(config.hidden_size), inner = real(config.intermediate_size);
   // A Longformer with global tokens has keys and values for them of every token.
   const bool globals = longformer_globals(config).any();
@@ -149,10 +154,22 @@ double ModelOperations::two_inputs(const Batch& batch) const {
     rows += real(longs + globals);
   }
   pairs *= real(config_.num_hidden_layers * config_.num_attention_heads);
-  return linear_operations_of_a_token(config_) * rows + 4.0 * real(config_.head_size()) * pairs;
+  return linear_operations_of_a_row(config_) * rows + 4.0 * real(config_.head_size()) * pairs;
+}
+
+// A stem's products of single tokens: the dense layer over their filters, and of those that are masked, whose
+// rows are spread whole, as much of it.
+double ModelOperations::stem(const Batch& given) const {
+  const double width = real(config_.hidden_size), tokens = sum_of(given.lengths);
+  const double of_filters = tokens * 2.0 * width * real(config_.stem.channels);
+  return of_filters + (given.masked_rows.empty() ? 0.0 : tokens * 2.0 * width * width);
 }
 
 double ModelOperations::forward(const Batch& batch) {
+  return config_.has_stem() ? stem(batch) + of_rows(trunk_batch(config_, batch)) : of_rows(batch);
+}
+
+double ModelOperations::of_rows(const Batch& batch) {
   const double tokens = sum_of(batch.lengths);
   if (config_.attention == AttentionPattern::etc) return two_inputs(batch) + heads(batch, tokens);
   double all = 0;
@@ -167,7 +184,7 @@ double ModelOperations::forward(const Batch& batch) {
     all += pairs(planned_blocks(config_, blocks, batch.lengths[s]), batch.lengths[s]);
   }
   // Scores and weighted values of a pair take 2 D each.
-  double encoder = linear_operations_of_a_token(config_) * tokens + 4.0 * real(config_.head_size()) * all;
+  double encoder = linear_operations_of_a_row(config_) * tokens + 4.0 * real(config_.head_size()) * all;
   if (config_.has_decoder()) encoder *= 1.0 - config_.decoder.encoder_layer_drop;
   return encoder + heads(batch, tokens);
 }

@@ -22,12 +22,14 @@ namespace bigbird {
 // A training step takes so many times the products of its forward pass: gradients of inputs and of weights.
 inline constexpr double training_passes = 3.0;
 
-// Of one token through the linear layers of the encoder, forward.
+// Of one token, or of one row (which is a token without a stem), through the linear layers of the encoder,
+// forward.
 double linear_operations_of_a_token(const ModelConfig& config);
+double linear_operations_of_a_row(const ModelConfig& config);
 
 class ModelOperations {
  public:
-  explicit ModelOperations(const ModelConfig& config) : config_(config) {}
+  explicit ModelOperations(const ModelConfig& config) : config_(trunk_config(config)) {}
 
   // Forward, with the losses that the batch has labels for. Linear layers: of the real tokens. Attention: a
   // query block with every key block of its list, as often as it is listed, real tokens alone. Layers that
@@ -35,6 +37,8 @@ class ModelOperations {
   double forward(const Batch& batch);
 
  private:
+  double of_rows(const Batch& batch);
+  double stem(const Batch& batch) const;
   // Pairs of a query and a key in all layers and heads of the encoder, for `length` real tokens of a sequence
   // whose attention is planned for so many blocks.
   double pairs(std::int64_t blocks, std::int64_t length);
@@ -45,7 +49,7 @@ class ModelOperations {
   // The encoder of BigBird-ETC.
   double two_inputs(const Batch& batch) const;
 
-  ModelConfig config_;
+  ModelConfig config_;                                             // of the trunk
   std::map<std::int64_t, std::vector<std::int64_t>> listed_;       // of so many blocks: [blocks, blocks]
   std::map<std::pair<std::int64_t, std::int64_t>, double> pairs_;  // of blocks or globals, and the length
 };

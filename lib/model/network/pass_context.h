@@ -108,6 +108,7 @@ std::int64_t masked_rows_of_pass(const kernels::Backend& backend, std::int64_t m
 struct DecoderPass;   // decoder.h
 struct WindowedPass;  // attention_windowed.h
 struct EtcPass;       // attention_etc.h
+struct StemPass;      // stem.h
 
 // Of the states between layers, by their numbers: ForwardOptions::hidden_state.
 using StateListener = std::function<void(std::int64_t, const std::vector<float>&)>;
@@ -123,6 +124,7 @@ struct PassContext {
   const DecoderPass* decoder = nullptr;                // of models that have one
   const WindowedPass* windowed = nullptr;              // of has_windows() (attention_windowed.h)
   const EtcPass* etc = nullptr;                        // of AttentionPattern::etc
+  const StemPass* stem = nullptr;                      // of has_stem(): config and batch are its trunk's
   // What layers are counted from where masks are drawn: a decoder's begin behind the encoder's.
   std::int64_t first_layer = 0;
   LabelSmoothing smoothing = {};  // of a decoder's loss

@@ -82,6 +82,18 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     tensors.embeddings.type = tensor("bert.embeddings.token_type_embeddings.weight");
   if (config.embedding_norm != EmbeddingNorm::none)
     tensors.embeddings.norm = norm("bert.embeddings.LayerNorm");
+  if (config.has_stem()) {
+    StemTensors& stem = tensors.embeddings.stem;
+    stem = {tensor("bert.embeddings.stem.convolution.weight"),
+            tensor("bert.embeddings.stem.convolution.bias"),
+            config.stem.kernel,
+            config.vocab_size,
+            config.stem.channels,
+            config.stem.stride,
+            linear("bert.embeddings.stem.dense"),
+            {}};
+    if (config.has_mlm()) stem.spread = linear("cls.predictions.spread");
+  }
   if (config.attention == AttentionPattern::etc) {
     tensors.embeddings.global_norm = norm("bert.embeddings.global_LayerNorm");
     if (config.position_type == PositionType::absolute)

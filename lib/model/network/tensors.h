@@ -38,11 +38,20 @@ struct NormTensors {
   operator kernels::NormGradients() const { return {weight, bias}; }
 };
 
+struct StemTensors {
+  float* convolution = nullptr;  // [kernel, V, channels]; null without a stem
+  float* bias = nullptr;         // [channels]
+  kernels::Index kernel = 0, vocabulary = 0, channels = 0, stride = 0;
+  LinearTensors dense;   // [C, stride channels]
+  LinearTensors spread;  // [stride C, C]; of a head of masked tokens
+};
+
 struct EmbeddingTensors {
   float* word = nullptr;      // [V, C]
   float* position = nullptr;  // [max_position_embeddings, C]; null for rotary positions
   float* type = nullptr;      // [type_vocab_size, C]
   NormTensors norm;           // null without one
+  StemTensors stem = {};
   // Of global tokens (AttentionPattern::etc), which share the other tables.
   float* global_position = nullptr;
   NormTensors global_norm = {};

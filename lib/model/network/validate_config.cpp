@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/core/error.h"
+#include "lib/model/network/attention_windowed.h"
 #include "lib/model/plans/patterns.h"
 #include "lib/model/plans/plan_table.h"
 
@@ -114,6 +115,47 @@ void check_decoder(const ModelConfig& config, const std::string& where) {
   }
 }
 
+// What a stem can stand before: layers that look at whole blocks, and heads of sequences and masked tokens.
+void check_stem(const ModelConfig& config, const std::string& where) {
+  const StemConfig& stem = config.stem;
+  if (stem.stride == 0) return;
+  const auto in_range = [&](const char* field, std::int64_t value, std::int64_t low, std::int64_t high) {
+    if (value < low || value > high)
+      reject(fmt::format("{}: {} = {} of the stem is outside {}..{}", where, field, value, low, high));
+  };
+  in_range("stride", stem.stride, 1, 4'096);
+  in_range("kernel", stem.kernel, 1, 255);
+  in_range("channels", stem.channels, 1, 65'536);
+  if (stem.kernel % 2 == 0)
+    reject(fmt::format("{}: kernel = {} of the stem is even: a filter has its token in the middle", where,
+                       stem.kernel));
+  if (config.vocab_size > most_stem_letters) {
+    throw_bad_input(fmt::format("{}: a stem for a vocabulary of {} pieces, and it takes {} at most", where,
+                                config.vocab_size, most_stem_letters),
+                    message("make a vocabulary of single bases with bigbird train-bpe and `vocab_size` 10"));
+  }
+  if (config.block_size % stem.stride != 0 || config.max_position_embeddings % stem.stride != 0) {
+    reject(
+        fmt::format("{}: block_size {} or max_position_embeddings {} is not a multiple of the stem's "
+                    "stride {}",
+                    where, config.block_size, config.max_position_embeddings, stem.stride));
+  }
+  if (config.position_type != PositionType::rotary)
+    throw_bad_input(where + ": a stem before layers with a table of positions",
+                    message("take `positions` rotary"));
+  if (config.type_vocab_size > 0)
+    reject(fmt::format("{}: type_vocab_size {} with a stem, which has none", where, config.type_vocab_size));
+  if (config.attention == AttentionPattern::etc || config.attention == AttentionPattern::longformer ||
+      has_windows(config)) {
+    throw_bad_input(fmt::format("{}: a stem before attention {}, which tells tokens apart", where,
+                                name_of(config.attention)),
+                    message("take another `attention`"));
+  }
+  if (!config.has_mlm() && config.head != HeadType::encoder && config.head != HeadType::classification)
+    throw_bad_input(fmt::format("{}: a stem with the head {}", where, name_of(config.head)),
+                    "a model with a stem has classes of sequences and masked tokens");
+}
+
 }  // namespace
 
 void validate(const ModelConfig& config, const std::string& where) {
@@ -186,7 +228,8 @@ void validate(const ModelConfig& config, const std::string& where) {
     reject(fmt::format("{}: max_position_embeddings {} is not a multiple of block_size {}", where,
                        config.max_position_embeddings, config.block_size));
   }
-  check_attention(config, where);
+  check_stem(config, where);
+  check_attention(trunk_config(config), where);
 }
 
 }  // namespace bigbird

@@ -90,6 +90,24 @@ TEST_F(MlmMasking, EightyTenTenAndEveryPositionAlike) {
   }
 }
 
+TEST_F(MlmMasking, TheSameTokensAreHiddenWhereMasksStandForAll) {
+  const MlmMasker usual(*tokenizer_, 0.15);
+  const MlmMasker all(*tokenizer_, 0.15, MaskingUnit::tokens, 0, Masks::all);
+  for (std::uint64_t index = 0; index < 50; ++index) {
+    std::vector<std::int32_t> ids = sequence(), other = sequence();
+    CounterRng rng(1, Purpose::mlm_masking, index), again(1, Purpose::mlm_masking, index);
+    const MaskedTokens masked = all.mask(ids, rng);
+    EXPECT_EQ(masked.positions, usual.mask(other, again).positions);
+    for (std::size_t i = 0; i < masked.positions.size(); ++i) {
+      const auto position = static_cast<std::size_t>(masked.positions[i]);
+      EXPECT_EQ(ids[position], 4);
+      EXPECT_EQ(masked.labels[i], sequence()[position]);
+      ids[position] = masked.labels[i];
+    }
+    EXPECT_EQ(ids, sequence());
+  }
+}
+
 TEST_F(MlmMasking, AtLeastOneTokenIsHiddenWhereThereIsOne) {
   EXPECT_EQ(masked_count(0.15, 0), 0);
   EXPECT_EQ(masked_count(0.15, 1), 1);

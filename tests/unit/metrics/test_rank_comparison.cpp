@@ -36,6 +36,52 @@ TEST(RankComparison, SpearmanGivesTiesTheirMeanRank) {
   EXPECT_TRUE(std::isnan(spearman({}, {})));
 }
 
+TEST(RankComparison, SpearmanOfRandomNumbersWithTies) {
+  // scipy.stats.spearmanr of random numbers, 12 and 17 values in 40 pairs; and of 200 pairs that go together.
+  const std::vector<double> one = {11, 7, 8, 10, 6, 9, 10, 2, 0, 3, 3, 10, 10, 0,  5, 9, 1, 9, 1, 5,
+                                   9,  3, 4, 3,  8, 3, 11, 5, 5, 6, 6, 6,  6,  11, 9, 9, 8, 7, 4, 11};
+  const std::vector<double> other = {15, 8,  15, 11, 13, 14, 11, 2, 4,  3,  4,  14, 18, 4,
+                                     12, 17, 8,  14, 4,  9,  11, 7, 7,  5,  16, 3,  11, 6,
+                                     13, 12, 13, 7,  12, 14, 13, 9, 13, 14, 9,  12};
+  EXPECT_NEAR(spearman(one, other), 0.7335992511210625, 1e-12);
+  Pairs many;
+  for (int i = 0; i < 200; ++i) {
+    many.one.push_back(i * 37 % 101 % 23 - 11);
+    many.other.push_back((i * 53 % 97 % 31) / 4.0 - (i % 5) / 10.0 + (i * 37 % 101 % 23) / 5.0);
+  }
+  EXPECT_NEAR(spearman(many.one, many.other), 0.4908228567503786, 1e-12);
+}
+
+TEST(RankComparison, IntervalsOfSpearmanAreThoseOfDrawnPairs) {
+  const Pairs some = pairs();
+  constexpr std::uint64_t draws = 120, seed = 5;
+  std::vector<double> values;
+  for (std::uint64_t draw = 0; draw < draws; ++draw) {
+    CounterRng random(seed, Purpose::spearman_bootstrap, draw);
+    Pairs drawn;
+    for (std::size_t i = 0; i < some.one.size(); ++i) {
+      const std::size_t at = random.below(some.one.size());
+      drawn.one.push_back(some.one[at]);
+      drawn.other.push_back(some.other[at]);
+    }
+    values.push_back(spearman(drawn.one, drawn.other));
+  }
+  std::sort(values.begin(), values.end());
+  const Interval expected{percentile(values, 0.025), percentile(values, 0.975)};
+  for (const int threads : {1, 3}) {
+    kernels::set_thread_count(threads);
+    const Interval interval = spearman_interval(some.one, some.other, draws, seed);
+    EXPECT_NEAR(interval.low, expected.low, 1e-12);
+    EXPECT_NEAR(interval.high, expected.high, 1e-12);
+  }
+  kernels::set_thread_count(0);
+  EXPECT_TRUE(std::isnan(spearman_interval(some.one, some.other, 0, seed).low));
+  EXPECT_TRUE(std::isnan(spearman_interval({}, {}, 10, seed).low));
+  // Of two pairs many draws have one pair twice, and no value.
+  const std::vector<double> two = {1, 2};
+  EXPECT_EQ(spearman_interval(two, two, 50, seed).low, 1.0);
+}
+
 TEST(RankComparison, TopOverlapIsTheShareOfTheHighest) {
   const Pairs some = pairs();
   const auto highest = [](const std::vector<double>& values, std::size_t count) {

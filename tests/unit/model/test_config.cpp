@@ -74,6 +74,29 @@ TEST_F(ConfigFile, EveryFieldSurvivesARoundTrip) {
   EXPECT_EQ(back.tokenizer_digest, "abc");
 }
 
+TEST_F(ConfigFile, AStemSurvivesARoundTripAndIsNoneOfTransformers) {
+  ModelConfig config;
+  config.vocab_size = 10;
+  config.sep_token_id = 3;
+  config.type_vocab_size = 0;
+  config.position_type = PositionType::rotary;
+  config.rotary_dim = 64;
+  config.block_size = 80;
+  config.max_position_embeddings = 4000;
+  config.stem = {.kernel = 21, .channels = 96, .stride = 10};
+  const std::string text = config_json(config);
+  const ModelConfig back = read_config(write(text));
+  EXPECT_EQ(back.stem, config.stem);
+  EXPECT_EQ(config_json(back), text);
+  EXPECT_FALSE(is_huggingface_architecture(back));
+  EXPECT_EQ(nlohmann::json::parse(text)["model_type"], "bigbird_extended");
+  auto json = nlohmann::json::parse(text);
+  json["bigbird"]["stem"].erase("channels");
+  EXPECT_NE(failure(json.dump()).find("bigbird: stem: field channels is missing"), std::string::npos);
+  json["bigbird"]["stem"] = 7;
+  EXPECT_NE(failure(json.dump()).find("bigbird: stem is not an object"), std::string::npos);
+}
+
 TEST_F(ConfigFile, ScoresAndTypesOfAnswersSurviveARoundTrip) {
   ModelConfig config;
   config.head = HeadType::structured_answers;

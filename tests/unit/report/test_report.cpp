@@ -190,7 +190,10 @@ TEST_F(ReportOf, AScanOfABedGraph) {
   file("s.bedgraph.summary.json",
        R"({"positions": 6, "step": 50, "windows_rich_in_n": 3, "evaluation": {"within": 500,
     "any_strand": {"tss": 2, "recall": 0.5, "precision": null}, "by_threshold": [
-      {"threshold": 0.5, "recall": 0.5, "precision": null}, {"threshold": 0.9, "recall": 0.25, "precision": 1.0}]}})");
+      {"threshold": 0.5, "recall": 0.5, "precision": null}, {"threshold": 0.9, "recall": 0.25, "precision": 1.0}],
+    "ranking": {"model": {"average_precision": 0.25, "auroc": 0.5, "precision_at_recall_50": null, "best_f1": 0.5},
+      "gc": {"average_precision": 0.75, "auroc": 0.875, "precision_at_recall_50": 1.0, "best_f1": 0.625,
+             "promoters_have": "less"}}}})");
   const Report report = make(
       {file("s.bedgraph", "#made\nchr1\t0\t100\t0.25\nchr1\t100\t150\t0.75\n"),
        file("calls.bed", "chr1\t0\t400\tcall1\t900\t+\t100\t101\nchr2\t0\t400\tcall2\t950\t-\t90\t91\n")});
@@ -204,6 +207,7 @@ TEST_F(ReportOf, AScanOfABedGraph) {
   EXPECT_EQ(thresholds->lines[1].points, (std::vector<std::pair<double, double>>{{0.9, 1.0}}));
   const Page read = page(report);
   EXPECT_EQ(read.fact("calls"), "2");
+  EXPECT_EQ(read.fact("fraction of G and C (less near TSS)"), "0.7500");
   EXPECT_EQ(read.headings.size(), 3u);
 }
 

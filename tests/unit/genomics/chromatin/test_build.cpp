@@ -309,16 +309,16 @@ TEST_F(ChromatinBuild, WritesBinsLabelsAndCounts) {
   EXPECT_EQ(json.at("window").at("target_offset"), 400);
 }
 
-TEST_F(ChromatinBuild, KeepsBinsByRuleAndBlacklist) {
+TEST_F(ChromatinBuild, KeepsBinsByRuleAndLeavesOutExcludedRegions) {
   options_.keep = "tf";
   EXPECT_EQ(build_chromatin(options_).bins, 1);
   options_.replace = true;
   options_.keep = "all";
   EXPECT_EQ(build_chromatin(options_).bins, 70);
   write_text(folder_ / "black.bed", "chr1\t399\t400\nchr1\t800\t900\nchr2\t0\t3800\n");
-  options_.blacklist = {(folder_ / "black.bed").string()};
+  options_.exclude = {(folder_ / "black.bed").string()};
   options_.keep = "any";
-  EXPECT_EQ(build_chromatin(options_).dropped.count("blacklist"), 1u);
+  EXPECT_EQ(build_chromatin(options_).dropped.count("touches an excluded region"), 1u);
   EXPECT_EQ(bins(), "chr1\t600\t800\ttrain\nchr2\t3800\t4000\ttrain\n");
 }
 

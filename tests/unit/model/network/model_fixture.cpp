@@ -41,6 +41,15 @@ void add_decoder(ModelConfig& config) {
       .num_hidden_layers = 3, .num_attention_heads = 3, .intermediate_size = 28, .start_token_id = 2};
 }
 
+void add_stem(ModelConfig& config, std::int64_t stride) {
+  config.stem = {.kernel = 5, .channels = 12, .stride = stride};
+  config.vocab_size = std::min<std::int64_t>(config.vocab_size, 12);
+  config.sep_token_id = std::min<std::int64_t>(config.sep_token_id, 3);
+  config.type_vocab_size = 0;
+  config.position_type = PositionType::rotary;
+  config.rotary_dim = config.head_size() / 2 * 2;
+}
+
 ModelConfig tiny_decoder_config() {
   ModelConfig config = tiny_config();
   add_decoder(config);
@@ -186,6 +195,11 @@ reference::EncoderConfig reference_config(const ModelConfig& config) {
   result.activation = static_cast<reference::Activation>(config.activation);
   result.rotary_dim = static_cast<std::size_t>(config.rotary_dim);
   result.rotary_base = config.rotary_base;
+  if (config.has_stem()) {
+    result.block_size /= static_cast<std::size_t>(config.stem.stride);
+    result.stem_stride = static_cast<std::size_t>(config.stem.stride);
+    result.stem_kernel = static_cast<std::size_t>(config.stem.kernel);
+  }
   return result;
 }
 
@@ -200,6 +214,26 @@ reference::Parameters reference_parameters(const ModelConfig& config, const std:
 }
 
 reference::Sequences reference_sequences(const ModelConfig& config, const Batch& batch) {
+  if (config.has_stem()) {
+    // Rows of whole numbers of tokens, as the layers see them; written out here once more.
+    const std::int64_t stride = config.stem.stride;
+    ModelConfig of_rows = config;
+    of_rows.stem = {};
+    of_rows.block_size /= stride;
+    of_rows.max_position_embeddings /= stride;
+    Batch rows;
+    for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+      const std::int64_t padded = batch.token_offsets[s + 1] - batch.token_offsets[s];
+      rows.token_offsets.push_back(rows.token_offsets.back() + padded / stride);
+      rows.lengths.push_back((batch.lengths[s] - 1) / stride + 1);
+    }
+    rows.ids.assign(static_cast<std::size_t>(rows.tokens()), 0);
+    rows.types = rows.ids;
+    reference::Sequences result = reference_sequences(of_rows, rows);
+    result.letters.assign(batch.ids.begin(), batch.ids.end());
+    result.letter_counts.assign(batch.lengths.begin(), batch.lengths.end());
+    return result;
+  }
   reference::Sequences result;
   PlanCache plans(config);
   result.query_lengths.assign(batch.given_lengths.begin(), batch.given_lengths.end());

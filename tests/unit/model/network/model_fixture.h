@@ -25,6 +25,9 @@ void add_answer_scores(ModelConfig& config);
 void add_decoder(ModelConfig& config);
 ModelConfig tiny_decoder_config();
 
+// Gives a config a stem of rows of so many tokens, with what it asks for.
+void add_stem(ModelConfig& config, std::int64_t stride);
+
 // The same in the form of the published code's coupled model, and a post-LN encoder with token types that has
 // a decoder of its own.
 ModelConfig tiny_coupled_config();

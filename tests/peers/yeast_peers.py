@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+"""What a biologist would train on the yeast data of pipelines/yeast.sh: convolutional networks, on the files that bigbird's own verbs
+made, for as many CPU minutes as bigbird took. `bigbird promoter evaluate`, `chromatin evaluate` and `variants evaluate` measure what
+these scripts predict, so that one program measures all.
+
+    python tests/peers/yeast_peers.py promoters DATA -o predictions.tsv [--model cnn|deepromoter] [--checkout DEEPROMOTER] [--track OUT.bedgraph
+        --genome GENOME.fa.gz --contigs chrX --left 250 --right 50 --step 50]
+    python tests/peers/yeast_peers.py tracks DATA GENOME.fa.gz -o predictions.npy [--split test] [--variants TABLE.tsv.gz --scores OUT.tsv]
+
+    All take --minutes of CPU on one thread (10), --seed (1).
+
+promoters: DATA is a folder of `promoter build`. `cnn` has two layers of filters (15 and 7 bases wide), the maximum over places, and a dense
+layer; `deepromoter` is the public code (github.com/egochao/DeePromoter, Oubounyt et al. 2019; --checkout), kernels 27, 14 and 7. Adam 1e-3,
+batches of 64, the state of best validation loss. --track slides the network along contigs, the higher score of both strands.
+
+tracks: DATA is a folder of `chromatin build`, the network DeepSEA's (Zhou and Troyanskaya 2015): 320, 480 and 960 filters 8 wide, pools of 4,
+dropout 0.2, 0.2 and 0.5, a dense layer of 925; --filters 64,96,192 makes it smaller and faster. Each window or its reverse complement, by a coin; predictions are the mean of both. --variants
+scores the rows of a table with chrom, pos, ref and alt: the change of every track's logit, REF and ALT in windows around the variant.
+
+Needs torch and numpy."""
+
+import argparse
+import copy
+import csv
+import gzip
+import json
+import math
+import pathlib
+import sys
+import time
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+LETTERS = np.full(256, 4, np.uint8)
+for number, letter in enumerate("ACGT"):
+    LETTERS[ord(letter)] = number
+COMPLEMENT = np.array([3, 2, 1, 0, 4], np.uint8)
+
+
+def open_text(path):
+    return gzip.open(path, "rt") if str(path).endswith(".gz") else open(path)
+
+
+def letters_of(text):
+    return LETTERS[np.frombuffer(text.upper().encode(), np.uint8)]
+
+
+def genome_of(path):
+    contigs, name = {}, None
+    with open_text(path) as file:
+        for line in file:
+            if line.startswith(">"):
+                name = line[1:].split()[0]
+                contigs[name] = []
+            else:
+                contigs[name].append(line.strip())
+    return {name: letters_of("".join(lines)) for name, lines in contigs.items()}
+
+
+def one_hot(letters):
+    return functional.one_hot(torch.from_numpy(letters).long(), 5)[..., :4].float().transpose(1, 2)
+
+
+def reverse_complement(letters):
+    return COMPLEMENT[letters[..., ::-1]]
+
+
+class Cnn(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv1d(4, 128, 15, padding=7)
+        self.second = nn.Conv1d(128, 128, 7, padding=3)
+        self.dense = nn.Linear(256, 64)
+        self.out = nn.Linear(64, 1)
+
+    def forward(self, x):
+        x = functional.max_pool1d(functional.relu(self.first(x)), 4)
+        x = functional.dropout(functional.relu(self.second(x)), 0.2, self.training)
+        x = torch.cat([x.amax(2), x.mean(2)], 1)
+        return self.out(functional.dropout(functional.relu(self.dense(x)), 0.3, self.training))[:, 0]
+
+
+def deepromoter(checkout, length):
+    sys.modules.setdefault("torchvision", type(sys)("torchvision"))  # imported there, and not used
+    sys.modules["torchvision"].transforms = sys.modules["torchvision"].utils = None
+    sys.path.insert(0, str(checkout))
+    from modules.deepromoter import DeePromoter
+
+    class Logit(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = DeePromoter([27, 14, 7], (64, length, 4))
+
+        def forward(self, x):
+            two = self.net(x.transpose(1, 2))
+            return two[:, 1] - two[:, 0]
+
+    return Logit()
+
+
+class DeepSea(nn.Module):
+    def __init__(self, filters, window, tracks):
+        super().__init__()
+        a, b, c = filters
+        self.layers = nn.ModuleList([nn.Conv1d(4, a, 8), nn.Conv1d(a, b, 8), nn.Conv1d(b, c, 8)])
+        left = ((window - 7) // 4 - 7) // 4 - 7
+        self.dense = nn.Linear(c * left, 925)
+        self.out = nn.Linear(925, tracks)
+
+    def forward(self, x):
+        for layer, dropout, pool in zip(self.layers, (0.2, 0.2, 0.5), (4, 4, 1)):
+            x = functional.dropout(functional.max_pool1d(functional.relu(layer(x)), pool), dropout, self.training)
+        return self.out(functional.relu(self.dense(x.flatten(1))))
+
+
+def fit(net, draw, valid_loss, minutes, rate):
+    """The state of lowest validation loss after so many minutes of CPU, those of validation not counted."""
+    optimizer = torch.optim.Adam(net.parameters(), lr=rate)
+    spent, updates, best, kept = 0.0, 0, math.inf, None
+    checks = 12
+    while spent < 60 * minutes:
+        begun = time.process_time()
+        x, y = draw()
+        net.train()
+        loss = functional.binary_cross_entropy_with_logits(net(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        updates += 1
+        before = int(checks * spent / (60 * minutes))
+        spent += time.process_time() - begun
+        if int(checks * spent / (60 * minutes)) > before:
+            net.eval()
+            with torch.no_grad():
+                measured = valid_loss()
+            print(f"{spent:.0f} s of CPU, {updates} updates: validation loss {measured:.5f}", file=sys.stderr)
+            if measured < best:
+                best, kept = measured, copy.deepcopy(net.state_dict())
+    net.load_state_dict(kept)
+    net.eval()
+    return net, updates, best
+
+
+def in_batches(net, letters, size=256):
+    with torch.no_grad():
+        return np.concatenate([net(one_hot(letters[i:i + size])).numpy() for i in range(0, len(letters), size)])
+
+
+def promoters(options):
+    def side(name):
+        with open(pathlib.Path(options.data) / f"{name}.tsv") as file:
+            rows = list(csv.DictReader((line for line in file if not line.startswith("##")), delimiter="\t"))
+        return rows, np.stack([letters_of(row["sequence"]) for row in rows]), np.array([float(row["label"]) for row in rows], np.float32)
+
+    rng = np.random.default_rng(options.seed)
+    _, x, y = side("train")
+    _, valid_x, valid_y = side("valid")
+    net = Cnn() if options.model == "cnn" else deepromoter(options.checkout, x.shape[1])
+    order = []
+
+    def draw():
+        nonlocal order
+        if len(order) < 64:
+            order = list(rng.permutation(len(x)))
+        picked = [order.pop() for _ in range(64)]
+        return one_hot(x[picked]), torch.from_numpy(y[picked])
+
+    def valid_loss():
+        logits = torch.from_numpy(in_batches(net, valid_x))
+        return functional.binary_cross_entropy_with_logits(logits, torch.from_numpy(valid_y)).item()
+
+    net, updates, loss = fit(net, draw, valid_loss, options.minutes, 1e-3)
+    rows, test_x, test_y = side("test")
+    scores = 1 / (1 + np.exp(-in_batches(net, test_x)))
+    with open(options.output, "w") as file:
+        file.write("id\tlabel\tscore\n")
+        for row, label, score in zip(rows, test_y, scores):
+            file.write(f"{row['id']}\t{int(label)}\t{score:.7g}\n")
+    print(json.dumps({"model": options.model, "seed": options.seed, "cpu_minutes": options.minutes, "updates": updates, "validation_loss": loss}))
+    if not options.track:
+        return
+    genome = genome_of(options.genome)
+    with open(options.track, "w") as file:
+        for contig in options.contigs.split(","):
+            bases = genome[contig]
+            places = [p for p in range(0, len(bases), options.step)
+                      if min(p - options.left, p - options.right + 1) >= 0 and max(p + options.right, p + options.left + 1) <= len(bases)]
+            best = np.full(len(places), -np.inf, np.float32)
+            for strand in "+-":
+                for first in range(0, len(places), 4096):
+                    part = places[first:first + 4096]
+                    if strand == "+":
+                        windows = np.stack([bases[p - options.left:p + options.right] for p in part])
+                    else:
+                        windows = reverse_complement(np.stack([bases[p - options.right + 1:p + options.left + 1] for p in part]))
+                    best[first:first + len(part)] = np.maximum(best[first:first + len(part)], in_batches(net, windows))
+            for place, score in zip(places, 1 / (1 + np.exp(-best))):
+                file.write(f"{contig}\t{place}\t{min(place + options.step, len(bases))}\t{score:.7g}\n")
+
+
+def tracks(options):
+    data = pathlib.Path(options.data)
+    manifest = json.loads((data / "manifest.json").read_text())
+    with open_text(data / "bins.bed.gz") as file:
+        bins = [line.split("\t") for line in file if not line.startswith("#")]
+    with open(data / "profiles.tsv") as file:
+        names = [line.split("\t")[1] for line in file if not line.startswith("#")]
+    labels = np.unpackbits(np.load(data / "labels.npy"), axis=1, bitorder="little")[:, :len(names)]
+    genome = genome_of(options.genome)
+    window = manifest["window"]["length"] if isinstance(manifest.get("window"), dict) else options.window
+    side = np.array([row[3].strip() for row in bins])
+
+    def windows(numbers):
+        found = np.empty((len(numbers), window), np.uint8)
+        for i, number in enumerate(numbers):
+            contig, begin, end = bins[number][0], int(bins[number][1]), int(bins[number][2])
+            first = (begin + end) // 2 - window // 2
+            first = max(0, min(first, len(genome[contig]) - window))
+            found[i] = genome[contig][first:first + window]
+        return found
+
+    rng = np.random.default_rng(options.seed)
+    train, valid = np.flatnonzero(side == "train"), np.flatnonzero(side == "valid")
+    net = DeepSea([int(n) for n in options.filters.split(",")], window, len(names))
+    share = labels[train].mean(0)
+    with torch.no_grad():
+        net.out.bias.copy_(torch.from_numpy(np.log((share + 1e-4) / (1 - share))).float())
+    order = []
+
+    def draw():
+        nonlocal order
+        if len(order) < 64:
+            order = list(rng.permutation(train))
+        picked = [order.pop() for _ in range(64)]
+        x = windows(picked)
+        flipped = rng.random(64) < 0.5
+        x[flipped] = reverse_complement(x[flipped])
+        return one_hot(x), torch.from_numpy(labels[picked].astype(np.float32))
+
+    some = rng.permutation(valid)[:1500]
+
+    def valid_loss():
+        logits = torch.from_numpy(in_batches(net, windows(some)))
+        return functional.binary_cross_entropy_with_logits(logits, torch.from_numpy(labels[some].astype(np.float32))).item()
+
+    net, updates, loss = fit(net, draw, valid_loss, options.minutes, options.rate)
+
+    def probabilities(x):
+        both = [1 / (1 + np.exp(-in_batches(net, strand))) for strand in (x, reverse_complement(x))]
+        return (both[0] + both[1]) / 2
+
+    asked = np.flatnonzero(side == options.split)
+    predicted = np.concatenate([probabilities(windows(asked[i:i + 1024])) for i in range(0, len(asked), 1024)])
+    np.save(options.output, predicted.astype(np.float32))
+    print(json.dumps({"model": "deepsea", "filters": options.filters, "seed": options.seed, "cpu_minutes": options.minutes, "updates": updates, "validation_loss": loss}))
+    if options.variants:
+        score_variants(net, genome, window, names, options)
+
+
+def score_variants(net, genome, window, names, options):
+    """Per row of a table with chrom, pos (1-based), ref, alt: the mean over both strands of logit(ALT) - logit(REF), a column a track."""
+    with open_text(options.variants) as file:
+        rows = list(csv.DictReader((line for line in file if not line.startswith("##")), delimiter="\t"))
+    columns = {name.lstrip("#").lower(): name for name in rows[0]}
+    key = [columns[name] for name in ("chrom", "pos", "ref", "alt")]
+    seen = dict.fromkeys(tuple(row[name] for name in key) for row in rows)
+    with open(options.scores, "w") as file:
+        file.write("\t".join(["chrom", "pos", "ref", "alt"] + names) + "\n")
+        for chrom, pos, ref, alt in seen:
+            bases, at = genome[chrom], int(pos) - 1
+            first = at - window // 2
+            if first < 0 or first + window + len(ref) > len(bases):
+                continue
+            old = bases[first:first + window]
+            behind = bases[at + len(ref):at + len(ref) + window]
+            new = np.concatenate([bases[first:at], letters_of(alt), behind])[:window]
+            both = np.stack([old, new])
+            change = [np.subtract(*in_batches(net, strand)[::-1]) for strand in (both, reverse_complement(both))]
+            file.write("\t".join([chrom, pos, ref, alt] + [f"{value:.6g}" for value in (change[0] + change[1]) / 2]) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(required=True)
+    for name, work in (("promoters", promoters), ("tracks", tracks)):
+        verb = verbs.add_parser(name)
+        verb.set_defaults(work=work)
+        verb.add_argument("data")
+        verb.add_argument("-o", "--output", required=True)
+        verb.add_argument("--minutes", type=float, default=10)
+        verb.add_argument("--seed", type=int, default=1)
+        if name == "promoters":
+            verb.add_argument("--model", choices=["cnn", "deepromoter"], default="cnn")
+            verb.add_argument("--checkout")
+            verb.add_argument("--track")
+            verb.add_argument("--genome")
+            verb.add_argument("--contigs", default="")
+            verb.add_argument("--left", type=int, default=250)
+            verb.add_argument("--right", type=int, default=50)
+            verb.add_argument("--step", type=int, default=50)
+        else:
+            verb.add_argument("genome")
+            verb.add_argument("--filters", default="320,480,960")
+            verb.add_argument("--rate", type=float, default=1e-3)
+            verb.add_argument("--window", type=int, default=1000)
+            verb.add_argument("--split", default="test")
+            verb.add_argument("--variants")
+            verb.add_argument("--scores")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    torch.manual_seed(options.seed)
+    options.work(options)
+
+
+if __name__ == "__main__":
+    main()
