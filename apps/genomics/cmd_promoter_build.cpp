@@ -77,7 +77,8 @@ void add_options(Verb& verb, PromoterBuildOptions& options, TypedWords& typed) {
   verb.add_count("--left", options.left, "Bases before the TSS, on the sense strand");
   verb.add_count("--right", options.right, "Bases from the TSS on");
   verb.add_option("--max-n", options.max_n, "Drop windows with a larger fraction of N");
-  verb.add_exclude(options.exclude, "promoters whose window touches them are dropped");
+  verb.add_exclude(options.exclude,
+                   "promoters whose window touches them are dropped, and no negative from the genome does");
   verb.add_option("--chromosomes A,B", options.chromosomes, "TSS of these contigs only; default every one")
       ->delimiter(',');
   const OptionGroup negatives(verb, "Negatives");

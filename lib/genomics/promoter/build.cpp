@@ -93,6 +93,15 @@ class PromoterBuilder {
     return (sides_.lists(Split::test) ? 1 : 0) + (sides_.lists(Split::valid) ? 1 : 0);
   }
 
+  // What no negative from the genome may touch: the other sides, and what is excluded.
+  std::vector<Region> closed_to(Split side, std::size_t contig) const {
+    std::vector<Region> closed = sides_.elsewhere(side, contig);
+    if (excluded_.empty()) return closed;
+    for (const IntervalSet::Interval& interval : excluded_.of(contig).intervals())
+      closed.push_back({contig, interval.begin, interval.end});
+    return closed;
+  }
+
   // Whether two windows of different promoters may overlap without tying a split that is drawn.
   bool splits_by_place() const { return options_.split.unit == SplitUnit::chromosome || named_sides() == 2; }
 
@@ -122,10 +131,10 @@ class PromoterBuilder {
     promoter.window = window_of(site);
     if (promoter.window.begin < 0 || promoter.window.end > names_[site.contig].length)
       return "window beyond its contig";
-    if (excluded_.touch(site.contig, promoter.window.begin, promoter.window.end)) return excluded_reason;
     promoter.side = sides_.side(site.contig, site.tss);
     if (!apart_from(sides_.elsewhere(promoter.side, site.contig), promoter.window.begin, promoter.window.end))
       return "window across the border of a side";
+    if (excluded_.touch(site.contig, promoter.window.begin, promoter.window.end)) return excluded_reason;
     const std::string bases = fetch(handle, site, promoter.window);
     if (too_many_n(bases)) return "too many N";
     promoter.sequences = {sequence_key(bases)};
@@ -181,13 +190,8 @@ class PromoterBuilder {
     const auto negatives = draw_genomic_negatives(
         fasta_, requests, all_tss_,
         {options_.left + options_.right, negative_distance(options_), options_.gc_tolerance, options_.max_n,
-         options_.seed, [this](std::size_t contig, int side) {
-           std::vector<Region> closed = sides_.elsewhere(static_cast<Split>(side), contig);
-           if (excluded_.empty()) return closed;
-           for (const IntervalSet::Interval& one : excluded_.of(contig).intervals())
-             closed.push_back({contig, one.begin, one.end});
-           return closed;
-         }});
+         options_.seed,
+         [this](std::size_t contig, int side) { return closed_to(static_cast<Split>(side), contig); }});
     std::vector<std::string> reasons(promoters_.size());
     GenomicNegativeSummary& counts = summary_.genomic;
     for (std::size_t i = 0; i < negatives.size(); ++i) {
@@ -300,11 +304,12 @@ class PromoterBuilder {
     return splits;
   }
 
-  // What the model may scan: the chosen chromosomes but for the named sides and all windows of the others.
+  // What the model may scan: the chosen chromosomes but for the named sides, what is excluded, and all
+  // windows of the other sides.
   std::vector<Region> training_stretches(const std::vector<std::string>& side) const {
     std::vector<std::vector<Region>> closed(names_.size());
     for (std::size_t contig = 0; contig < names_.size(); ++contig)
-      closed[contig] = sides_.elsewhere(Split::train, contig);
+      closed[contig] = closed_to(Split::train, contig);
     for (std::size_t i = 0; i < promoters_.size(); ++i) {
       if (side[i] == side_names[0]) continue;
       const std::size_t contig = promoters_[i].site.contig;

@@ -29,7 +29,8 @@ struct PromoterBuildOptions {
   std::string fasta;
   std::string output;  // folder; must not hold anything unless `replace`
   bool replace = false;
-  // As ExcludedRegions: promoters whose window touches a region are dropped.
+  // As ExcludedRegions: promoters whose window touches a region are dropped, and no negative from the genome
+  // touches one.
   std::vector<std::string> exclude;
   std::string chain;                     // UCSC chain file to lift the TSS with; may be empty
   std::int64_t left = 5000;              // bases before the TSS on the sense strand
@@ -97,9 +98,10 @@ struct PromoterBuildSummary {
 // there too. A window that passes its contig's end or holds too many N, or crosses the border of a named
 // side, is dropped and counted; so is a promoter whose sequence stands on another side that is named or, when
 // whole chromosomes are split, on another chromosome. What was written is read back and must not leak
-// (leaks.h). The folder appears whole or not at all. Errors: as read_tss, ExcludedRegions, GenomeSides,
+// (leaks.h). The folder appears whole or not at all. Errors: as read_tss, GenomeSides, ExcludedRegions,
 // find_hard_negatives; sizes that are no window; nothing left; too few promoters for the split; a data set
-// that leaks. Hard negatives without a model or a backend are a std::logic_error.
+// that leaks.
+// Hard negatives without a model or a backend are a std::logic_error.
 PromoterBuildSummary build_promoters(const PromoterBuildOptions& options,
                                      kernels::Backend* backend = nullptr);
 

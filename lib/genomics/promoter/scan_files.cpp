@@ -172,18 +172,18 @@ void ScanFiles::write(const ScannedChunk& chunk) {
 }
 
 void ScanFiles::write(const ScannedPosition& scored, const ScannedBaselines* baselines) {
-  const PromoterCall best = call_of(scored);
-  const std::size_t contig = best.contig;
+  const PromoterCall call = call_of(scored);
+  const std::size_t contig = call.contig;
   if (contig >= facts_.contigs.size())
     throw_bad_input(paths_.output + ": scores of a contig that is not there", "run the shards again");
   ++summary_.scored;
-  tracks_[0]->add(contig, scored.position, scored.end, static_cast<float>(best.score));
+  tracks_[0]->add(contig, scored.position, scored.end, static_cast<float>(call.score));
   for (std::size_t strand = 0; strand + 1 < tracks_.size(); ++strand) {
     const double value = strand == 0 ? scored.plus : scored.minus;
     if (!std::isnan(value))
       tracks_[strand + 1]->add(contig, scored.position, scored.end, static_cast<float>(value));
   }
-  finder_.add(best);
+  finder_.add(call);
   bool near = false;
   const KnownTss nearest{contig, scored.position - facts_.within, '+'};
   for (auto site = std::lower_bound(facts_.tss.begin(), facts_.tss.end(), nearest);
@@ -193,7 +193,7 @@ void ScanFiles::write(const ScannedPosition& scored, const ScannedBaselines* bas
     near = true;
   }
   if (baselines == nullptr) return;
-  by_model_->add(best, near);
+  by_model_->add(call, near);
   const auto add = [&](PositionRanking* ranking, double plus, double minus) {
     if (ranking == nullptr) return;
     const bool is_minus = std::isnan(plus) || minus > plus;

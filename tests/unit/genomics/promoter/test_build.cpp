@@ -348,6 +348,18 @@ TEST_F(PromoterBuild, OfSeveralNegativesTheOneOfAnotherSideGoesAlone) {
   }
 }
 
+TEST_F(PromoterBuild, NoNegativeFromTheGenomeTouchesWhatIsExcluded) {
+  std::vector<std::pair<int, char>> sites;
+  for (int i = 0; i < 12; ++i) sites.push_back({4000 + 1000 * i, '+'});
+  write_tss(sites);
+  testing::write_text(folder_ / "excluded.bed", "chr1\t17000\t29000\n");
+  options_.exclude = {(folder_ / "excluded.bed").string()};
+  options_.negatives = parse_negative_plan("genomic:4");
+  build_promoters(options_);
+  for (const PromoterExample& example : all_examples())
+    EXPECT_TRUE(example.end <= 17000 || example.start >= 29000) << example.id;
+}
+
 // Where both sides are named, nothing is parted between the chromosomes of the rest.
 TEST_F(PromoterBuild, EqualSequencesOfTwoTrainingChromosomesStayWhereNoSideIsDrawn) {
   testing::write_text(folder_ / "copies.fa",
