@@ -29,7 +29,7 @@ int cmd_chromatin_finetune(int argc, char** argv) {
   std::string pool;
   verb.add_option(
       "--pool", pool,
-      "What the head reads of a window: its first token (first), the mean over its tokens (mean), or "
+      "What the head reads of a window: its first token (cls), the mean over its tokens (mean), or "
       "over the N in the middle (middle:N; of bins of 200 bases and a token for each base "
       "middle:200). Without it what the model reads, a fresh head the first");
   verb.add_count("--bins", options.bins,

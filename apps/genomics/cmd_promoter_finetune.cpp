@@ -42,7 +42,7 @@ int cmd_promoter_finetune(int argc, char** argv) {
   const OptionGroup group(verb, "Training");
   verb.add_option(
       "--pool", pool,
-      "What the head reads of a window: its first token (first), the mean over its tokens (mean), or "
+      "What the head reads of a window: its first token (cls), the mean over its tokens (mean), or "
       "over the N in the middle (middle:N). Without it what the model reads, a fresh head the first");
   verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;

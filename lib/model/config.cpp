@@ -70,10 +70,10 @@ std::string name_of(HeadForm form) {
 }
 std::string name_of(const HeadPooling& pooling) {
   if (pooling.kind == HeadPooling::Kind::middle) return fmt::format("middle:{}", pooling.tokens);
-  return pooling.kind == HeadPooling::Kind::mean ? "mean" : "first";
+  return pooling.kind == HeadPooling::Kind::mean ? "mean" : "cls";
 }
 HeadPooling parse_head_pooling(const std::string& name) {
-  if (name == "first") return {};
+  if (name == "cls") return {};
   if (name == "mean") return {HeadPooling::Kind::mean, 0};
   const std::string middle = "middle:";
   HeadPooling pooling{HeadPooling::Kind::middle, 0};
@@ -83,7 +83,7 @@ HeadPooling parse_head_pooling(const std::string& name) {
     const auto [stopped, error] = std::from_chars(begin, end, pooling.tokens);
     if (error == std::errc() && stopped == end && pooling.tokens > 0) return pooling;
   }
-  throw_usage(message("`pool` {}: is first, mean, or middle:N for the N tokens in the middle", name));
+  throw_usage(message("`pool` {}: is cls, mean, or middle:N for the N tokens in the middle", name));
 }
 RandomMode parse_random_mode(const std::string& name) {
   if (name == "huggingface") return RandomMode::hf_train;  // their names before 0.2, in folders of then

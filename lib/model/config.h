@@ -247,7 +247,7 @@ std::string name_of(EmbeddingNorm norm);
 std::string name_of(PositionType position);
 std::string name_of(HeadType head);  // "encoder", "pretraining", ...
 std::string name_of(HeadForm form);
-std::string name_of(const HeadPooling& pooling);  // "first", "mean", "middle:200"
+std::string name_of(const HeadPooling& pooling);  // "cls", "mean", "middle:200"
 HeadPooling parse_head_pooling(const std::string& name);
 RandomMode parse_random_mode(const std::string& name);
 NormType parse_norm_type(const std::string& name);

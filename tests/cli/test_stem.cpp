@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/words.h"
@@ -38,46 +39,36 @@ class Stem : public ::testing::Test {
   }
   static std::string path(const std::string& name) { return (folder_->path() / name).string(); }
   static std::string genome() { return path("genome/genome.fa.gz"); }
+  // `more` takes the place of what stands here.
   static Words pretrain(const std::string& run, const Words& more) {
-    return Words{"pretrain",
-                 "--train",
-                 path("shards"),
-                 "-m",
-                 path("bases"),
-                 "-o",
-                 path(run),
-                 "--layers",
-                 "1",
-                 "--width",
-                 "16",
-                 "--heads",
-                 "2",
-                 "--stem-kernel",
-                 "7",
-                 "--stem-channels",
-                 "12",
-                 "--stem-stride",
-                 "10",
-                 "--block-size",
-                 "80",
-                 "--attention",
-                 "full",
-                 "--length",
-                 "400",
-                 "--batch",
-                 "4",
-                 "--accumulate",
-                 "2",
-                 "--steps",
-                 "4",
-                 "--save-every",
-                 "2",
-                 "--no-nsp",
-                 "--lr",
-                 "1e-2",
-                 "--device",
-                 "cpu"} +
-           more;
+    std::map<std::string, std::string> options = {{"--train", path("shards")},
+                                                  {"-m", path("bases")},
+                                                  {"--layers", "1"},
+                                                  {"--width", "16"},
+                                                  {"--heads", "2"},
+                                                  {"--stem-kernel", "7"},
+                                                  {"--stem-channels", "12"},
+                                                  {"--stem-stride", "10"},
+                                                  {"--block-size", "80"},
+                                                  {"--attention", "full"},
+                                                  {"--length", "400"},
+                                                  {"--batch", "4"},
+                                                  {"--accumulate", "2"},
+                                                  {"--steps", "4"},
+                                                  {"--save-every", "2"},
+                                                  {"--lr", "1e-2"},
+                                                  {"--device", "cpu"}};
+    Words words = {"pretrain", "-o", path(run), "--no-nsp"};
+    for (std::size_t i = 0; i < more.size(); ++i) {
+      if (more[i] == "--resume") {
+        words.push_back(more[i]);
+      } else {
+        options[more[i]] = more[i + 1];
+        ++i;
+      }
+    }
+    for (const auto& [name, value] : options) words = words + Words{name, value};
+    return words;
   }
   static std::string weights(const std::string& run) {
     return read_text(path(run + "/final/model.safetensors"));
@@ -118,7 +109,7 @@ TEST_F(Stem, AFolderIsKnownCheckedConvertedAndMeasured) {
             (nlohmann::json{{"kernel", 7}, {"channels", 12}, {"stride", 10}}));
   must({"check", folder});
   EXPECT_NE(must({"info", folder}).out.find("7 bases, 12 filters, 10 bases a row"), std::string::npos);
-  must({"convert", folder, "-o", path("bf16"), "--dtype", "bf16"});
+  must({"convert", folder, path("bf16"), "--dtype", "bf16"});
   must({"check", path("bf16")});
   const auto evaluated =
       nlohmann::json::parse(must({"evaluate", "-m", folder, "--data", path("shards"), "--no-nsp"}).out);
@@ -131,7 +122,8 @@ TEST_F(Stem, AFolderIsKnownCheckedConvertedAndMeasured) {
   EXPECT_EQ(unseen.at("masks"), "all");
   EXPECT_EQ(unseen.at("masked_tokens"), evaluated.at("masked_tokens"));
   EXPECT_NE(unseen.at("mlm_loss"), evaluated.at("mlm_loss"));
-  must({"embed", "-m", folder, "-f", genome(), "-r", "chr2:1001-1400", "-o", path("vectors.npy")});
+  write_text(path("windows.bed"), "chr2\t1000\t1300\n");
+  must({"embed", "-m", folder, "-f", genome(), "-R", path("windows.bed"), "-o", path("vectors.npy")});
 }
 
 TEST_F(Stem, ItsModelsAreFineTunedAndPredict) {

@@ -24,7 +24,7 @@ struct StemCase {
   const char* name;
   std::int64_t stride;  // 0: no stem
   HeadType head = HeadType::pretraining;
-  const char* pooling = "first";
+  const char* pooling = "cls";
   bool spans = false;  // two outputs of a sequence
   double dropout = 0.0;
   bool grad_checkpoint = false;

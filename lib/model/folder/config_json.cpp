@@ -357,7 +357,7 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
     if (config.has_decoder()) read_decoder(*own, file, config);
     ours.number("rotary_dim", config.rotary_dim);
     ours.number("rotary_base", config.rotary_base);
-    config.pooling = parse_in_file(parse_head_pooling, ours.text("pooling", "first"), file);
+    config.pooling = parse_in_file(parse_head_pooling, ours.text("pooling", "cls"), file);
     if (const auto stem = own->find("stem"); stem != own->end()) {
       if (!stem->is_object()) reject_json(file + ": bigbird: stem is not an object");
       const Fields fields_of_stem(*stem, file + ": bigbird: stem");

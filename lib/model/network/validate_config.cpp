@@ -233,7 +233,7 @@ void validate(const ModelConfig& config, const std::string& where) {
       (config.attention == AttentionPattern::etc || config.head_form != HeadForm::bigbird)) {
     throw_bad_input(
         fmt::format("{}: pooling {} of a head that reads one row", where, name_of(config.pooling)),
-        message("take `pool` first"));
+        message("take `pool` cls"));
   }
   check_attention(trunk_config(config), where);
 }
