@@ -51,7 +51,7 @@ run bigbird tokenize -m "$out/tokenizer" -f "$genome" -d "$out/valid.bed.gz" -o 
 run bigbird pretrain --train "$out/train" --valid "$out/valid" -m "$out/tokenizer" -o "$out/pretrain" \
   --layers 2 --width 128 --heads 4 --length 128 --block-size 8 --random-mode hf-train --batch 32 --steps "${STEPS:-600}" \
   --lr 1e-3 --warmup 100 --optimizer torch --schedule huggingface --dropout 0
-run_to "$out/evaluate.json" bigbird evaluate -m "$out/pretrain/final" --data "$out/valid" --baseline-from "$out/train" \
+run_to "$out/evaluate.json" bigbird evaluate -m "$out/pretrain/final" --data "$out/valid" --baseline-from "$out/train" --masks all \
   --samples 2000
 # Windows of 400 bp in place of the paper's 8 kb, so that a whole window lies within this model's 128 tokens. Ten windows of the
 # genome for each promoter, because the model is to scan one; what is held out is the same as in pretraining.
