@@ -151,7 +151,7 @@ run_asan() {
   ensure_packages "${packages_base[@]}" "${packages_test[@]}" "${packages_lint[@]}"
   # What stray memory can hide in: all that reads files, moves buffers or runs kernels. Golden numbers, gradients and the
   # oracles compute the same values over again, and policy reads text.
-  local watched=(core io tokenization data model training metrics parts inference finetuning calibration genomics text quantization report bench kernels ranks cuda cli)
+  local watched=(core io tokenization data genomes model training metrics parts inference finetuning calibration genomics text quantization report bench kernels ranks cuda cli)
   # With clang, which takes half of g++'s time to build them.
   configure asan ${sanitizer_lines[@]+"${sanitizer_lines[@]}"}
   part asan-build build asan "${watched[@]/#/test_}"
@@ -164,7 +164,7 @@ run_asan() {
 run_tsan() {
   ensure_packages "${packages_base[@]}" "${packages_test[@]}" "${packages_lint[@]}"
   # Where threads are started or shared; that the smallest set of libraries is enough for a program shows in them too.
-  local threaded=(core data kernels ranks training metrics parts inference finetuning calibration genomics text quantization)
+  local threaded=(core data genomes kernels ranks training metrics parts inference finetuning calibration genomics text quantization)
   configure tsan ${sanitizer_lines[@]+"${sanitizer_lines[@]}"}
   part tsan-build build tsan "${threaded[@]/#/test_}"
   # ThreadSanitizer cannot place its shadow memory under some kernels' address randomisation.
