@@ -33,8 +33,8 @@ int cmd_chromatin_finetune(int argc, char** argv) {
       "over the N in the middle (middle:N; of bins of 200 bases and a token for each base "
       "middle:200). Without it what the model reads, a fresh head the first");
   verb.add_count("--bins", options.bins,
-                 "Neighbouring training bins that one window holds, each with the context of its own: many "
-                 "times as fast, with --pool middle:N",
+                 "Neighbouring training bins that one window holds, each with the context of its own: less "
+                 "work for each bin; with --pool middle:N",
                  CLI::Range(1, 4096));
   verb.add_option("--positive-weight", options.positive_weight,
                   "Weight of the labels that are 1 in the loss; 8 is the paper's");

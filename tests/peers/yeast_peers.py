@@ -44,6 +44,14 @@ def open_text(path):
     return gzip.open(path, "rt") if str(path).endswith(".gz") else open(path)
 
 
+def table_of(path):
+    """Rows of a tab-separated table whose header may begin with #, behind lines that begin with ##."""
+    with open_text(path) as file:
+        lines = (line for line in file if not line.startswith("##"))
+        names = next(lines).rstrip("\n").lstrip("#").split("\t")
+        return list(csv.DictReader(lines, fieldnames=names, delimiter="\t"))
+
+
 def letters_of(text):
     return LETTERS[np.frombuffer(text.upper().encode(), np.uint8)]
 
@@ -151,8 +159,7 @@ def in_batches(net, letters, size=256):
 
 def promoters(options):
     def side(name):
-        with open(pathlib.Path(options.data) / f"{name}.tsv") as file:
-            rows = list(csv.DictReader((line for line in file if not line.startswith("##")), delimiter="\t"))
+        rows = table_of(pathlib.Path(options.data) / f"{name}.tsv")
         return rows, np.stack([letters_of(row["sequence"]) for row in rows]), np.array([float(row["label"]) for row in rows], np.float32)
 
     rng = np.random.default_rng(options.seed)
@@ -176,7 +183,7 @@ def promoters(options):
     rows, test_x, test_y = side("test")
     scores = 1 / (1 + np.exp(-in_batches(net, test_x)))
     with open(options.output, "w") as file:
-        file.write("id\tlabel\tscore\n")
+        file.write("#id\tlabel\tscore\n")
         for row, label, score in zip(rows, test_y, scores):
             file.write(f"{row['id']}\t{int(label)}\t{score:.7g}\n")
     print(json.dumps({"model": options.model, "seed": options.seed, "cpu_minutes": options.minutes, "updates": updates, "validation_loss": loss}))
@@ -262,13 +269,12 @@ def tracks(options):
 
 def score_variants(net, genome, window, names, options):
     """Per row of a table with chrom, pos (1-based), ref, alt: the mean over both strands of logit(ALT) - logit(REF), a column a track."""
-    with open_text(options.variants) as file:
-        rows = list(csv.DictReader((line for line in file if not line.startswith("##")), delimiter="\t"))
-    columns = {name.lstrip("#").lower(): name for name in rows[0]}
-    key = [columns[name] for name in ("chrom", "pos", "ref", "alt")]
+    rows = table_of(options.variants)
+    columns = {name.lower(): name for name in rows[0]}
+    key = [columns["chrom"], columns.get("pos1") or columns["pos"], columns["ref"], columns["alt"]]
     seen = dict.fromkeys(tuple(row[name] for name in key) for row in rows)
     with open(options.scores, "w") as file:
-        file.write("\t".join(["chrom", "pos", "ref", "alt"] + names) + "\n")
+        file.write("\t".join(["#chrom", "pos", "ref", "alt"] + names) + "\n")
         for chrom, pos, ref, alt in seen:
             bases, at = genome[chrom], int(pos) - 1
             first = at - window // 2

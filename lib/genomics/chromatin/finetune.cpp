@@ -89,8 +89,8 @@ void require_room(const ChromatinFinetuneOptions& options, const ModelConfig& co
 
 // A fresh head begins with what its profiles are without a sequence: of the logit z that has the least loss
 // for a fraction p of positives that count w times, exp(z) = w p / (1 - p). From zeros hundreds of updates
-// would go into learning that peaks are rare (Lin et al. 2017, section 3.3, and the usual practice since). A
-// profile that has no positive, or nothing else, counts half a bin of either.
+// would go into learning that peaks are rare (Lin et al. 2017, section 3.3, and the usual practice since).
+// Half a bin is added to both sides, for profiles that have no positive, or nothing else.
 void begin_at_fractions(const ChromatinFinetuneOptions& options, const ChromatinDataset& data,
                         std::span<const std::uint32_t> train_rows, LoadedModel& loaded) {
   const std::string bias = "classifier.out_proj.bias";
