@@ -49,6 +49,11 @@ TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const Training
       final_(name_of(options.final_state)) {
   verb_.add_option("--init MODEL", options_.init, "Begin from the weights of this model folder")
       ->required(words.needs_init);
+  if (words.classifies) {
+    verb_.add_flag("--fresh-head", options_.fresh_head,
+                   "Leave out the head of --init, which was learned for other classes or profiles, and begin "
+                   "with a new one");
+  }
   verb_.add_required("-o,--output RUN", options_.run, "Run folder to write");
   add_update_options(words);
   add_optimizer_options();

@@ -21,6 +21,7 @@ struct TrainingWords {
   std::string sample;       // "Windows", "Sequences": of an update
   std::string length;       // help of --length
   bool needs_init = false;  // a model to begin from has to be given
+  bool classifies = false;  // and its head may be left out: --fresh-head
 };
 
 // --init, -o, what is in the groups Training, Checkpoints and validation and Ranks, and the general --seed,

@@ -22,7 +22,7 @@ int cmd_chromatin_finetune(int argc, char** argv) {
                            {"Windows",
                             "Tokens every window is padded or cut to; 0 is the longest of --length-windows "
                             "random training windows, in whole blocks",
-                            true});
+                            true, true});
   const OptionGroup group(verb, "Training");
   verb.add_count("--length-windows", options.length_windows, "Windows that are looked at for --length 0",
                  CLI::PositiveNumber);
@@ -36,6 +36,8 @@ int cmd_chromatin_finetune(int argc, char** argv) {
                  "Neighbouring training bins that one window holds, each with the context of its own: less "
                  "work for each bin; with --pool middle:N",
                  CLI::Range(1, 4096));
+  verb.add_count("--shift", options.shift,
+                 "Begin each training window up to so many bases earlier or later, by chance");
   verb.add_option("--positive-weight", options.positive_weight,
                   "Weight of the labels that are 1 in the loss; 8 is the paper's");
   verb.add_option("--strand", strands,

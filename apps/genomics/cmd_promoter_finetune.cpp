@@ -37,7 +37,8 @@ int cmd_promoter_finetune(int argc, char** argv) {
   TrainingOptions training(
       verb, options,
       {"Windows",
-       "Tokens every window is padded or cut to; 0 is the longest training window, in whole blocks", true});
+       "Tokens every window is padded or cut to; 0 is the longest training window, in whole blocks", true,
+       true});
   std::string pool;
   const OptionGroup group(verb, "Training");
   verb.add_option(

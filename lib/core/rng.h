@@ -38,6 +38,7 @@ enum class Purpose : std::uint32_t {
   layer_drop = 23,
   masked_sentences = 24,
   spearman_bootstrap = 25,
+  finetune_shift = 26,
   test = 1000,
 };
 

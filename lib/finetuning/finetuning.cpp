@@ -102,6 +102,7 @@ TaskDescription describe_finetuning(const RunOptions& options, LoadedModel& load
   };
   task.length = loaded.config.input_length;
   task.identity["init"] = options.init;
+  if (options.fresh_head) task.identity["fresh_head"] = "true";
   task.extras.tokenizer_folder = options.init;
   return task;
 }

@@ -34,8 +34,9 @@ FinalState parse_final_state(const std::string& name);
 inline constexpr std::uint64_t chosen_by_memory = ~std::uint64_t{0};
 
 struct RunOptions {
-  std::string run;   // folder to write
-  std::string init;  // model folder to begin from; empty, where the task allows it: a fresh model
+  std::string run;          // folder to write
+  std::string init;         // model folder to begin from; empty, where the task allows it: a fresh model
+  bool fresh_head = false;  // of classifiers: the head of `init` is left out
 
   // What an update sees.
   std::int64_t length = 0;  // most tokens of a sample, special ones included; 0: chosen from the data

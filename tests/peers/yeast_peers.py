@@ -7,7 +7,10 @@ these scripts predict, so that one program measures all.
         --genome GENOME.fa.gz --contigs chrX --left 250 --right 50 --step 50]
     python tests/peers/yeast_peers.py tracks DATA GENOME.fa.gz -o predictions.npy [--split test] [--variants TABLE.tsv.gz --scores OUT.tsv]
 
-    All take --minutes of CPU on one thread (10), --seed (1).
+    python tests/peers/yeast_peers.py orfs GENOME.fa.gz -o calls.bed --contigs chrX [--before 39] [--codons 100]
+    python tests/peers/yeast_peers.py rank TRACK.bedgraph|CALLS.bed --tss TSS.bed.gz [--within 100] [--merge-distance 200] [--exclude COPIES.bed]
+
+    promoters and tracks take --minutes of CPU on one thread (10), --seed (1).
 
 promoters: DATA is a folder of `promoter build`. `cnn` has two layers of filters (15 and 7 bases wide), the maximum over places, and a dense
 layer; `deepromoter` is the public code (github.com/egochao/DeePromoter, Oubounyt et al. 2019; --checkout), kernels 27, 14 and 7. Adam 1e-3,
@@ -16,6 +19,10 @@ batches of 64, the state of best validation loss. --track slides the network alo
 tracks: DATA is a folder of `chromatin build`, the network DeepSEA's (Zhou and Troyanskaya 2015): 320, 480 and 960 filters 8 wide, pools of 4,
 dropout 0.2, 0.2 and 0.5, a dense layer of 925; --filters 64,96,192 makes it smaller and faster. Each window or its reverse complement, by a coin; predictions are the mean of both. --variants
 scores the rows of a table with chrom, pos, ref and alt: the change of every track's logit, REF and ALT in windows around the variant.
+
+orfs: a call so many bases before the ATG of every open reading frame of both strands, from the first ATG after a stop on, scored by its codons.
+rank: the precision of calls at a recall of 0.5, the best F1, and of a track the average precision of positions, as `promoter scan --tss` has
+them (lib/genomics/promoter/scan_ranking.h), so that tracks of other programs stand beside it.
 
 Needs torch and numpy."""
 
@@ -288,6 +295,146 @@ def score_variants(net, genome, window, names, options):
             file.write("\t".join([chrom, pos, ref, alt] + [f"{value:.6g}" for value in (change[0] + change[1]) / 2]) + "\n")
 
 
+STOPS = {"TAA", "TAG", "TGA"}
+
+
+def frames_of(text):
+    """(base of the A of ATG, codons) of the open reading frames of one strand; the stop counts, frames without one do not."""
+    for frame in range(3):
+        begin = None
+        for at in range(frame, len(text) - 2, 3):
+            codon = text[at:at + 3]
+            if codon in STOPS:
+                if begin is not None:
+                    yield begin, (at + 3 - begin) // 3
+                begin = None
+            elif begin is None and codon == "ATG":
+                begin = at
+
+
+def orfs(options):
+    genome = genome_of(options.genome)
+    with open(options.output, "w") as file:
+        for contig in options.contigs.split(","):
+            calls = []
+            for strand in "+-":
+                letters = genome[contig] if strand == "+" else reverse_complement(genome[contig])
+                for begin, codons in frames_of("".join("ACGTN"[letter] for letter in letters)):
+                    tss = begin - options.before
+                    if codons < options.codons or tss < 0:
+                        continue
+                    calls.append((tss if strand == "+" else len(letters) - 1 - tss, codons, strand))
+            for tss, codons, strand in sorted(calls):
+                file.write(f"{contig}\t{tss}\t{tss + 1}\torf\t{codons}\t{strand}\n")
+
+
+def without_neighbours(places, scores, distance):
+    """Of maxima so near to each other the strongest stays, of equal ones the first: strongest first."""
+    kept = []
+    for i in sorted(range(len(places)), key=lambda i: (-scores[i], places[i])):
+        if all(abs(places[i] - places[k]) > distance for k in kept):
+            kept.append(i)
+    return sorted(kept)
+
+
+def local_maxima(places, scores, step):
+    found, i = [], 0
+    while i < len(places):
+        last = i
+        while last + 1 < len(places) and scores[last + 1] == scores[i] and places[last + 1] - places[last] == step:
+            last += 1
+        before = i == 0 or places[i] - places[i - 1] != step or scores[i - 1] < scores[i]
+        behind = last + 1 == len(places) or places[last + 1] - places[last] != step or scores[last + 1] < scores[i]
+        if before and behind:
+            found.append(i)
+        i = last + 1
+    return found
+
+
+def rank(options):
+    rows, is_track = {}, None
+    with open_text(options.scores) as file:
+        for line in file:
+            if line.startswith(("#", "track")):
+                continue
+            fields = line.split("\t")
+            is_track = len(fields) == 4
+            rows.setdefault(fields[0], []).append((int(fields[1]), int(fields[2]) - int(fields[1]), float(fields[3 if is_track else 4])))
+    left_out = {}
+    if options.exclude:
+        with open_text(options.exclude) as file:
+            for line in file:
+                if not line.startswith("#"):
+                    fields = line.split("\t")
+                    left_out.setdefault(fields[0], []).append((int(fields[1]), int(fields[2])))
+
+    def counts(contig, base):
+        return not any(begin <= base < end for begin, end in left_out.get(contig, []))
+
+    sites = {}
+    with open_text(options.tss) as file:
+        for line in file:
+            fields = line.split("\t")
+            if fields[0] in rows:
+                sites.setdefault(fields[0], set()).add(int(fields[1]))
+    near, far, calls, found_from, all_sites = [], [], [], [], 0
+    for contig, listed in rows.items():
+        listed.sort()
+        # bedGraphs join neighbours of the same score: taken apart into steps again
+        step = min(width for _, width, _ in listed)
+        if is_track:
+            listed = [(at, step, score) for begin, width, score in listed for at in range(begin, begin + width, step)]
+        places, scores = [row[0] for row in listed], [row[2] for row in listed]
+        known = np.array(sorted(sites.get(contig, ())))
+        if is_track:
+            for place, score in zip(places, scores):
+                if counts(contig, place):
+                    (near if len(known) and np.abs(known - place).min() <= options.within else far).append(score)
+        picked = local_maxima(places, scores, step) if is_track else range(len(places))
+        picked = list(picked)
+        kept = without_neighbours([places[i] for i in picked], [scores[i] for i in picked], options.merge_distance)
+        mine = [(places[picked[k]], scores[picked[k]]) for k in kept]
+        at = np.array([place for place, _ in mine])
+        high = np.array([score for _, score in mine])
+        for site in known:
+            if not counts(contig, site):
+                continue
+            all_sites += 1
+            agree = high[np.abs(at - site) <= options.within] if len(at) else high
+            if len(agree):
+                found_from.append(agree.max())
+        for place, score in mine:
+            if counts(contig, place):
+                calls.append((score, bool(len(known)) and np.abs(known - place).min() <= options.within))
+    calls.sort(key=lambda call: -call[0])
+    found_from.sort(reverse=True)
+    result = {"tss": all_sites, "calls": len(calls), "recall": len(found_from) / max(1, all_sites)}
+    right = found = i = 0
+    best = 0.0
+    while i < len(calls):
+        threshold = calls[i][0]
+        while i < len(calls) and calls[i][0] == threshold:
+            right += calls[i][1]
+            i += 1
+        while found < len(found_from) and found_from[found] >= threshold:
+            found += 1
+        precision, recall = right / i, found / max(1, all_sites)
+        if 2 * found >= all_sites and "precision_at_recall_50" not in result:
+            result["precision_at_recall_50"] = precision
+        best = max(best, 2 * precision * recall / (precision + recall) if found else 0.0)
+    result["best_f1"] = best
+    if is_track:
+        scores = np.array(near + far)
+        labels = np.array([1] * len(near) + [0] * len(far))
+        order = np.argsort(-scores, kind="stable")
+        scores, labels = scores[order], labels[order]
+        last = np.append(np.flatnonzero(np.diff(scores)), len(scores) - 1)
+        right = np.cumsum(labels)[last]
+        result["average_precision"] = float((np.diff(np.append(0, right)) * right / (last + 1)).sum() / max(1, labels.sum()))
+        result["positions"] = len(scores)
+    print(json.dumps(result))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(required=True)
@@ -315,6 +462,20 @@ def main():
             verb.add_argument("--split", default="test")
             verb.add_argument("--variants")
             verb.add_argument("--scores")
+    verb = verbs.add_parser("orfs")
+    verb.set_defaults(work=orfs, seed=1)
+    verb.add_argument("genome")
+    verb.add_argument("-o", "--output", required=True)
+    verb.add_argument("--contigs", required=True)
+    verb.add_argument("--before", type=int, default=39)
+    verb.add_argument("--codons", type=int, default=100)
+    verb = verbs.add_parser("rank")
+    verb.set_defaults(work=rank, seed=1)
+    verb.add_argument("scores")
+    verb.add_argument("--tss", required=True)
+    verb.add_argument("--within", type=int, default=100)
+    verb.add_argument("--merge-distance", type=int, default=200)
+    verb.add_argument("--exclude")
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(options.seed)

@@ -193,19 +193,19 @@ std::vector<std::uint32_t> ChromatinDataset::rows(Split split) const {
   return rows;
 }
 
-std::string ChromatinDataset::window_sequence(Fasta& fasta, std::size_t row) const {
+std::string ChromatinDataset::window_sequence(Fasta& fasta, std::size_t row, std::int64_t shift) const {
   const ChromatinBin& bin = bins_.at(row);
   const std::int64_t last = fasta.contigs()[bin.contig].length - window_.length;
-  const std::int64_t begin = std::clamp<std::int64_t>(bin.begin - window_.target_offset, 0, last);
+  const std::int64_t begin = std::clamp<std::int64_t>(bin.begin - window_.target_offset + shift, 0, last);
   return fasta.fetch(bin.contig, begin, begin + window_.length);
 }
 
 std::string ChromatinDataset::stretch_sequence(Fasta& fasta, std::size_t row, std::size_t bins,
-                                               std::int64_t& before) const {
+                                               std::int64_t shift, std::int64_t& before) const {
   const ChromatinBin &first = bins_.at(row), &last = bins_.at(row + bins - 1);
-  const std::int64_t begin = std::max<std::int64_t>(first.begin - window_.target_offset, 0);
-  const std::int64_t end =
-      std::min(last.begin - window_.target_offset + window_.length, fasta.contigs()[first.contig].length);
+  const std::int64_t begin = std::max<std::int64_t>(first.begin - window_.target_offset + shift, 0);
+  const std::int64_t end = std::min(last.begin - window_.target_offset + window_.length + shift,
+                                    fasta.contigs()[first.contig].length);
   before = first.begin - begin;
   return fasta.fetch(first.contig, begin, end);
 }

@@ -85,11 +85,13 @@ class ChromatinDataset {
   // Rows of bins() in a split, ascending.
   std::vector<std::uint32_t> rows(Split split) const;
   // The window around a bin, moved inwards at a contig's end as manifest.json says ("edge": "shift");
-  // forward strand.
-  std::string window_sequence(Fasta& fasta, std::size_t row) const;
+  // forward strand. `shift`: it begins so many bases later.
+  std::string window_sequence(Fasta& fasta, std::size_t row, std::int64_t shift = 0) const;
   // What the windows of `bins` neighbours from `row` on cover together, cut at the contig's ends; and how
-  // many of its bases lie before the first of them.
-  std::string stretch_sequence(Fasta& fasta, std::size_t row, std::size_t bins, std::int64_t& before) const;
+  // many of its bases lie before the first of them. `shift`: it begins and ends so many bases later, at most
+  // what lies around the bin in its window.
+  std::string stretch_sequence(Fasta& fasta, std::size_t row, std::size_t bins, std::int64_t shift,
+                               std::int64_t& before) const;
 
  private:
   std::string folder_;

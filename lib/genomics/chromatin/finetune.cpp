@@ -38,18 +38,20 @@ LoadedModel load_for(const ChromatinFinetuneOptions& options, const ModelFolder&
                      const ChromatinDataset& data) {
   const std::string& init = folder.path();
   const auto profiles = static_cast<std::int64_t>(data.profiles().size());
-  LoadedModel loaded = folder.load(HeadType::classification, options.seed, profiles);
+  LoadedModel loaded = folder.load(HeadType::classification, options.seed, profiles, options.fresh_head);
   ModelConfig& config = loaded.config;
-  if (folder.config().head == HeadType::classification) {
+  if (folder.config().head == HeadType::classification && !options.fresh_head) {
     if (config.num_labels != profiles || config.problem_type != ProblemType::multi_label) {
       throw_bad_input(fmt::format("{}: a classifier of {} classes or profiles, and {} has {} profiles", init,
                                   config.num_labels, options.data, profiles),
-                      "begin from a pretrained model");
+                      message("begin from a pretrained model, or leave this head out: `fresh_head`"));
     }
     if (file_exists(init + "/profiles.tsv") && read_profiles(init + "/profiles.tsv") != data.profiles()) {
-      throw_bad_input(fmt::format("{}/profiles.tsv: other profiles than those of {}, or in another order",
-                                  init, options.data),
-                      "begin from a pretrained model, or take the data set that this model was made with");
+      throw_bad_input(
+          fmt::format("{}/profiles.tsv: other profiles than those of {}, or in another order", init,
+                      options.data),
+          message("begin from a pretrained model, leave this head out (`fresh_head`), or take the data "
+                  "set that this model was made with"));
     }
   }
   if (options.pooling) config.pooling = *options.pooling;
@@ -174,7 +176,7 @@ void ChromatinWindows::encode_neighbours(Fasta& fasta, const ChromatinSample& sa
                                          std::vector<std::int32_t>& ids,
                                          std::vector<OutputSpan>& spans) const {
   std::int64_t before = 0;
-  std::string sequence = data_.stretch_sequence(fasta, sample.row, sample.bins, before);
+  std::string sequence = data_.stretch_sequence(fasta, sample.row, sample.bins, sample.shift, before);
   const std::int64_t bin = data_.window().target_length;
   if (sample.reverse) {
     before = static_cast<std::int64_t>(sequence.size()) - before - bin * sample.bins;
@@ -210,7 +212,7 @@ std::vector<ChromatinSample> neighbouring_bins(const ChromatinDataset& data,
         continue;
       }
     }
-    samples.push_back({row, false, 1});
+    samples.push_back({row, false, 1, 0});
   }
   return samples;
 }
@@ -230,7 +232,7 @@ ChromatinWindows::Encoded ChromatinWindows::encode(std::span<const ChromatinSamp
       encode_neighbours(*fasta, sample, encoded.ids[i], encoded.spans[i]);
       return;
     }
-    std::string sequence = data_.window_sequence(*fasta, sample.row);
+    std::string sequence = data_.window_sequence(*fasta, sample.row, sample.shift);
     if (sample.reverse) sequence = reverse_complement(sequence);
     if (encode_window(tokenizer_, sequence, most, encoded.ids[i])) cut.fetch_add(1);
   });
@@ -288,6 +290,10 @@ ChromatinSample ChromatinTask::sample(const Draw& draw) const {
     case StrandSampling::forward:
       break;
   }
+  if (task_.shift > 0) {
+    sample.shift = static_cast<std::int32_t>(
+        CounterRng(options_.seed, Purpose::finetune_shift, draw.number).between(-task_.shift, task_.shift));
+  }
   return sample;
 }
 
@@ -333,7 +339,7 @@ Batch ChromatinTask::training_batch(std::uint64_t first, std::uint64_t count) co
 Batch ChromatinTask::valid_batch(std::uint64_t first, std::uint64_t count) const {
   std::vector<ChromatinSample> windows;
   for (std::uint64_t i = first; i < first + count; ++i)
-    windows.push_back({task_.valid[static_cast<std::size_t>(i)], false, 1});
+    windows.push_back({task_.valid[static_cast<std::size_t>(i)], false, 1, 0});
   std::size_t cut = 0;
   return batch_of(windows, cut);
 }
@@ -358,7 +364,16 @@ TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& asked, kernel
 
   const ChromatinWindows windows(data, init.tokenizer());
   const std::size_t train_bins = train_rows.size();
-  ChromatinTaskOptions task_options{options.strands, neighbouring_bins(data, train_rows, options.bins),
+  const std::int64_t around =
+      std::min(data.window().target_offset,
+               data.window().length - data.window().target_offset - data.window().target_length);
+  if (options.shift < 0 || options.shift > around) {
+    throw_usage(message("`shift` {}: windows of {} have 0 to {} bases on each side of their bin",
+                        options.shift, options.data, around),
+                message("take a smaller `shift`"));
+  }
+  ChromatinTaskOptions task_options{options.strands, options.shift,
+                                    neighbouring_bins(data, train_rows, options.bins),
                                     validation_rows(options, data)};
   std::int64_t longest = 0;
   if (options.length == 0 || options.bins > 1) {
@@ -401,6 +416,7 @@ TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& asked, kernel
       fmt::format("{}, {}, {}, {}", data.bins().size(), train_bins,
                   sha256_bytes(profiles_tsv(data.profiles())).substr(0, 16), window_text(data.window()));
   task.identity["strand"] = name_of(options.strands);
+  if (options.shift > 0) task.identity["shift"] = std::to_string(options.shift);
   if (options.bins > 1) {
     task.identity["bins"] = std::to_string(options.bins);
     const std::int64_t block = config.block_size,

@@ -42,6 +42,9 @@ struct ChromatinFinetuneOptions : RunOptions {
   // windows are: each computes what is around it once for all of them. 1: a window for each bin. More take a
   // model that pools, and inputs of their own length each. Prediction and validation are bin by bin.
   std::uint64_t bins = 1;
+  // A training window begins so many bases earlier or later at most, by chance, and its bins lie elsewhere in
+  // it: the stochastic shift of Basenji and Enformer (3 there). 0: it is always the same.
+  std::int64_t shift = 0;
   // What the head reads; without it that of the model, or of a fresh head first (HeadForm::bigbird).
   std::optional<HeadPooling> pooling;
   // Without a length, that of the longest of so many random training windows is taken.
@@ -59,6 +62,7 @@ struct ChromatinSample {
   std::uint32_t row = 0;  // of the data set's bins
   bool reverse = false;
   std::uint32_t bins = 1;  // neighbours from that row on
+  std::int32_t shift = 0;  // bases that the window is moved by, towards the contig's end
 };
 
 // Runs of bins that lie side by side, at most so many in each; `rows` ascending.
@@ -99,6 +103,7 @@ class ChromatinWindows {
 
 struct ChromatinTaskOptions {
   StrandSampling strands = StrandSampling::both;
+  std::int64_t shift = 0;
   std::vector<ChromatinSample> train;  // as the genome is written
   std::vector<std::uint32_t> valid;    // ascending; read on the forward strand
 };

@@ -222,12 +222,12 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& asked, kernels:
     log_warning(fmt::format("training and validation examples are not independent: {}", report.text()));
   }
 
-  LoadedModel loaded = init.load(HeadType::classification, options.seed, classes);
+  LoadedModel loaded = init.load(HeadType::classification, options.seed, classes, options.fresh_head);
   ModelConfig& config = loaded.config;
   if (config.num_labels != classes) {
     throw_bad_input(fmt::format("{}: this classifier has {} classes, the examples have {}", options.init,
                                 config.num_labels, classes),
-                    "begin from a pretrained model");
+                    message("begin from a pretrained model, or leave this head out: `fresh_head`"));
   }
   if (options.pooling) config.pooling = *options.pooling;
   config.input_length = length;

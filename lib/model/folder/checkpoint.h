@@ -27,6 +27,7 @@ struct LoadOptions {
   std::optional<HeadType> head;
   std::uint64_t seed = 0;
   std::int64_t num_labels = 2;  // of a classification head that is not stored
+  bool fresh_head = false;      // a stored head is left out, also where it is of the kind of `head`
   // Of a structured_answers head: its scores, and the names of its types (which may be none). A stored head
   // with others of them counts as another one. No scores: as stored.
   std::vector<TokenScore> token_scores;
@@ -68,7 +69,7 @@ struct LoadedModel {
 // first NaN or infinity. Surplus tensors are ignored with one warning that names them.
 LoadedModel load_model(const std::string& folder, const LoadOptions& options);
 LoadedModel load_model(const std::string& folder, HeadType head, std::uint64_t seed,
-                       std::int64_t num_labels = 2);
+                       std::int64_t num_labels = 2, bool fresh_head = false);
 
 // Its parameters are to change, or to be written otherwise: where they stood for int8 layers they do no
 // longer, which one log line says.

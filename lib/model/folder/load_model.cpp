@@ -145,6 +145,7 @@ class Loader {
   // Whether the stored head is the one that is wanted.
   bool is_stored_head() const {
     if (!options_.head) return true;
+    if (options_.fresh_head) return false;
     if (!model_.config.foreign_class.empty() && *options_.head != HeadType::generation) return false;
     if (*options_.head != model_.config.head) return false;
     return *options_.head != HeadType::structured_answers || options_.token_scores.empty() ||
@@ -172,8 +173,16 @@ class Loader {
     }
     if (!other_head_) return;
     // Scores of other things, whatever their number.
-    std::erase_if(stored_, [](const auto& entry) { return entry.first.starts_with("answer_scores."); });
+    std::erase_if(stored_, [this](const auto& entry) {
+      return entry.first.starts_with("answer_scores.") ||
+             (options_.fresh_head && entry.first.starts_with("classifier."));
+    });
     model_.config.head = *options_.head;
+    if (options_.fresh_head) {  // what else the old one's task had decided
+      model_.config.pooling = {};
+      model_.config.positive_weight = ModelConfig{}.positive_weight;
+      model_.config.input_length = 0;
+    }
     const bool own_table = stored_.contains("cls.predictions.decoder.weight");
     if (!model_.config.has_mlm() || !own_table) model_.config.tie_word_embeddings = true;
     model_.config.num_labels = options_.num_labels;
@@ -515,9 +524,10 @@ LoadedModel load_model(const std::string& folder, const LoadOptions& options) {
   return Loader(folder, options).load();
 }
 
-LoadedModel load_model(const std::string& folder, HeadType head, std::uint64_t seed,
-                       std::int64_t num_labels) {
+LoadedModel load_model(const std::string& folder, HeadType head, std::uint64_t seed, std::int64_t num_labels,
+                       bool fresh_head) {
   LoadOptions options;
+  options.fresh_head = fresh_head;
   options.head = head;
   options.seed = seed;
   options.num_labels = num_labels;

@@ -93,8 +93,9 @@ LoadedModel ModelFolder::load(const LoadOptions& options) const {
   return load_model(path_, options);
 }
 
-LoadedModel ModelFolder::load(HeadType head, std::uint64_t seed, std::int64_t num_labels) const {
-  return load_model(path_, head, seed, num_labels);
+LoadedModel ModelFolder::load(HeadType head, std::uint64_t seed, std::int64_t num_labels,
+                              bool fresh_head) const {
+  return load_model(path_, head, seed, num_labels, fresh_head);
 }
 
 const std::string& ModelFolder::weights_digest() const {

@@ -48,7 +48,8 @@ class ModelFolder {
   // The weights; errors as load_model (checkpoint.h). Without options the head is the stored one.
   LoadedModel load(const LoadOptions& options = {}) const;
   // The same with this head; where another one is stored, its values are drawn from the seed.
-  LoadedModel load(HeadType head, std::uint64_t seed, std::int64_t num_labels = 2) const;
+  LoadedModel load(HeadType head, std::uint64_t seed, std::int64_t num_labels = 2,
+                   bool fresh_head = false) const;
   // Of the weights, as weight_files.h says; computed at the first call.
   const std::string& weights_digest() const;
 

@@ -116,12 +116,13 @@ TrainingSummary text_finetune(const TextFinetuneOptions& given, const TextRows& 
     say_inputs(valid_rows->name, valid.tally, length);
   }
 
-  LoadedModel loaded = init.load(HeadType::classification, options.seed, scheme.outputs());
+  LoadedModel loaded =
+      init.load(HeadType::classification, options.seed, scheme.outputs(), options.fresh_head);
   ModelConfig& config = loaded.config;
   if (config.num_labels != scheme.outputs()) {
     throw_bad_input(fmt::format("{}: this classifier has {} outputs, the examples need {}", options.init,
                                 config.num_labels, scheme.outputs()),
-                    "begin from a pretrained model");
+                    message("begin from a pretrained model, or leave this head out: `fresh_head`"));
   }
   config.problem_type = scheme.problem;
   config.label_names = scheme.classes.names();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -59,8 +60,59 @@ class ChromatinModelData : public ::testing::Test {
   std::vector<ChromatinSample> training_windows(std::uint64_t bins = 1) const {
     return neighbouring_bins(*data_, data_->rows(Split::train), bins);
   }
-  ChromatinTask task(StrandSampling strands, const ChromatinWindows& windows, std::uint64_t bins = 1) const {
-    return {options_, config_, *data_, windows, {strands, training_windows(bins), data_->rows(Split::valid)}};
+  ChromatinTask task(StrandSampling strands, const ChromatinWindows& windows, std::uint64_t bins = 1,
+                     std::int64_t shift = 0) const {
+    return {options_,
+            config_,
+            *data_,
+            windows,
+            {strands, shift, training_windows(bins), data_->rows(Split::valid)}};
+  }
+  // An epoch of windows of five bins, on both strands.
+  Batch epoch_of_neighbours(std::int64_t shift) {
+    const ChromatinWindows windows(*data_, *tokenizer_);
+    config_.input_length = 0;
+    config_.pooling = parse_head_pooling("middle:20");
+    options_.batch = 6;
+    options_.accumulate = 1;
+    const ChromatinTask both = task(StrandSampling::both, windows, 5, shift);
+    EXPECT_EQ(both.samples(), 6u);
+    return both.whole_update(0).at(0);
+  }
+  // The bases of every span, read back from its tokens, are those of a bin with its labels, on either strand.
+  // A token that begins in a bin may end behind it, and one that ends in it begin before.
+  void expect_spans_are_bins(const Batch& batch) const {
+    ASSERT_EQ(batch.output_spans.size(), 26u);
+    ASSERT_EQ(batch.sequence_targets.size(), 26u * 3);
+    std::multiset<std::uint32_t> seen;
+    for (std::size_t i = 0; i < batch.output_spans.size(); ++i) {
+      const OutputSpan& span = batch.output_spans[i];
+      std::string bases;
+      for (std::int32_t t = span.first; t < span.first + span.length; ++t)
+        bases += tokenizer_->piece(static_cast<std::uint32_t>(batch.ids[static_cast<std::size_t>(t)]));
+      const auto first = batch.sequence_targets.begin() + static_cast<std::ptrdiff_t>(3 * i);
+      const std::optional<std::uint32_t> row = bin_of(bases, std::vector<float>(first, first + 3));
+      EXPECT_TRUE(row) << i << " " << bases;
+      if (row) seen.insert(*row);
+    }
+    for (const std::uint32_t row : data_->rows(Split::train)) EXPECT_EQ(seen.count(row), 2u) << row;
+  }
+  // The training bin with these labels whose bases these are; the first token begins at most one token's length
+  // into it.
+  std::optional<std::uint32_t> bin_of(const std::string& bases, const std::vector<float>& labels) const {
+    for (const std::uint32_t row : data_->rows(Split::train)) {
+      std::vector<float> of_row(3);
+      data_->labels().unpack(row, of_row);
+      if (labels != of_row) continue;
+      const std::string bin = chr1_.substr(row * 20, 20);
+      for (const std::string& strand : {bin, reverse_complement(bin)}) {
+        for (std::size_t begin = 0; begin < 8; ++begin) {
+          const std::string rest = strand.substr(begin);
+          if (bases.size() >= rest.size() && bases.compare(0, rest.size(), rest) == 0) return row;
+        }
+      }
+    }
+    return std::nullopt;
   }
   SequenceScorer scorer(std::int64_t batch_tokens = 1024) {
     return {{{(folder_ / "model").string()}, Strands::both, {batch_tokens}}, *backend_};
@@ -137,47 +189,39 @@ TEST_F(ChromatinModelData, NeighbouringBinsShareAWindowAndKeepTheirLabels) {
   const std::vector<std::uint32_t> apart = {0, 1, 3, 4};
   EXPECT_EQ(neighbouring_bins(*data_, apart, 5).size(), 2u) << "a bin is missing between them";
 
+  expect_spans_are_bins(epoch_of_neighbours(0));
+}
+
+TEST_F(ChromatinModelData, AShiftMovesWindowsAndNotTheirLabels) {
+  const Batch still = epoch_of_neighbours(0), moved = epoch_of_neighbours(7), again = epoch_of_neighbours(7);
+  EXPECT_NE(moved.ids, still.ids);
+  EXPECT_EQ(moved.ids, again.ids);
+  expect_spans_are_bins(moved);
+
+  // Windows of one bin: every one is the data set's, moved by at most 7 bases, and not all by the same.
+  options_.batch = 13;
+  config_.pooling = {};
   const ChromatinWindows windows(*data_, *tokenizer_);
-  config_.input_length = 0;
-  config_.pooling = parse_head_pooling("middle:20");
-  options_.batch = 6;
-  options_.accumulate = 1;
-  const ChromatinTask both = task(StrandSampling::both, windows, 5);
-  EXPECT_EQ(both.samples(), 6u);
-  const std::vector<Batch> batches = both.whole_update(0);
-  ASSERT_EQ(batches.size(), 1u);
-  const Batch& batch = batches[0];
-  ASSERT_EQ(batch.output_spans.size(), 26u);
-  ASSERT_EQ(batch.sequence_targets.size(), 26u * 3);
-  // The bases of every span, read back from its tokens, are those of a bin with its labels, on either strand.
-  // A token that begins in a bin may end behind it, and one that ends in it begin before.
-  std::multiset<std::uint32_t> seen;
-  for (std::size_t i = 0; i < batch.output_spans.size(); ++i) {
-    const OutputSpan& span = batch.output_spans[i];
-    std::string bases;
-    for (std::int32_t t = span.first; t < span.first + span.length; ++t)
-      bases += tokenizer_->piece(static_cast<std::uint32_t>(batch.ids[static_cast<std::size_t>(t)]));
-    std::vector<float> labels(batch.sequence_targets.begin() + static_cast<std::ptrdiff_t>(3 * i),
-                              batch.sequence_targets.begin() + static_cast<std::ptrdiff_t>(3 * i + 3));
-    bool found = false;
-    for (const std::uint32_t row : data_->rows(Split::train)) {
-      std::vector<float> of_row(3);
-      data_->labels().unpack(row, of_row);
-      const std::string bin = chr1_.substr(row * 20, 20);
-      for (const std::string& strand : {bin, reverse_complement(bin)}) {
-        // The first token begins at most one token's length into the bin.
-        for (std::size_t begin = 0; begin < 8 && !found; ++begin) {
-          const std::string rest = strand.substr(begin);
-          if (labels == of_row && bases.size() >= rest.size() && bases.compare(0, rest.size(), rest) == 0) {
-            seen.insert(row);
-            found = true;
-          }
-        }
-      }
+  const ChromatinTask forward = task(StrandSampling::forward, windows, 1, 7);
+  Fasta fasta = data_->fasta().clone();
+  std::map<std::vector<std::int32_t>, std::int64_t> known;
+  for (const std::uint32_t row : data_->rows(Split::train)) {
+    for (std::int64_t shift = -7; shift <= 7; ++shift) {
+      std::vector<std::int32_t> ids;
+      encode_window(*tokenizer_, data_->window_sequence(fasta, row, shift), 512, ids);
+      known.emplace(ids, shift);
     }
-    EXPECT_TRUE(found) << i << " " << bases;
   }
-  for (const std::uint32_t row : data_->rows(Split::train)) EXPECT_EQ(seen.count(row), 2u) << row;
+  std::set<std::int64_t> shifts;
+  for (const Batch& batch : forward.whole_update(0)) {
+    for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+      const auto first = batch.ids.begin() + batch.token_offsets[s];
+      const auto found = known.find({first, first + batch.lengths[s]});
+      ASSERT_NE(found, known.end()) << s;
+      shifts.insert(found->second);
+    }
+  }
+  EXPECT_GT(shifts.size(), 4u);
 }
 
 TEST_F(ChromatinModelData, BatchesAreAFunctionOfTheStepAlone) {

@@ -117,6 +117,37 @@ TEST_F(Checkpoint, AnotherHeadKeepsThePoolerThatIsThere) {
   }
 }
 
+TEST_F(Checkpoint, AFreshHeadTakesThePlaceOfTheStoredOneOfItsKind) {
+  LoadedModel stored = load_model(path(), HeadType::classification, 9, 3);
+  stored.config.label_names = {"a", "b", "c"};
+  stored.config.problem_type = ProblemType::multi_label;
+  stored.config.positive_weight = 8;
+  stored.config.pooling = {HeadPooling::Kind::mean, 0};
+  const testing::TemporaryFolder classifier;
+  write_model_files(classifier.path().string(), stored.config, ParameterLayout(stored.config),
+                    stored.parameters, "", "# card\n");
+  const std::string folder = classifier.path().string();
+  EXPECT_EQ(load_model(folder, HeadType::classification, 5, 2).config.num_labels, 3);
+
+  const LoadedModel fresh = load_model(folder, HeadType::classification, 5, 2, true);
+  EXPECT_EQ(fresh.config.num_labels, 2);
+  EXPECT_TRUE(fresh.config.label_names.empty());
+  EXPECT_EQ(fresh.config.problem_type, ProblemType::single_label);
+  EXPECT_EQ(fresh.config.positive_weight, 1);
+  EXPECT_FALSE(fresh.config.pools());
+  // The head is that of the seed, all else is as it was stored.
+  const ParameterLayout before(stored.config), layout(fresh.config);
+  const std::vector<float> drawn = initial_parameters(layout, fresh.config, 5);
+  for (const TensorSpec& spec : layout.tensors()) {
+    const bool of_head = spec.name.starts_with("classifier.");
+    const std::vector<float>& source = of_head ? drawn : stored.parameters;
+    const std::int64_t at = of_head ? spec.offset : before.offset(spec.name);
+    EXPECT_TRUE(std::equal(source.begin() + at, source.begin() + at + spec.count,
+                           fresh.parameters.begin() + spec.offset))
+        << spec.name;
+  }
+}
+
 TEST_F(Checkpoint, AHeadForAnswersInPartsStartsFromTheSeedUnlessItIsTheStoredOne) {
   LoadOptions options;
   options.head = HeadType::structured_answers;

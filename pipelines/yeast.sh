@@ -1,0 +1,263 @@
+#!/usr/bin/env bash
+# A whole genome on two cores: baker's yeast, from its FASTA to measured effects of variants.
+#   bash pipelines/yeast.sh DATA     DATA: a folder with the files of yeast that benchmarks/yeast.md names
+# It can be stopped at any time and goes on where it was: a command whose output is there is not run again. chrII, chrVII, chrXII
+# and chrXV are held out of everything; chrX chooses (best states, thresholds, penalties). Of a model every command is shown.
+# Environment: OUT (yeast), PARTS ("data models contexts scratch patterns peers report"), SEEDS ("1 2 3"), JOBS (runs side by side, one a
+# core), STEPS (1: the fraction of every run's updates; 0.01 tries the commands), PEERS (a python with torch, for tests/peers/yeast_peers.py),
+# DEEPROMOTER (a checkout of github.com/egochao/DeePromoter), BIN (the folder of an installed bigbird).
+set -euo pipefail
+case ${1:-} in "" | -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+# shellcheck source=pipelines/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+# shellcheck source=pipelines/demonstration.sh
+source "$(dirname "${BASH_SOURCE[0]}")/demonstration.sh"
+# shellcheck source=pipelines/resumable.sh
+source "$(dirname "${BASH_SOURCE[0]}")/resumable.sh"
+
+data=$(cd "$1" 2>/dev/null && pwd) || fail "$1 is no folder" "benchmarks/yeast.md says what it holds"
+out=${OUT:-yeast}
+parts=${PARTS:-data models contexts scratch patterns peers report}
+read -ra seeds <<<"${SEEDS:-1 2 3}"
+side_by_side=${JOBS:-$jobs}
+for file in S288C_R64-1-1.fa.gz tss_EPDnew_002.bed.gz peaks_rossi2021_chexmix.bed.gz; do
+  [ -r "$data/$file" ] || fail "$data/$file cannot be read" "benchmarks/yeast.md says where each file comes from"
+done
+program_on_path
+mkdir -p "$out/results"
+cd "$out"
+demonstration_log=$PWD/yeast.log
+SECONDS=0
+export BIGBIRD_DEVICE=${BIGBIRD_DEVICE:-cpu}
+export BIGBIRD_THREADS=${BIGBIRD_THREADS:-$((jobs > side_by_side ? jobs / side_by_side : 1))}
+
+# updates N: the updates of a run, N of them or the fraction STEPS.
+updates() { awk -v n="$1" -v of="${STEPS:-1}" 'BEGIN { n = int(n * of); print n < 2 ? 2 : n }'; }
+# every N: between two validations, of which a run has ten.
+every() { awk -v n="$(updates "$1")" 'BEGIN { n = int(n / 10); print n < 1 ? 1 : n }'; }
+
+genome=genome.fa.gz
+tss=$data/tss_EPDnew_002.bed.gz
+held_out=chrII,chrVII,chrXII,chrXV
+chooses=chrX
+learns=chrI,chrIII,chrIV,chrV,chrVI,chrVIII,chrIX,chrXI,chrXIII,chrXIV,chrXVI
+scanned=chrXV
+for suffix in "" .fai .gzi; do ln -sfn "$data/S288C_R64-1-1.fa.gz$suffix" "$genome$suffix"; done
+
+# Points of a base, 100 bases wider on each side, and the table of them that `chromatin build` reads.
+widened() { gzip -dc "$data/peaks_rossi2021_chexmix.bed.gz" | awk -v OFS='\t' '{ print $1, ($2 > 100 ? $2 - 100 : 0), $3 + 100, $4 }'; }
+tracks() { cut -f4 peaks.bed | sort -u | awk 'BEGIN { print "#name\tgroup\tfile\ttrack" } { print $1 "\tChIP-exo\tpeaks.bed\t" $1 }'; }
+
+if wants data; then
+  # What the held-out chromosomes, and the one that chooses, share with the rest.
+  once copies.bed bigbird copies -q -f "$genome" --of "$held_out" --in "$learns,$chooses"
+  once copies.$chooses.bed bigbird copies -q -f "$genome" --of "$chooses" --in "$learns"
+  # A token a base. Documents begin elsewhere in each of ten passes; Markov models count one.
+  made learn.bed.gz bigbird chunk -q -f "$genome" --chromosomes "$learns" --reverse-complement -o learn.bed.gz
+  made once.bed.gz bigbird chunk -q -f "$genome" --chromosomes "$learns" --reverse-complement --passes 1 --max-start 0 -o once.bed.gz
+  made choose.bed.gz bigbird chunk -q -f "$genome" --chromosomes "$chooses" --passes 1 --max-start 0 -o choose.bed.gz
+  made test.bed.gz bigbird chunk -q -f "$genome" --chromosomes "$held_out" --exclude copies.bed --passes 1 --max-start 0 -o test.bed.gz
+  made bases bigbird train-bpe -q -f "$genome" -d learn.bed.gz -o bases --vocab-size 10
+  for documents in learn once choose test; do
+    made $documents.json bigbird tokenize -q -m bases -f "$genome" -d $documents.bed.gz -o $documents
+  done
+  once peaks.bed widened
+  once peaks.tsv tracks
+  for window in 1000 4000 8000; do
+    made bins-$window bigbird chromatin build -q --peaks peaks.tsv -f "$genome" --chromosomes "$learns,$chooses,$held_out" --valid "$chooses" \
+      --test "$held_out" --window $window --keep all --clip -o bins-$window
+  done
+  # Negatives 50 bases from a TSS teach where it is, and not only that it is near.
+  for window in "300 200 100" "2000 1000 1000"; do
+    read -r bases left right <<<"$window"
+    made "promoters-$bases" bigbird promoter build -q --tss "$tss" -f "$genome" --left "$left" --right "$right" --negatives genomic:10 \
+      --min-distance 50 --valid "$chooses" --test "$held_out" -o "promoters-$bases"
+  done
+fi
+
+optimizer=(--optimizer torch --schedule huggingface --clip-norm 1 --precision bf16 --resume)
+# trained RUN VERB... [OPTION...]: a run, unless it has ended.
+trained() {
+  local folder=$1
+  shift
+  [ -e "$folder/final" ] || run bigbird "$@" -q -o "$folder" "${optimizer[@]}"
+}
+rate=1e-3 # of pretraining
+# pretrained RUN SEED UPDATES [OPTION...]: an encoder of single bases: a convolution makes one row of eight of them.
+pretrained() {
+  local folder=$1 seed=$2 steps=$3
+  shift 3
+  trained "$folder" pretrain --train learn --valid choose -m bases --layers 3 --width 160 --heads 5 --norm prenorm --stem-stride 8 \
+    --max-positions 12288 --steps "$(updates "$steps")" --lr "$rate" --average 0.999 --dropout 0 --attention-dropout 0 --no-nsp \
+    --eval-every "$(every "$steps")" --eval-samples 200 --seed "$seed" "$@"
+}
+# profiled RUN SEED WINDOW UPDATES BATCH [OPTION...]: a model of the tracks.
+profiled() {
+  local folder=$1 seed=$2 window=$3 steps=$4
+  shift 4
+  trained "$folder" chromatin finetune --data "bins-$window" --steps "$(updates "$steps")" --shift 24 --dropout 0.1 --positive-weight 1 \
+    --average 0.99 --valid-bins 1000 --eval-every "$(every "$steps")" --final last --seed "$seed" "$@"
+}
+# promoter RUN SEED BASES UPDATES [OPTION...]
+promoter() {
+  local folder=$1 seed=$2 bases=$3 steps=$4
+  shift 4
+  trained "$folder" promoter finetune --data "promoters-$bases" --steps "$(updates "$steps")" --lr 3e-4 --dropout 0.1 --average 0.99 \
+    --eval-every "$(every "$steps")" --seed "$seed" "$@"
+}
+# What a model is worth on the held-out chromosomes: results/NAME.json. What costs nothing stands beside the first seed's.
+beside() { # beside SEED OPTION...: the options, of the first seed
+  local seed=$1
+  shift
+  [ "$seed" != "${seeds[0]}" ] || printf '%s\n' "$@"
+}
+measured_bases() { # measured_bases NAME LENGTH [OPTION...]
+  local name=$1 length=$2
+  shift 2
+  once "results/$name.json" bigbird evaluate -q -m "$name/final" --data test --masks all --no-nsp --length "$length" "$@"
+}
+measured_tracks() { # measured_tracks NAME WINDOW [OPTION...]
+  local name=$1 window=$2
+  shift 2
+  once "results/$name.json" bigbird chromatin evaluate -q -m "$name/final" --data "bins-$window" --exclude copies.bed --precision bf16 \
+    --profiles-tsv "$name.profiles.tsv" "$@"
+}
+measured_promoters() { # measured_promoters NAME BASES [OPTION...]
+  local name=$1 bases=$2
+  shift 2
+  once "results/$name.json" bigbird promoter evaluate -q -m "$name/final" --data "promoters-$bases/test.tsv" --exclude copies.bed \
+    --precision bf16 "$@"
+}
+scan_of() { # scan_of NAME MODEL [OPTION...]
+  local name=$1 model=$2
+  shift 2
+  [ -e "results/$name.json" ] || run bigbird promoter scan -q -m "$model/final" -f "$genome" -r "$scanned" --step 25 -o "$name.bw" --calls "$name.bed" \
+    --tss "$tss" --within 100 --merge-distance 200 --exclude copies.bed --precision bf16 --summary "results/$name.json" --force "$@"
+}
+
+models_of() { # models_of SEED
+  local seed=$1 more bases
+  pretrained "encoder-$seed" "$seed" 12000 --attention full --length 1024 --batch 16
+  mapfile -t more < <(beside "$seed" --baseline-from once --baseline-tokens 0)
+  measured_bases "encoder-$seed" 1024 "${more[@]}"
+  # Sixteen bins share a window first: a quarter of the work, and each bin sees more than its 1,000 bases. Then every bin its own.
+  profiled "shared-$seed" "$seed" 1000 6600 --batch 4 --init "encoder-$seed/final" --lr 3e-4 --bins 16 --pool middle:200
+  profiled "tracks-$seed" "$seed" 1000 900 --batch 64 --init "shared-$seed/final" --lr 3e-4
+  mapfile -t more < <(beside "$seed" --baseline kmers --baseline-bins 0)
+  measured_tracks "tracks-$seed" 1000 "${more[@]}"
+  promoter "promoters-300-$seed" "$seed" 300 2000 --batch 32 --init "tracks-$seed/final" --fresh-head --pool mean
+  promoter "promoters-2000-$seed" "$seed" 2000 3000 --batch 16 --init "tracks-$seed/final" --fresh-head --pool middle:200
+  for bases in 300 2000; do
+    mapfile -t more < <(beside "$seed" --baseline-from "promoters-$bases")
+    measured_promoters "promoters-$bases-$seed" $bases "${more[@]}"
+    scan_of "scan-$bases-$seed" "promoters-$bases-$seed" "${more[@]}"
+  done
+}
+# Does context help? The last part of the training again, with bins that see 4,000 and 8,000 bases: as many bins an update, in shared windows.
+contexts_of() { # contexts_of SEED
+  local seed=$1
+  profiled "tracks-4000-$seed" "$seed" 4000 900 --batch 16 --bins 4 --init "shared-$seed/final" --lr 3e-4
+  profiled "tracks-8000-$seed" "$seed" 8000 900 --batch 8 --bins 8 --init "shared-$seed/final" --lr 3e-4
+  measured_tracks "tracks-4000-$seed" 4000
+  measured_tracks "tracks-8000-$seed" 8000
+}
+# What pretraining is worth: the same from random weights; and promoters from the encoder, without the tracks.
+scratch_of() { # scratch_of SEED
+  local seed=$1
+  rate=1e-12 pretrained "untrained-$seed" "$seed" 1 --attention full --length 1024 --batch 1
+  profiled "shared-scratch-$seed" "$seed" 1000 6600 --batch 4 --init "untrained-$seed/final" --lr 3e-4 --bins 16 --pool middle:200
+  profiled "tracks-scratch-$seed" "$seed" 1000 900 --batch 64 --init "shared-scratch-$seed/final" --lr 3e-4
+  measured_tracks "tracks-scratch-$seed" 1000
+  promoter "promoters-scratch-$seed" "$seed" 300 2000 --batch 32 --init "untrained-$seed/final" --pool mean
+  promoter "promoters-encoder-$seed" "$seed" 300 2000 --batch 32 --init "encoder-$seed/final" --pool mean
+  measured_promoters "promoters-scratch-$seed" 300
+  measured_promoters "promoters-encoder-$seed" 300
+}
+# Patterns at 4,096 bases and lengths with full attention: 24.6 million bases each.
+patterns_of() { # patterns_of SEED
+  local seed=$1 pattern length
+  for pattern in full bigbird window random window+random; do
+    pretrained "pattern-$pattern-$seed" "$seed" 1500 --attention "$pattern" --length 4096 --batch 4
+    measured_bases "pattern-$pattern-$seed" 4096
+  done
+  for length in 512 1024; do
+    pretrained "length-$length-$seed" "$seed" 1500 --attention full --length $length --batch $((16384 / length))
+    measured_bases "length-$length-$seed" $length
+  done
+}
+for part in models contexts scratch patterns; do
+  wants $part || continue
+  for seed in "${seeds[@]}"; do side "${part}_of" "$seed"; done
+  together
+done
+
+# Networks that a biologist would train, on the same files.
+peers=$root/tests/peers/yeast_peers.py
+peer_promoters() { # peer_promoters MODEL BASES SEED
+  local name=$1-$2-$3 left=200 right=100 more=()
+  [ "$2" = 300 ] || { left=1000 && right=1000; }
+  [ "$1" != deepromoter ] || more=(--checkout "$DEEPROMOTER")
+  [ -e "$name.bedgraph" ] || run "$PEERS" "$peers" promoters "promoters-$2" -o "$name.tsv" --model "$1" --minutes "$(minutes 10)" --seed "$3" "${more[@]}" \
+    --track "$name.bedgraph" --genome "$genome" --contigs "$scanned" --left $left --right $right --step 25
+  once "results/$name.json" bigbird promoter evaluate -q --predictions "$name.tsv"
+  once "results/scan-$name.json" "$PEERS" "$peers" rank "$name.bedgraph" --tss "$tss" --exclude copies.bed
+}
+minutes() { awk -v n="$1" -v of="${STEPS:-1}" 'BEGIN { n *= of; print n < 0.05 ? 0.05 : n }'; }
+peer_tracks() { # peer_tracks SEED: as long as the encoder and the tracks of a seed take together
+  [ -e "deepsea-$1.npy" ] || run "$PEERS" "$peers" tracks bins-1000 "$genome" -o "deepsea-$1.npy" --minutes "$(minutes 35)" --seed "$1"
+  once "results/deepsea-$1.json" bigbird chromatin evaluate -q --predictions "deepsea-$1.npy" --data bins-1000 --exclude copies.bed
+}
+if wants peers && [ -n "${PEERS:-}" ]; then
+  once orfs.bed "$PEERS" "$peers" orfs "$genome" --contigs "$scanned" -o /dev/stdout
+  once results/scan-orfs.json "$PEERS" "$peers" rank orfs.bed --tss "$tss" --exclude copies.bed
+  for seed in "${seeds[@]}"; do
+    side peer_tracks "$seed"
+    for bases in 300 2000; do
+      side peer_promoters cnn $bases "$seed"
+      [ -z "${DEEPROMOTER:-}" ] || side peer_promoters deepromoter $bases "$seed"
+    done
+  done
+  together
+fi
+
+# nth FILE KEY N: of numbers that stand in a list the Nth.
+nth() { local v && v=$(value "$1" "$2" "$3") && LC_ALL=C printf '%.4f' "${v:?$2 is not in $1}"; }
+# listed KEY NAME [N]: that number of every seed's results/NAME-SEED.json, a - where there is none.
+listed() {
+  local seed file
+  for seed in "${seeds[@]}"; do
+    file=results/$2-$seed.json
+    if [ -e "$file" ]; then nth "$file" "$1" "${3:-1}" 2>/dev/null || printf -- -; else printf -- -; fi
+    printf ' '
+  done
+}
+line() { # line TEXT COMMAND...
+  local text=$1
+  shift
+  printf '| %s | %s |\n' "$text" "$("$@")"
+}
+if wants report; then
+  {
+    printf '| masked bases, bits per base | seeds %s |\n|---|---|\n' "${seeds[*]}"
+    for name in encoder pattern-full pattern-bigbird pattern-window pattern-random pattern-window+random length-512 length-1024; do
+      line "$name" listed bits_per_base $name
+    done
+    printf '\n| tracks, both strands: median AUROC, median AUPRC | |\n|---|---|\n'
+    for name in tracks tracks-4000 tracks-8000 tracks-scratch; do
+      line "$name: AUROC" listed evaluations.groups.all.median_auroc $name 2
+      line "$name: AUPRC" listed evaluations.groups.all.median_auprc $name 2
+    done
+    line "deepsea: AUROC" listed evaluations.groups.all.median_auroc deepsea
+    line "deepsea: AUPRC" listed evaluations.groups.all.median_auprc deepsea
+    printf '\n| promoters: MCC, AUROC, AUPRC | |\n|---|---|\n'
+    for name in promoters-300 promoters-2000 promoters-encoder promoters-scratch cnn-300 cnn-2000 deepromoter-300 deepromoter-2000; do
+      for key in mcc auroc auprc; do line "$name: $key" listed $key $name; done
+    done
+    printf '\n| scan of %s: precision at a recall of 0.5 | |\n|---|---|\n' "$scanned"
+    for name in scan-300 scan-2000; do line "$name" listed evaluation.ranking.model.precision_at_recall_50 $name; done
+    for name in scan-cnn-300 scan-cnn-2000 scan-deepromoter-300 scan-deepromoter-2000; do line "$name" listed precision_at_recall_50 $name; done
+    [ ! -e results/scan-orfs.json ] || line "start of every open reading frame" number results/scan-orfs.json precision_at_recall_50
+  } >report.md
+  cat report.md
+  time_taken
+fi
