@@ -190,6 +190,30 @@ TEST_F(ChromatinModel, MatricesTracksAndEvaluationComeFromOneDataSet) {
   EXPECT_EQ(one.at("evaluations")[0].at("groups"), other.at("evaluations")[0].at("groups"));
 }
 
+// A model of tracks begins one of promoters, and that one of tracks again: what is asked for another task.
+TEST_F(ChromatinModel, TheHeadOfAnotherTaskIsLeftOutWhereThatIsAskedFor) {
+  must({"promoter", "build", "--tss", path("genome/promoters.tss.bed"), "-f", genome(), "-o",
+        path("promoters"), "--left", "500", "--right", "300", "--negatives", "random"});
+  std::vector<std::string> promoters = {
+      "promoter",          "finetune", "--data",       path("promoters"), "--init",
+      path("tuned/final"), "-o",       path("called"), "--steps",         "2"};
+  refused(promoters, 1, "leave this head out: --fresh-head");
+  promoters.push_back("--fresh-head");
+  must(promoters);
+  must({"promoter", "predict", "-m", path("called/final"), "--data", path("promoters/test.tsv"), "-o",
+        path("called.tsv")});
+  std::vector<std::string> tracks = {
+      "chromatin", "finetune",    "--data",  path("data"), "--init",       path("called/final"),
+      "-o",        path("again"), "--batch", "4",          "--valid-bins", "6",
+      "--steps",   "2",           "--shift", "7"};
+  refused(tracks, 1, "leave this head out: --fresh-head");
+  tracks.push_back("--fresh-head");
+  must(tracks);
+  must({"chromatin", "predict", "-m", path("again/final"), "-f", genome(), "-R", bins(), "-o",
+        path("again.tsv")});
+  EXPECT_EQ(read_text(path("again/final/profiles.tsv")), read_text(path("tuned/final/profiles.tsv")));
+}
+
 TEST_F(ChromatinModel, WrongInputsAreNamed) {
   refused(predict({"-f", genome(), "-R", bins(), "--profiles", "999"}), 2, "there is no profile 999");
   refused(predict({"-f", genome(), "-R", bins(), "-O", "npy", "-o", path("x.tsv")}), 2, ".npy");
@@ -210,6 +234,7 @@ TEST_F(ChromatinModel, WrongInputsAreNamed) {
   refused(finetune("other", {"--strand", "left"}), 2, "both, coin, forward");
   refused(finetune("other", {"--positive-weight", "0"}), 2, "--positive-weight 0");
   refused(finetune("other", {"--length", "100k"}), 2, "--length");
+  refused(finetune("other", {"--shift", "401"}), 2, "--shift 401");
   refused(
       {"chromatin", "finetune", "--data", path("genome"), "--init", path("run/final"), "-o", path("other")},
       1, "manifest.json");

@@ -537,15 +537,6 @@ TEST_F(PromoterModel, LearnsFromOwnTablesOfSeveralClassesAndFromFastaPairs) {
           "does not tell its window");
   refused({"promoter", "scan", "-m", path("own/final"), "-f", path("genome/genome.fa.gz")}, 1,
           "it has 3 outputs");
-  const std::vector<std::string> other = {
-      "promoter",        "finetune", "--data",      path("examples"), "--init",
-      path("own/final"), "-o",       path("other"), "--steps",        "2"};
-  refused(other, 1, "leave this head out: --fresh-head");
-  std::vector<std::string> with_fresh_head = other;
-  with_fresh_head.push_back("--fresh-head");
-  must(with_fresh_head);
-  must({"promoter", "predict", "-m", path("other/final"), "--data", path("examples/test.tsv"), "-o",
-        path("other.tsv")});
   refused({"promoter", "finetune", "--init", path("run/final"), "-o", path("x")}, 2, "in one way");
   refused({"promoter", "finetune", "--train", path("gue/train.csv"), "--data", path("gue"), "--init",
            path("run/final"), "-o", path("x")},

@@ -301,6 +301,14 @@ TEST_F(TextClassify, ListsOfLabelsAndNumbersAreLearnedToo) {
   EXPECT_EQ(must(predict({"--text", "a b"}, "numbers/final")).out.substr(0, 10), "#id\tscore\n");
   refused(evaluate({path("numbers.csv"), "-m", path("numbers/final"), "--table", path("no.tsv")}), 1,
           "table");
+
+  write("three.csv", "text,label\na b,x\nd z,y\nd b,w\n");
+  const Words other = {"text",   "classify",          "finetune", "--train",     path("three.csv"),
+                       "--init", path("lists/final"), "-o",       path("three"), "--steps",
+                       "2"};
+  refused(other, 1, "leave this head out: --fresh-head");
+  must(other + Words{"--fresh-head"});
+  must(predict({"--text", "a b"}, "three/final"));
 }
 
 TEST_F(TextClassify, FoldersOfClassesAndColumnsOfTrainingAreRead) {

@@ -372,6 +372,13 @@ TEST_F(TextGlue, AModelOfAnotherTaskGetsAWarning) {
       "white_space": "fold", "ascii_punctuation": false})");
   EXPECT_TRUE(holds(must(evaluate("sst2", {path("glue"), "-m", path("other")})).err,
                     "was trained on cola, not on sst2"));
+  shape.labels = 3;
+  shape.names = {"a", "b", "c"};
+  write_tiny_text_model(path("three"), shape);
+  const Words other = {"text",   "glue",        "finetune", "--task",    "sst2",    "--data", path("glue"),
+                       "--init", path("three"), "-o",       path("two"), "--steps", "2"};
+  refused(other, 1, "leave this head out: --fresh-head");
+  must(other + Words{"--fresh-head"});
 }
 
 }  // namespace

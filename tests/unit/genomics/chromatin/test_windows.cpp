@@ -97,8 +97,8 @@ class ChromatinModelData : public ::testing::Test {
     }
     for (const std::uint32_t row : data_->rows(Split::train)) EXPECT_EQ(seen.count(row), 2u) << row;
   }
-  // The training bin with these labels whose bases these are; the first token begins at most one token's length
-  // into it.
+  // The training bin with these labels whose bases these are; the first token begins at most one token's
+  // length into it.
   std::optional<std::uint32_t> bin_of(const std::string& bases, const std::vector<float>& labels) const {
     for (const std::uint32_t row : data_->rows(Split::train)) {
       std::vector<float> of_row(3);
