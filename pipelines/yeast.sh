@@ -2,7 +2,7 @@
 # A whole genome on two cores: baker's yeast, from its FASTA to measured effects of variants.
 #   bash pipelines/yeast.sh DATA     DATA: a folder with the files of yeast that benchmarks/yeast.md names
 # It can be stopped at any time and goes on where it was: a command whose output is there is not run again. chrII, chrVII, chrXII
-# and chrXV are held out of everything; chrX chooses (best states, thresholds, penalties). Of a model every command is shown.
+# and chrXV are held out of everything; chrX chooses (best states, thresholds, penalties).
 # Environment: OUT (yeast), PARTS ("data models contexts scratch patterns peers report"), SEEDS ("1 2 3"), JOBS (runs side by side, one a
 # core), STEPS (1: the fraction of every run's updates; 0.01 tries the commands), PEERS (a python with torch, for tests/peers/yeast_peers.py),
 # DEEPROMOTER (a checkout of github.com/egochao/DeePromoter), BIN (the folder of an installed bigbird).
@@ -49,9 +49,8 @@ widened() { gzip -dc "$data/peaks_rossi2021_chexmix.bed.gz" | awk -v OFS='\t' '{
 tracks() { cut -f4 peaks.bed | sort -u | awk 'BEGIN { print "#name\tgroup\tfile\ttrack" } { print $1 "\tChIP-exo\tpeaks.bed\t" $1 }'; }
 
 if wants data; then
-  # What the held-out chromosomes, and the one that chooses, share with the rest.
+  # What the held-out chromosomes share with the rest.
   once copies.bed bigbird copies -q -f "$genome" --of "$held_out" --in "$learns,$chooses"
-  once copies.$chooses.bed bigbird copies -q -f "$genome" --of "$chooses" --in "$learns"
   # A token a base. Documents begin elsewhere in each of ten passes; Markov models count one.
   made learn.bed.gz bigbird chunk -q -f "$genome" --chromosomes "$learns" --reverse-complement -o learn.bed.gz
   made once.bed.gz bigbird chunk -q -f "$genome" --chromosomes "$learns" --reverse-complement --passes 1 --max-start 0 -o once.bed.gz
@@ -91,7 +90,7 @@ pretrained() {
     --max-positions 12288 --steps "$(updates "$steps")" --lr "$rate" --average 0.999 --dropout 0 --attention-dropout 0 --no-nsp \
     --eval-every "$(every "$steps")" --eval-samples 200 --seed "$seed" "$@"
 }
-# profiled RUN SEED WINDOW UPDATES BATCH [OPTION...]: a model of the tracks.
+# profiled RUN SEED WINDOW UPDATES [OPTION...]: a model of the tracks.
 profiled() {
   local folder=$1 seed=$2 window=$3 steps=$4
   shift 4
@@ -220,15 +219,14 @@ if wants peers && [ -n "${PEERS:-}" ]; then
   together
 fi
 
-# nth FILE KEY N: of numbers that stand in a list the Nth.
-nth() { local v && v=$(value "$1" "$2" "$3") && LC_ALL=C printf '%.4f' "${v:?$2 is not in $1}"; }
-# listed KEY NAME [N]: that number of every seed's results/NAME-SEED.json, a - where there is none.
+# listed KEY NAME [N]: that number of every seed's results/NAME-SEED.json, the Nth where it stands in a list, a - where there is none.
 listed() {
-  local seed file
+  local seed file number
   for seed in "${seeds[@]}"; do
     file=results/$2-$seed.json
-    if [ -e "$file" ]; then nth "$file" "$1" "${3:-1}" 2>/dev/null || printf -- -; else printf -- -; fi
-    printf ' '
+    number=
+    [ ! -e "$file" ] || number=$(value "$file" "$1" "${3:-1}")
+    case $number in "" | null) printf -- '- ' ;; *) LC_ALL=C printf '%.4f ' "$number" ;; esac
   done
 }
 line() { # line TEXT COMMAND...

@@ -89,6 +89,16 @@ void require_room(const ChromatinFinetuneOptions& options, const ModelConfig& co
                 message("take fewer `bins`"));
 }
 
+// A shifted window still holds its bin.
+void require_shift(const ChromatinFinetuneOptions& options, const ModelWindow& window) {
+  const std::int64_t around =
+      std::min(window.target_offset, window.length - window.target_offset - window.target_length);
+  if (options.shift >= 0 && options.shift <= around) return;
+  throw_usage(message("`shift` {}: windows of {} have {} bases on each side of their bin", options.shift,
+                      options.data, around),
+              message("take a smaller `shift`"));
+}
+
 // A fresh head begins with what its profiles are without a sequence: of the logit z that has the least loss
 // for a fraction p of positives that count w times, exp(z) = w p / (1 - p). From zeros hundreds of updates
 // would go into learning that peaks are rare (Lin et al. 2017, section 3.3, and the usual practice since).
@@ -356,6 +366,7 @@ TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& asked, kernel
     throw_bad_input(options.data + ": no bin is of the training split",
                     "bigbird chromatin build says which bins are for training");
   }
+  require_shift(options, data.window());
   const ModelFolder init(options.init);
   init.require(Alphabet::dna);
   LoadedModel loaded = load_for(options, init, data);
@@ -364,14 +375,6 @@ TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& asked, kernel
 
   const ChromatinWindows windows(data, init.tokenizer());
   const std::size_t train_bins = train_rows.size();
-  const std::int64_t around =
-      std::min(data.window().target_offset,
-               data.window().length - data.window().target_offset - data.window().target_length);
-  if (options.shift < 0 || options.shift > around) {
-    throw_usage(message("`shift` {}: windows of {} have 0 to {} bases on each side of their bin",
-                        options.shift, options.data, around),
-                message("take a smaller `shift`"));
-  }
   ChromatinTaskOptions task_options{options.strands, options.shift,
                                     neighbouring_bins(data, train_rows, options.bins),
                                     validation_rows(options, data)};
