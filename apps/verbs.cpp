@@ -7,6 +7,8 @@ namespace bigbird::apps {
 namespace {
 
 constexpr VerbRow verb_rows[] = {
+    {"To begin with", nullptr, nullptr},
+    {"demo", "score variants of a yeast strain with the model that comes with the program", cmd_demo},
     {"Data", nullptr, nullptr},
     {"simulate", "make a deterministic genome with promoters, peaks and variants", cmd_simulate},
     {"chunk", "cut a genome into documents of sentences, for pretraining", cmd_chunk},

@@ -43,6 +43,7 @@ int cmd_chunk(int argc, char** argv);
 int cmd_completion(int argc, char** argv);
 int cmd_convert(int argc, char** argv);
 int cmd_copies(int argc, char** argv);
+int cmd_demo(int argc, char** argv);
 int cmd_devices(int argc, char** argv);
 int cmd_embed(int argc, char** argv);
 int cmd_evaluate(int argc, char** argv);

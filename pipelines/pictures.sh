@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The pictures of the documentation anew, from finished runs: what the program itself draws, and its curves.
-#   bash pipelines/pictures.sh TUTORIAL DEMO TEXT   folders of pipelines/tutorial.sh, pipelines/demo.sh and
-#                                                   pipelines/demo_text.sh; a `-` leaves out that run
+#   bash pipelines/pictures.sh YEAST DEMO TEXT   folders of pipelines/yeast.sh, pipelines/demo.sh and
+#                                                pipelines/demo_text.sh; a `-` leaves out that run
 # Environment: OUT (docs/pictures), BIN (the folder of an installed bigbird, to use that and build nothing).
 # clusters.svg is drawn by hand and stays.
 set -euo pipefail
@@ -11,7 +11,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 # shellcheck source=pipelines/demonstration.sh
 source "$(dirname "${BASH_SOURCE[0]}")/demonstration.sh"
 [ $# -eq 3 ] || fail "three folders are wanted" "bash pipelines/pictures.sh --help"
-tutorial=$1 demo=$2 text=$3
+yeast=$1 demo=$2 text=$3
 out=${OUT:-$root/docs/pictures}
 program_on_path
 mkdir -p "$out"
@@ -23,12 +23,13 @@ run bigbird attention -q --length 1536 --heads 1 --svg "$out/attention.svg" >/de
 run bigbird attention -q --compare bigbird,full,window,random,window+random,star,blockbert,sparse-fixed,sparse-strided,longformer,etc --length 1024 \
   --parts 4 --stride 256 --window 256 --global first:1 --svg "$out/attention-systems.svg" >/dev/null
 
-if [ "$tutorial" != - ]; then
-  awk 'BEGIN { OFS = "\t" } !/^#/ { print "held out", "run", $1, $2 }' "$tutorial/run/valid.tsv" |
-    awk -v title="Pretraining: masked tokens" -v x_label="steps" -v y_label="validation loss" -f "$root/pipelines/curves.awk" \
-      >"$out/tutorial.svg"
-  cp "$tutorial/curves.svg" "$out/chromatin.svg"
-  cp "$tutorial/effects.svg" "$out/variants.svg"
+if [ "$yeast" != - ]; then
+  awk 'BEGIN { OFS = "\t" } !/^#/ { print "chrX", "encoder-1", $1, $2 }' "$yeast/encoder-1/valid.tsv" |
+    awk -v title="Pretraining: masked bases" -v x_label="steps" -v y_label="validation loss" -f "$root/pipelines/curves.awk" \
+      >"$out/yeast.svg"
+  cp "$yeast/curves.svg" "$out/chromatin.svg"
+  run bigbird demo -q -o "$rest/demo" >/dev/null
+  cp "$rest/demo/effects.svg" "$out/variants.svg"
 fi
 if [ "$demo" != - ]; then
   cp "$demo/ism.svg" "$out/attribution.svg"

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # A whole genome on two cores: baker's yeast, from its FASTA to measured effects of variants.
-#   bash pipelines/yeast.sh DATA     DATA: a folder with the files of yeast that benchmarks/yeast.md names
+#   bash pipelines/yeast.sh DATA     DATA: the folder that pipelines/yeast_data.sh makes
 # It can be stopped at any time and goes on where it was: a command whose output is there is not run again. chrII, chrVII, chrXII
 # and chrXV are held out of everything; chrX chooses (best states, thresholds, penalties).
-# Environment: OUT (yeast), PARTS ("data models contexts scratch patterns peers report"), SEEDS ("1 2 3"), JOBS (runs side by side, one a
-# core), STEPS (1: the fraction of every run's updates; 0.01 tries the commands), PEERS (a python with torch, for tests/peers/yeast_peers.py),
+# docs/yeast.md goes through it. Part ship makes what models/yeast-r64 is, of the first seed.
+# Environment: OUT (yeast), PARTS ("data models variants ship contexts scratch patterns peers report"), SEEDS ("1 2 3"), JOBS (runs side by
+# side, one a core), STEPS (1: the fraction of every run's updates; 0.01 tries the commands), PEERS (a python with torch, for tests/peers/yeast_peers.py),
 # DEEPROMOTER (a checkout of github.com/egochao/DeePromoter), BIN (the folder of an installed bigbird).
 set -euo pipefail
-case ${1:-} in "" | -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1:-} in "" | -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=pipelines/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 # shellcheck source=pipelines/demonstration.sh
@@ -15,13 +16,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/demonstration.sh"
 # shellcheck source=pipelines/resumable.sh
 source "$(dirname "${BASH_SOURCE[0]}")/resumable.sh"
 
-data=$(cd "$1" 2>/dev/null && pwd) || fail "$1 is no folder" "benchmarks/yeast.md says what it holds"
+data=$(cd "$1" 2>/dev/null && pwd) || fail "$1 is no folder" "bash pipelines/yeast_data.sh $1"
 out=${OUT:-yeast}
-parts=${PARTS:-data models contexts scratch patterns peers report}
+parts=${PARTS:-data models variants ship contexts scratch patterns peers report}
 read -ra seeds <<<"${SEEDS:-1 2 3}"
 side_by_side=${JOBS:-$jobs}
-for file in S288C_R64-1-1.fa.gz tss_EPDnew_002.bed.gz peaks_rossi2021_chexmix.bed.gz; do
-  [ -r "$data/$file" ] || fail "$data/$file cannot be read" "benchmarks/yeast.md says where each file comes from"
+for file in S288C_R64-1-1.fa.gz tss_EPDnew_002.bed.gz peaks_rossi2021_chexmix.bed.gz variants_BYxRM.vcf.gz; do
+  [ -r "$data/$file" ] || fail "$data/$file cannot be read" "bash pipelines/yeast_data.sh $data"
 done
 program_on_path
 mkdir -p "$out/results"
@@ -38,15 +39,23 @@ every() { awk -v n="$(updates "$1")" 'BEGIN { n = int(n / 10); print n < 1 ? 1 :
 
 genome=genome.fa.gz
 tss=$data/tss_EPDnew_002.bed.gz
+strain=$data/variants_BYxRM.vcf.gz
+measured=$data/mpra_BYxRM_promoter_variants.tsv.gz # not everybody has it
 held_out=chrII,chrVII,chrXII,chrXV
 chooses=chrX
 learns=chrI,chrIII,chrIV,chrV,chrVI,chrVIII,chrIX,chrXI,chrXIII,chrXIV,chrXVI
 scanned=chrXV
+piece=chrXV:150001-200000 # whose variants docs/yeast.md and bigbird demo look at
 for suffix in "" .fai .gzi; do ln -sfn "$data/S288C_R64-1-1.fa.gz$suffix" "$genome$suffix"; done
 
 # Points of a base, 100 bases wider on each side, and the table of them that `chromatin build` reads.
 widened() { gzip -dc "$data/peaks_rossi2021_chexmix.bed.gz" | awk -v OFS='\t' '{ print $1, ($2 > 100 ? $2 - 100 : 0), $3 + 100, $4 }'; }
 tracks() { cut -f4 peaks.bed | sort -u | awk 'BEGIN { print "#name\tgroup\tfile\ttrack" } { print $1 "\tChIP-exo\tpeaks.bed\t" $1 }'; }
+
+binned() { # binned WINDOW
+  made "bins-$1" bigbird chromatin build -q --peaks peaks.tsv -f "$genome" --chromosomes "$learns,$chooses,$held_out" --valid "$chooses" \
+    --test "$held_out" --window "$1" --keep all --clip -o "bins-$1"
+}
 
 if wants data; then
   # What the held-out chromosomes share with the rest.
@@ -62,10 +71,7 @@ if wants data; then
   done
   once peaks.bed widened
   once peaks.tsv tracks
-  for window in 1000 4000 8000; do
-    made bins-$window bigbird chromatin build -q --peaks peaks.tsv -f "$genome" --chromosomes "$learns,$chooses,$held_out" --valid "$chooses" \
-      --test "$held_out" --window $window --keep all --clip -o bins-$window
-  done
+  binned 1000
   # Negatives 50 bases from a TSS teach where it is, and not only that it is near.
   for window in "300 200 100" "2000 1000 1000"; do
     read -r bases left right <<<"$window"
@@ -142,7 +148,7 @@ models_of() { # models_of SEED
   # Sixteen bins share a window first: a quarter of the work, and each bin sees more than its 1,000 bases. Then every bin its own.
   profiled "shared-$seed" "$seed" 1000 6600 --batch 4 --init "encoder-$seed/final" --lr 3e-4 --bins 16 --pool middle:200
   profiled "tracks-$seed" "$seed" 1000 900 --batch 64 --init "shared-$seed/final" --lr 3e-4
-  mapfile -t more < <(beside "$seed" --baseline kmers --baseline-bins 0)
+  mapfile -t more < <(beside "$seed" --baseline kmers --baseline-bins 0 --svg curves.svg --plot 306)
   measured_tracks "tracks-$seed" 1000 "${more[@]}"
   promoter "promoters-300-$seed" "$seed" 300 2000 --batch 32 --init "tracks-$seed/final" --fresh-head --pool mean
   promoter "promoters-2000-$seed" "$seed" 2000 3000 --batch 16 --init "tracks-$seed/final" --fresh-head --pool middle:200
@@ -150,6 +156,27 @@ models_of() { # models_of SEED
     mapfile -t more < <(beside "$seed" --baseline-from "promoters-$bases")
     measured_promoters "promoters-$bases-$seed" $bases "${more[@]}"
     scan_of "scan-$bases-$seed" "promoters-$bases-$seed" "${more[@]}"
+  done
+}
+# What the variants of the strain do, and how that goes with what was measured of those in promoters.
+alleles() { gzip -dc "$measured" | awk -F'\t' -v OFS='\t' 'NR > 1 && !seen[$1, $2, $3, $4]++ { print $1, $2, ".", $3, $4 }'; }
+against_measured() { # against_measured TABLE [OPTION...]: results/TABLE
+  local table=$1
+  shift
+  once "results/$table" bigbird variants evaluate -q "$table" --effects "$measured" --effects-column logFC_RM_vs_BY --effects-where BY_is_ref=1 \
+    --significance-column FDR "$@"
+}
+variants_of() { # variants_of SEED
+  local seed=$1 model
+  made "background-$seed.safetensors" bigbird variants background -q -m "tracks-$seed/final" -f "$genome" "$strain" -r chrIII \
+    -o "background-$seed.safetensors"
+  made "strain-$seed.vcf.gz" bigbird variants -q -m "tracks-$seed/final" -f "$genome" "$strain" -r "$piece" \
+    --background "background-$seed.safetensors" -o "strain-$seed.vcf.gz"
+  [ -r "$measured" ] || return 0
+  for model in tracks promoters-300 promoters-2000; do
+    made "measured-$model-$seed.tsv" bigbird variants -q -m "$model-$seed/final" -f "$genome" measured.variants --strands both \
+      -o "measured-$model-$seed.tsv"
+    against_measured "measured-$model-$seed.tsv"
   done
 }
 # Does context help? The last part of the training again, with bins that see 4,000 and 8,000 bases: as many bins an update, in shared windows.
@@ -184,11 +211,34 @@ patterns_of() { # patterns_of SEED
     measured_bases "length-$length-$seed" $length
   done
 }
-for part in models contexts scratch patterns; do
+for part in models variants contexts scratch patterns; do
   wants $part || continue
+  if [ $part = contexts ]; then binned 4000 && binned 8000; fi
+  if [ $part = variants ] && [ -r "$measured" ]; then once measured.variants alleles; fi
   for seed in "${seeds[@]}"; do side "${part}_of" "$seed"; done
   together
 done
+
+# What models/yeast-r64 is but for its page: the first seed's models in bf16, which chrX calibrates, and what bigbird demo reads.
+ship() { # ship FOLDER SEED
+  local folder=$1 seed=$2 contig=${piece%:*} range=${piece#*:} model
+  rm -rf "$folder"
+  mkdir -p "$folder/demo"
+  for model in encoder tracks promoters; do
+    run bigbird convert -q "${model/promoters/promoters-300}-$seed/final" "$folder/$model" --dtype bf16
+  done
+  run bigbird chromatin calibrate -q -m "$folder/tracks" --data bins-1000 --measure-split valid -o calibration-tracks.tsv --force
+  run bigbird promoter calibrate -q -m "$folder/promoters" --data promoters-300 -o calibration-promoters.tsv --force
+  run bigbird variants background -q -m "$folder/tracks" -f "$genome" "$strain" -r chrIII --max-records 200 -o "$folder/background.safetensors"
+  # The piece stands in its place, a window wider on each side, with N around it.
+  samtools faidx "$genome" "$contig" | awk -v from="$((${range%-*} - 1000))" -v to="$((${range#*-} + 1000))" '
+    /^>/ { print; next }
+    { for (i = 1; i <= length($0); ++i) { ++at; printf "%s", (at >= from && at <= to ? substr($0, i, 1) : "N") } print "" }' |
+    bgzip >"$folder/demo/genome.fa.gz"
+  samtools faidx "$folder/demo/genome.fa.gz"
+  bcftools view --no-version --drop-genotypes --regions "$piece" --output-type z "$strain" >"$folder/demo/strain.vcf.gz"
+}
+if wants ship; then ship yeast-r64 "${seeds[0]}"; fi
 
 # Networks that a biologist would train, on the same files.
 peers=$root/tests/peers/yeast_peers.py
@@ -198,15 +248,29 @@ peer_promoters() { # peer_promoters MODEL BASES SEED
   [ "$1" != deepromoter ] || more=(--checkout "$DEEPROMOTER")
   [ -e "$name.bedgraph" ] || run "$PEERS" "$peers" promoters "promoters-$2" -o "$name.tsv" --model "$1" --minutes "$(minutes 10)" --seed "$3" "${more[@]}" \
     --track "$name.bedgraph" --genome "$genome" --contigs "$scanned" --left $left --right $right --step 25
-  once "results/$name.json" bigbird promoter evaluate -q --predictions "$name.tsv"
+  once "results/$name.json" bigbird promoter evaluate -q --predictions "$name.tsv" --exclude copies.bed
   once "results/scan-$name.json" "$PEERS" "$peers" rank "$name.bedgraph" --tss "$tss" --exclude copies.bed
 }
 minutes() { awk -v n="$1" -v of="${STEPS:-1}" 'BEGIN { n *= of; print n < 0.05 ? 0.05 : n }'; }
 peer_tracks() { # peer_tracks SEED: as long as the encoder and the tracks of a seed take together
-  [ -e "deepsea-$1.npy" ] || run "$PEERS" "$peers" tracks bins-1000 "$genome" -o "deepsea-$1.npy" --minutes "$(minutes 35)" --seed "$1"
+  local more=()
+  [ ! -r "$measured" ] || more=(--variants "$measured" --scores "measured-deepsea-$1.tsv")
+  [ -e "deepsea-$1.npy" ] || run "$PEERS" "$peers" tracks bins-1000 "$genome" -o "deepsea-$1.npy" --minutes "$(minutes 35)" --seed "$1" "${more[@]}"
+  [ ! -r "$measured" ] || against_measured "measured-deepsea-$1.tsv" --score strongest
   once "results/deepsea-$1.json" bigbird chromatin evaluate -q --predictions "deepsea-$1.npy" --data bins-1000 --exclude copies.bed
 }
+# What needs no network: words that proteins bind, and the encoder's own opinion of a base.
+peer_variants() {
+  local seed
+  once measured-motifs.tsv "$PEERS" "$peers" motifs "$data/peaks_rossi2021_chexmix.bed.gz" "$genome" --contigs "$learns" --variants "$measured" -o /dev/stdout
+  against_measured measured-motifs.tsv --score strongest
+  for seed in "${seeds[@]}"; do
+    once "measured-masked-$seed.tsv" "$PEERS" "$peers" masked "encoder-$seed/final" "$genome" --variants "$measured" -o /dev/stdout
+    against_measured "measured-masked-$seed.tsv" --score llr
+  done
+}
 if wants peers && [ -n "${PEERS:-}" ]; then
+  [ ! -r "$measured" ] || peer_variants
   once orfs.bed "$PEERS" "$peers" orfs "$genome" --contigs "$scanned" -o /dev/stdout
   once results/scan-orfs.json "$PEERS" "$peers" rank orfs.bed --tss "$tss" --exclude copies.bed
   for seed in "${seeds[@]}"; do
@@ -254,6 +318,11 @@ if wants report; then
     printf '\n| scan of %s: precision at a recall of 0.5 | |\n|---|---|\n' "$scanned"
     for name in scan-300 scan-2000; do line "$name" listed evaluation.ranking.model.precision_at_recall_50 $name; done
     for name in scan-cnn-300 scan-cnn-2000 scan-deepromoter-300 scan-deepromoter-2000; do line "$name" listed precision_at_recall_50 $name; done
+    printf '\n| measured variants: rank correlation, AUROC of its size | |\n|---|---|\n'
+    for table in results/measured-*.tsv; do
+      [ ! -e "$table" ] || awk -F'\t' -v name="$(basename "$table" .tsv)" '$1 ~ /^(diff|strongest|llr)$/ { value[$3] = $3 == "size" ? $11 : $6 }
+        END { printf "| %s | %.4f, %.4f |\n", name, value["signed"], value["size"] }' "$table"
+    done
     [ ! -e results/scan-orfs.json ] || line "start of every open reading frame" number results/scan-orfs.json precision_at_recall_50
   } >report.md
   cat report.md

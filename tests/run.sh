@@ -87,6 +87,7 @@ installed_demonstration() {
   local prefix=$root/build/prefix
   rm -rf "$prefix"
   cmake --install build/release --prefix "$prefix" >/dev/null
+  "$prefix/bin/bigbird" demo -q -o build/demo --force
   BIN=$prefix/bin OUT=build/demonstration BP=3M STEPS=120 FINETUNE_STEPS=60 bash pipelines/demo.sh
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <initializer_list>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
@@ -101,7 +102,22 @@ std::string describe_folder(const std::string& folder) {
                           {"tracks", json["rows"]},
                           {"next", "bigbird chromatin build takes its peaks.tsv"}});
   }
+  if (has("scored.tsv") && has("effects.svg")) {
+    return json_text(Json{{"kind", "demonstration"},
+                          {"path", folder},
+                          {"scores", Json::parse(describe_table(folder + "/scored.tsv"))},
+                          {"next", "bigbird report " + folder + "/scored.tsv"}});
+  }
   const std::vector<std::string> names = names_in(folder);
+  std::vector<std::string> models;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(models),
+               [&](const std::string& name) { return file_exists(config_file(folder + "/" + name)); });
+  if (!models.empty()) {
+    return json_text(Json{{"kind", "models"},
+                          {"path", folder},
+                          {"models", models},
+                          {"next", "bigbird info " + folder + "/" + models.front()}});
+  }
   const auto count = [&names](auto&& is) {
     return static_cast<std::size_t>(std::count_if(names.begin(), names.end(), is));
   };

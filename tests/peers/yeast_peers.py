@@ -7,6 +7,9 @@ these scripts predict, so that one program measures all.
         --genome GENOME.fa.gz --contigs chrX --left 250 --right 50 --step 50]
     python tests/peers/yeast_peers.py tracks DATA GENOME.fa.gz -o predictions.npy [--split test] [--variants TABLE.tsv.gz --scores OUT.tsv]
 
+    python tests/peers/yeast_peers.py motifs PEAKS.bed.gz GENOME.fa.gz --contigs chrI,chrIII --variants TABLE.tsv.gz -o scores.tsv [--targets Abf1,Reb1]
+    python tests/peers/yeast_peers.py masked ENCODER GENOME.fa.gz --variants TABLE.tsv.gz -o scores.tsv
+
     python tests/peers/yeast_peers.py orfs GENOME.fa.gz -o calls.bed --contigs chrX [--before 39] [--codons 100]
     python tests/peers/yeast_peers.py rank TRACK.bedgraph|CALLS.bed --tss TSS.bed.gz [--within 100] [--merge-distance 200] [--exclude COPIES.bed]
 
@@ -20,6 +23,10 @@ tracks: DATA is a folder of `chromatin build`, the network DeepSEA's (Zhou and T
 dropout 0.2, 0.2 and 0.5, a dense layer of 925; --filters 64,96,192 makes it smaller and faster. Each window or its reverse complement, by a coin; predictions are the mean of both. --variants
 scores the rows of a table with chrom, pos, ref and alt: the change of every track's logit, REF and ALT in windows around the variant.
 
+motifs: for each target a matrix of fourteen bases that its peaks have and their flanks 500 bases away have not, learned on --contigs; the change of
+the best match's log odds over the bases around the variant, a column a target, `strongest` the largest of them by size.
+masked: log p(ALT) - log p(REF) of an encoder of bases (a model folder of bigbird, whose `fill-mask` is run) with the variant's base hidden, the
+mean of both strands; alleles of one base only. No label and no conservation is seen.
 orfs: a call so many bases before the ATG of every open reading frame of both strands, from the first ATG after a stop on, scored by its codons.
 rank: the precision of calls at a recall of 0.5, the best F1, and of a track the average precision of positions, as `promoter scan --tss` has
 them (lib/genomics/promoter/scan_ranking.h), so that tracks of other programs stand beside it.
@@ -33,6 +40,7 @@ import gzip
 import json
 import math
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -190,9 +198,10 @@ def promoters(options):
     rows, test_x, test_y = side("test")
     scores = 1 / (1 + np.exp(-in_batches(net, test_x)))
     with open(options.output, "w") as file:
-        file.write("#id\tlabel\tscore\n")
+        file.write("#id\tchrom\tstart\tend\tlabel\tscore\n")  # the places, for --exclude
         for row, label, score in zip(rows, test_y, scores):
-            file.write(f"{row['id']}\t{int(label)}\t{score:.7g}\n")
+            place = "\t".join(row[name] for name in ("id", "chrom", "start", "end"))
+            file.write(f"{place}\t{int(label)}\t{score:.7g}\n")
     print(json.dumps({"model": options.model, "seed": options.seed, "cpu_minutes": options.minutes, "updates": updates, "validation_loss": loss}))
     if not options.track:
         return
@@ -275,14 +284,11 @@ def tracks(options):
 
 
 def score_variants(net, genome, window, names, options):
-    """Per row of a table with chrom, pos (1-based), ref, alt: the mean over both strands of logit(ALT) - logit(REF), a column a track."""
-    rows = table_of(options.variants)
-    columns = {name.lower(): name for name in rows[0]}
-    key = [columns["chrom"], columns.get("pos1") or columns["pos"], columns["ref"], columns["alt"]]
-    seen = dict.fromkeys(tuple(row[name] for name in key) for row in rows)
+    """Per row of a table with chrom, pos (1-based), ref, alt: the mean over both strands of logit(ALT) - logit(REF), a column a track,
+    the strongest of them first."""
     with open(options.scores, "w") as file:
-        file.write("\t".join(["#chrom", "pos", "ref", "alt"] + names) + "\n")
-        for chrom, pos, ref, alt in seen:
+        file.write("\t".join(["#chrom", "pos", "ref", "alt", "strongest"] + names) + "\n")
+        for chrom, pos, ref, alt in alleles_of(options.variants):
             bases, at = genome[chrom], int(pos) - 1
             first = at - window // 2
             if first < 0 or first + window + len(ref) > len(bases):
@@ -292,7 +298,123 @@ def score_variants(net, genome, window, names, options):
             new = np.concatenate([bases[first:at], letters_of(alt), behind])[:window]
             both = np.stack([old, new])
             change = [np.subtract(*in_batches(net, strand)[::-1]) for strand in (both, reverse_complement(both))]
-            file.write("\t".join([chrom, pos, ref, alt] + [f"{value:.6g}" for value in (change[0] + change[1]) / 2]) + "\n")
+            means = (change[0] + change[1]).ravel() / 2
+            file.write("\t".join([chrom, pos, ref, alt] + [f"{value:.6g}" for value in [max(means, key=abs), *means]]) + "\n")
+
+
+def alleles_of(path):
+    """(chrom, 1-based position, ref, alt), each once, of a table with such columns."""
+    rows = table_of(path)
+    columns = {name.lower(): name for name in rows[0]}
+    key = [columns["chrom"], columns.get("pos1") or columns["pos"], columns["ref"], columns["alt"]]
+    return list(dict.fromkeys(tuple(row[name] for name in key) for row in rows))
+
+
+WIDTH = 14  # bases of a motif
+TARGETS = "Abf1,Cbf1,Cin5,Fkh1,Gcn4,Hsf1,Mbp1,Mcm1,Rap1,Reb1,Skn7,Ste12,Sut1,Swi4,Tbf1,Ume6"
+
+
+def dyads_in(letters, gap):
+    """Three bases, so many more, and three bases, at every place of [sequences, bases], as numbers; -1 where one is an N."""
+    at = np.array([0, 1, 2, gap + 3, gap + 4, gap + 5])
+    windows = np.lib.stride_tricks.sliding_window_view(letters, gap + 6, axis=1)[:, :, at]
+    return np.where((windows == 4).any(2), -1, (windows.astype(np.int64) << (2 * np.arange(6))).sum(2))
+
+
+def motif_of(near, far):
+    """A matrix [WIDTH, 4] of log odds. It begins at the pair of three bases (van Helden et al. 2000) that most windows near a peak have more
+    often than those far away, and is then made of the best matches."""
+    both = [np.concatenate([side, reverse_complement(side)], 1) for side in (near, far)]
+    best = (-np.inf, 0, 0)
+    for gap in range(WIDTH - 6):
+        share = [sum((np.bincount(np.unique(row[row >= 0]), minlength=4 ** 6) for row in dyads_in(side, gap)), np.zeros(4 ** 6)) / len(side)
+                 for side in both]
+        gain = (share[0] - share[1]) / np.sqrt(share[0] + share[1] + 0.05)
+        best = max(best, (gain.max(), gap, int(gain.argmax())))
+    _, gap, seed = best
+    first = (WIDTH - 6 - gap) // 2
+    places = first + np.array([0, 1, 2, gap + 3, gap + 4, gap + 5])
+    matrix = np.zeros((WIDTH, 4))
+    matrix[places] = math.log(0.1 / 0.25)
+    matrix[places, (seed >> (2 * np.arange(6))) & 3] = math.log(0.7 / 0.25)
+    background = np.bincount(far[far < 4], minlength=4) / (far < 4).sum()
+    windows = np.lib.stride_tricks.sliding_window_view(both[0], WIDTH, axis=1)
+    for _ in range(8):  # the best match of each window that has one better than almost all windows far away
+        threshold = np.quantile(best_match(matrix, far), 0.95)
+        scores = matches(matrix, both[0])
+        chosen = windows[np.arange(len(windows)), scores.argmax(1)][scores.max(1) > threshold]
+        if len(chosen) < 10:
+            break
+        found = np.stack([(chosen == base).sum(0) for base in range(4)], 1) + 1.0
+        matrix = np.log(found / found.sum(1, keepdims=True) / background)
+    return matrix
+
+
+def matches(matrix, letters):
+    """Log odds of the matrix at every place of [sequences, bases]; low where there is an N."""
+    table = np.concatenate([matrix, np.full((WIDTH, 1), -9.0)], 1)
+    windows = np.lib.stride_tricks.sliding_window_view(letters, WIDTH, axis=1)
+    return table[np.arange(WIDTH), windows].sum(2)
+
+
+def best_match(matrix, letters):
+    return np.maximum(matches(matrix, letters).max(1), matches(matrix, reverse_complement(letters)).max(1))
+
+
+def motifs(options):
+    genome, learns = genome_of(options.genome), set(options.contigs.split(","))
+    peaks = {}
+    with open_text(options.peaks) as file:
+        for line in file:
+            chrom, begin, _, name = line.split("\t")[:4]
+            if chrom in learns and 600 <= int(begin) < len(genome[chrom]) - 600:
+                peaks.setdefault(name, []).append((chrom, int(begin)))
+
+    def around(places, shift):
+        return np.stack([genome[chrom][at + shift - 25:at + shift + 25] for chrom, at in places])
+
+    targets = options.targets.split(",")
+    matrices = []
+    for target in targets:
+        far = np.concatenate([around(peaks[target], -500), around(peaks[target], 500)])
+        matrices.append(motif_of(around(peaks[target], 0), far[:len(peaks[target])]))
+        print(target, "".join("ACGT"[base] for base in matrices[-1].argmax(1)), len(peaks[target]), "peaks", file=sys.stderr)
+    with open(options.output, "w") as file:
+        file.write("\t".join(["#chrom", "pos", "ref", "alt", "strongest"] + targets) + "\n")
+        for chrom, pos, ref, alt in alleles_of(options.variants):
+            bases, at = genome[chrom], int(pos) - 1
+            left, right = bases[max(0, at - WIDTH + 1):at], bases[at + len(ref):at + len(ref) + WIDTH - 1]
+            old, new = (np.concatenate([left, letters_of(allele), right])[None] for allele in (ref, alt))
+            if min(old.shape[1], new.shape[1]) < WIDTH:
+                continue
+            # Below zero nothing binds: a change there is none.
+            change = [max(0.0, best_match(m, new)[0]) - max(0.0, best_match(m, old)[0]) for m in matrices]
+            file.write("\t".join([chrom, pos, ref, alt] + [f"{value:.6g}" for value in [max(change, key=abs)] + change]) + "\n")
+
+
+def masked(options):
+    genome, reach = genome_of(options.genome), 511
+    alleles = [a for a in alleles_of(options.variants) if len(a[2]) == len(a[3]) == 1 and reach < int(a[1]) <= len(genome[a[0]]) - reach]
+    texts = []
+    for chrom, pos, _, _ in alleles:
+        window = genome[chrom][int(pos) - 1 - reach:int(pos) + reach]
+        for strand in (window, reverse_complement(window)):
+            text = "".join("ACGTN"[letter] for letter in strand)
+            texts.append(text[:reach] + "[MASK]" + text[reach + 1:])
+    done = subprocess.run([options.bigbird, "fill-mask", "-q", "-m", options.encoder, "-", "--top", "10"], input="\n".join(texts) + "\n",
+                          capture_output=True, text=True, check=True)
+    lines = [line.lstrip("#").split("\t") for line in done.stdout.splitlines() if not line.startswith("##")]
+    at = {name: i for i, name in enumerate(lines[0])}
+    likely = [{} for _ in texts]
+    for line in lines[1:]:
+        likely[int(line[at["sequence"]].removeprefix("line")) - 1][line[at["piece"]]] = float(line[at["probability"]])
+    with open(options.output, "w") as file:
+        file.write("#chrom\tpos\tref\talt\tllr\n")
+        for i, (chrom, pos, ref, alt) in enumerate(alleles):
+            forward, reverse = likely[2 * i], likely[2 * i + 1]
+            turned = dict(zip("ACGT", "TGCA"))
+            llr = (math.log(forward[alt] / forward[ref]) + math.log(reverse[turned[alt]] / reverse[turned[ref]])) / 2
+            file.write(f"{chrom}\t{pos}\t{ref}\t{alt}\t{llr:.6g}\n")
 
 
 STOPS = {"TAA", "TAG", "TGA"}
@@ -462,6 +584,18 @@ def main():
             verb.add_argument("--split", default="test")
             verb.add_argument("--variants")
             verb.add_argument("--scores")
+    for name, work, first in (("motifs", motifs, "peaks"), ("masked", masked, "encoder")):
+        verb = verbs.add_parser(name)
+        verb.set_defaults(work=work, seed=1)
+        verb.add_argument(first)
+        verb.add_argument("genome")
+        verb.add_argument("--variants", required=True)
+        verb.add_argument("-o", "--output", required=True)
+        if name == "motifs":
+            verb.add_argument("--contigs", required=True)
+            verb.add_argument("--targets", default=TARGETS)
+        else:
+            verb.add_argument("--bigbird", default="bigbird")
     verb = verbs.add_parser("orfs")
     verb.set_defaults(work=orfs, seed=1)
     verb.add_argument("genome")

@@ -1,5 +1,5 @@
 // The site of the documentation (mkdocs.yml, pipelines/site.sh) holds every page, its pictures are small and
-// shown, and the tutorial's page and script have the same commands.
+// shown, and the page of yeast and its script have the same commands.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,25 +42,6 @@ std::vector<std::string> navigation_violations(const std::string& config,
   return violations;
 }
 
-// Lines between one that ends in `begin` and one that is `end`, of every such stretch, without comments.
-std::vector<std::string> lines_between(const std::string& text, const std::string& begin,
-                                       const std::string& end) {
-  std::vector<std::string> lines;
-  bool inside = false;
-  for (const std::string& line : policy::lines_of(text)) {
-    const bool begins =
-        line.size() >= begin.size() && line.compare(line.size() - begin.size(), begin.size(), begin) == 0;
-    if (inside && line == end) {
-      inside = false;
-    } else if (!inside && begins) {
-      inside = true;
-    } else if (inside && !line.empty() && line[0] != '#') {
-      lines.push_back(line);
-    }
-  }
-  return lines;
-}
-
 TEST(Site, EveryPageStandsOnceInTheNavigation) {
   std::vector<std::string> pages = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"};
   for (const auto& entry : std::filesystem::directory_iterator(testing::source_dir() / "docs")) {
@@ -96,23 +77,67 @@ TEST(Site, PicturesAreSmallAndShown) {
   EXPECT_GT(pictures, 0u);
 }
 
-TEST(Site, TheTutorialsScriptRunsThePagesCommands) {
-  const std::string page = testing::read_text(testing::source_dir() / "docs/tutorial.md");
-  const std::string script = testing::read_text(testing::source_dir() / "pipelines/tutorial.sh");
+// A program in place of bigbird, which writes down what it is asked and makes what -o names.
+constexpr const char* recorder = R"(#!/bin/sh
+line=
+out=
+for word; do
+  case $word in -q | --resume) continue ;; esac
+  [ "$previous" != -o ] || out=$word
+  previous=$word
+  line="$line $word"
+done
+echo "$line" | sed "s# $DATA/# data/#g" >>"$LOG"
+[ -z "$out" ] || { mkdir -p "$out/final" && : >"$out.json"; }
+echo '{}'
+)";
+
+std::vector<std::string> sorted_lines(const std::filesystem::path& file) {
+  std::vector<std::string> lines = policy::lines_of(testing::read_text(file));
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+// Runs a script in a folder, with the recorder on PATH; what was asked of it, sorted.
+std::vector<std::string> asked_by(const std::filesystem::path& folder, const std::string& script) {
+  testing::write_text(folder / "script.sh",
+                      "set -eu\ncd " + folder.string() + "\nexport LOG=" + (folder / "log").string() +
+                          " BIN=" + (folder / "bin").string() + " DATA=" + (folder / "data").string() +
+                          " PATH=\"" + (folder / "bin").string() + ":$PATH\"\n" + script);
+  const testing::RunResult done = testing::run_program({"bash", (folder / "script.sh").string()});
+  EXPECT_EQ(done.status, 0) << done.err;
+  return sorted_lines(folder / "log");
+}
+
+TEST(Site, TheYeastPageHasTheCommandsOfItsScript) {
+  const testing::TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "bin");
+  testing::write_text(folder / "bin/bigbird", recorder);
+  std::filesystem::permissions(folder / "bin/bigbird", std::filesystem::perms::owner_all);
+  const std::string data =
+      "mkdir -p data\nfor file in S288C_R64-1-1.fa.gz tss_EPDnew_002.bed.gz variants_BYxRM.vcf.gz; do : >data/$file; done\n"
+      "printf 'chrI\\t500\\t501\\tAbf1\\n' | gzip >data/peaks_rossi2021_chexmix.bed.gz\n";
+  const std::string page = testing::read_text(testing::source_dir() / "docs/yeast.md");
+  std::string typed;
   // What is typed stands in plain fences of the page, what is printed in ```text.
-  std::string plain;
+  bool inside = false;
   bool printed = false;
   for (const std::string& line : policy::lines_of(page)) {
-    const bool fence = line.rfind("```", 0) == 0;
-    if (fence && line != "```") printed = true;
-    if (!printed) plain += line + "\n";
-    if (fence && line == "```") printed = false;
+    if (line.rfind("```", 0) == 0) {
+      printed = !inside && line != "```";
+      inside = !inside;
+    } else if (inside && !printed && line.find("yeast_data.sh") == std::string::npos) {
+      typed += line + "\n";
+    }
   }
-  const std::vector<std::string> typed = lines_between(plain, "```", "```");
-  EXPECT_GT(typed.size(), 20u);
-  EXPECT_EQ(policy::joined(typed), policy::joined(lines_between(script, "<<'STEPS'", "STEPS")));
-  EXPECT_EQ(lines_between("a\n```\nb\n# c\n```\nd\n```\ne\n```\n", "```", "```"),
-            (std::vector<std::string>{"b", "e"}));
+  const std::vector<std::string> of_page = asked_by(folder.path(), data + typed);
+  std::filesystem::remove(folder / "log");
+  std::filesystem::remove_all(folder / "peaks.bed");
+  const std::vector<std::string> of_script =
+      asked_by(folder.path(), "OUT=out SEEDS=1 JOBS=1 PARTS='data models variants' bash " +
+                                  (testing::source_dir() / "pipelines/yeast.sh").string() + " data\n");
+  EXPECT_GT(of_page.size(), 20u);
+  EXPECT_EQ(policy::joined(of_page), policy::joined(of_script));
 }
 
 }  // namespace
