@@ -134,7 +134,7 @@ TEST(Demo, AProgramWithoutItsModelsSaysWhereItLooked) {
   EXPECT_FALSE(std::filesystem::exists(folder / "demo"));
 }
 
-TEST(Demo, TheModelThatShipsIsWholeAndSmall) {
+TEST(ShippedModel, IsWholeAndSmall) {
   const std::filesystem::path model = source_dir() / "models/yeast-r64";
   std::uintmax_t bytes = 0;
   for (const auto& file : std::filesystem::recursive_directory_iterator(model)) {
