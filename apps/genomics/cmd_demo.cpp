@@ -43,7 +43,7 @@ int cmd_demo(int argc, char** argv) {
   const std::string tracks = options.model + "/tracks";
   const std::string typed_tracks = shell_word(tracks);
   const auto backend = verb.make_backend({tracks});
-  SequenceScorer scorer({.models = {tracks}, .strands = Strands::both, .waits = true}, *backend);
+  SequenceScorer scorer({.models = {tracks}, .strands = Strands::both, .batch = {}, .waits = true}, *backend);
   options.provenance = verb.lines_of(provenance_of_models(verb, "", {tracks}, scorer.digests()));
   const DemoResult result = run_demo(options, scorer, *backend);
   const DemoVariant& first = result.strongest.front();
