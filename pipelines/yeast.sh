@@ -229,7 +229,7 @@ ship() { # ship FOLDER SEED
   done
   run bigbird chromatin calibrate -q -m "$folder/tracks" --data bins-1000 --measure-split valid -o calibration-tracks.tsv --force
   run bigbird promoter calibrate -q -m "$folder/promoters" --data promoters-300 -o calibration-promoters.tsv --force
-  run bigbird variants background -q -m "$folder/tracks" -f "$genome" "$strain" -r chrIII --max-records 200 -o "$folder/background.safetensors"
+  run bigbird variants background -q -m "$folder/tracks" -f "$genome" "$strain" -r chrIII --max-records 70 -o "$folder/background.safetensors"
   # The piece stands in its place, a window wider on each side, with N around it.
   samtools faidx "$genome" "$contig" | awk -v from="$((${range%-*} - 1000))" -v to="$((${range#*-} + 1000))" '
     /^>/ { print; next }

@@ -140,7 +140,7 @@ TEST(ShippedModel, IsWholeAndSmall) {
   for (const auto& file : std::filesystem::recursive_directory_iterator(model)) {
     if (file.is_regular_file()) bytes += file.file_size();
   }
-  EXPECT_LE(bytes, std::uintmax_t{8} << 20U);
+  EXPECT_LE(bytes, 8'000'000u);
   for (const char* part : {"encoder", "tracks", "promoters"}) {
     const RunResult run = run_bigbird({"check", (model / part).string()});
     EXPECT_EQ(run.status, 0) << run.out << run.err;
