@@ -221,7 +221,10 @@ done
 
 # What models/yeast-r64 is but for its page: the first seed's models in bf16, which chrX calibrates, and what bigbird demo reads.
 ship() { # ship FOLDER SEED
-  local folder=$1 seed=$2 contig=${piece%:*} range=${piece#*:} model
+  local folder=$1 seed=$2 contig=${piece%:*} range=${piece#*:} model program
+  for program in samtools bgzip bcftools; do
+    command -v $program >/dev/null || fail "$program was not found" "apt-get install samtools tabix bcftools"
+  done
   rm -rf "$folder"
   mkdir -p "$folder/demo"
   for model in encoder tracks promoters; do
