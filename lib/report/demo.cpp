@@ -1,21 +1,16 @@
 // What `bigbird demo` does; see demo.h.
 #include "lib/report/demo.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
-#include <utility>
 
-#include "lib/core/error.h"
 #include "lib/genomics/ism.h"
 #include "lib/genomics/variants/run.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/region.h"
-#include "lib/io/tables/tsv.h"
 #include "lib/report/sequence_logo.h"
+#include "lib/report/strongest_alleles.h"
 
 namespace bigbird {
 namespace {
@@ -40,37 +35,25 @@ class InFolder {
   std::filesystem::path before_;
 };
 
-struct RankedVariant {
-  DemoVariant variant;
-  double e = 0.0;
-  double effect = 0.0;
-};
-
-std::vector<DemoVariant> strongest_of(const std::string& table) {
-  constexpr std::array<const char*, 8> names = {"chrom", "pos", "ref", "alt", "profile", "diff", "lfc", "e"};
-  TsvReader rows(table);
-  std::array<std::size_t, names.size()> at{};
-  for (std::size_t i = 0; i < names.size(); ++i) at[i] = rows.column(names[i]);
-  std::vector<RankedVariant> ranked;
-  std::vector<std::string_view> fields;
-  while (rows.next(fields)) {
-    const auto text = [&](std::size_t i) { return std::string(fields[at[i]]); };
-    if (text(7) == ".") continue;  // it was not scored
-    const auto number = [&](std::size_t i) { return parse_number(fields[at[i]], rows.where(), names[i]); };
-    const auto integer = [&](std::size_t i) { return parse_integer(fields[at[i]], rows.where(), names[i]); };
-    ranked.push_back({{text(0), text(2), text(3), integer(1), static_cast<std::size_t>(integer(4)), text(5),
-                       text(6), text(7)},
-                      number(7),
-                      std::abs(number(5) * number(6))});
+// By E-value, of equal ones the larger effects first.
+std::vector<DemoVariant> strongest_of(const std::string& path) {
+  VariantTable table(path);
+  const std::size_t difference = table.column("diff"), fold_change = table.column("lfc"),
+                    e = table.column("e"), profile = table.column("profile");
+  StrongestAlleles strongest(most_demo_variants);
+  VariantRow row;
+  while (table.next(row)) {
+    const double effect = number_in(row, difference, table) * number_in(row, fold_change, table);
+    strongest.take(row, {-number_in(row, e, table), std::abs(effect)});
   }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const RankedVariant& a, const RankedVariant& b) {
-    return a.e != b.e ? a.e < b.e : a.effect > b.effect;
-  });
-  std::vector<DemoVariant> strongest;
-  for (RankedVariant& one : ranked) {
-    if (strongest.size() < most_demo_variants) strongest.push_back(std::move(one.variant));
+  std::vector<DemoVariant> variants;
+  for (const RankedAllele& one : strongest.rows()) {
+    const VariantRow& at = one.row;
+    variants.push_back({at.chrom, at.ref, at.alt, at.position + 1,
+                        static_cast<std::size_t>(number_in(at, profile, table)), at.fields[difference],
+                        at.fields[fold_change], at.fields[e]});
   }
-  return strongest;
+  return variants;
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,38 +15,13 @@
 #include "lib/io/tables/tsv.h"
 #include "lib/report/charts.h"
 #include "lib/report/report_inputs.h"
+#include "lib/report/strongest_alleles.h"
 
 namespace bigbird {
 namespace {
 
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t skipped_shown = 100;
 constexpr std::size_t contigs_shown = 20;
-
-struct Scored {
-  VariantRow row;
-  double effect = 0;
-};
-
-// The rows with the largest effects, of equal ones the first.
-class Strongest {
- public:
-  explicit Strongest(std::size_t most) : most_(most) {}
-  void take(const VariantRow& row, double effect) {
-    if (most_ == 0 || !std::isfinite(effect)) return;
-    if (rows_.size() == most_ && !(effect > rows_.back().effect)) return;
-    const auto place =
-        std::upper_bound(rows_.begin(), rows_.end(), effect,
-                         [](double value, const Scored& other) { return value > other.effect; });
-    rows_.insert(place, {row, effect});
-    if (rows_.size() > most_) rows_.pop_back();
-  }
-  const std::vector<Scored>& rows() const { return rows_; }
-
- private:
-  std::size_t most_;
-  std::vector<Scored> rows_;
-};
 
 // All of a few; of more, those that have most, and the others together.
 std::vector<std::pair<std::string, std::uint64_t>> largest_counts(
@@ -107,11 +81,6 @@ void add_skipped(ReportSection& section, const std::string& path) {
   section.add(std::move(table));
 }
 
-double field(const VariantRow& row, const std::optional<std::size_t>& column, const VariantTable& table) {
-  if (!column || is_missing(row.fields[*column])) return nothing;
-  return parse_number(row.fields[*column], table.where(), table.columns()[*column]);
-}
-
 // `run`: of a summary.
 ScoredWindows scored_windows(const std::string& run) {
   const auto json = nlohmann::json::parse(run);
@@ -133,16 +102,16 @@ void add_scores(ReportSection& section, const std::string& path, const ReportOpt
     throw_bad_input(path + ": no columns diff and lfc",
                     "give what `bigbird variants` wrote: a VCF or a table");
   }
-  Strongest strongest(options.strongest);
+  StrongestAlleles strongest(options.strongest);
   HistogramValues diffs{"alleles", {}}, effects{"alleles", {}}, values_e{"alleles", {}};
   VariantRow row;
   while (table.next(row)) {
-    const double d = field(row, diff, table), l = field(row, lfc, table);
+    const double d = number_in(row, diff, table), l = number_in(row, lfc, table);
     const double effect = std::abs(d * l);
-    strongest.take(row, effect);
+    strongest.take(row, {effect, 0.0});
     if (std::isfinite(d)) diffs.values.push_back(d);
     if (effect > 0) effects.values.push_back(std::log10(effect));
-    if (const double value = field(row, e, table); std::isfinite(value)) values_e.values.push_back(value);
+    if (const double value = number_in(row, e, table); std::isfinite(value)) values_e.values.push_back(value);
   }
   ReportCharts charts = {histogram("differences of the prediction (diff)", "p(ALT) - p(REF)", {diffs}, false),
                          histogram("effects, |lfc x diff|", "log10", {effects}, false)};
@@ -157,10 +126,10 @@ void add_scores(ReportSection& section, const std::string& path, const ReportOpt
     if (column) list.columns.emplace_back(name);
   }
   ReportCharts pictures;
-  for (const Scored& each : strongest.rows()) {
+  for (const RankedAllele& each : strongest.rows()) {
     const VariantRow& at = each.row;
-    std::vector<std::string> cells = {at.chrom,       std::to_string(at.position + 1),    at.ref,
-                                      at.alt,         fmt::format("{:.6g}", each.effect), at.fields[*diff],
+    std::vector<std::string> cells = {at.chrom,       std::to_string(at.position + 1),     at.ref,
+                                      at.alt,         fmt::format("{:.6g}", each.rank[0]), at.fields[*diff],
                                       at.fields[*lfc]};
     for (const auto& column : {profile, e, funsig}) {
       if (column) cells.push_back(at.fields[*column]);
@@ -169,7 +138,7 @@ void add_scores(ReportSection& section, const std::string& path, const ReportOpt
     if (!picture) continue;
     StrongAllele allele{at.chrom, at.position, at.ref, at.alt, -1, windows};
     if (profile && !is_missing(at.fields[*profile]))
-      allele.profile = static_cast<std::int64_t>(field(at, profile, table));
+      allele.profile = static_cast<std::int64_t>(number_in(at, profile, table));
     if (ReportPicture drawn = picture(allele); !drawn.svg.empty()) pictures.emplace_back(std::move(drawn));
   }
   section.add(std::move(list));
