@@ -17,7 +17,9 @@ these scripts predict, so that one program measures all.
 
 promoters: DATA is a folder of `promoter build`. `cnn` has two layers of filters (15 and 7 bases wide), the maximum over places, and a dense
 layer; `deepromoter` is the public code (github.com/egochao/DeePromoter, Oubounyt et al. 2019; --checkout), kernels 27, 14 and 7. Adam 1e-3,
-batches of 64, the state of best validation loss. --track slides the network along contigs, the higher score of both strands.
+batches of 64, the state of best validation loss. deepromoter's batches are half promoters, as it was published, and its validation loss
+counts both classes alike: its softmax before the loss cannot leave "none is a promoter" when one in eleven is. Scores are moved so that
+0.5 is the threshold of highest MCC on the validation side. --track slides the network along contigs, the higher score of both strands.
 
 tracks: DATA is a folder of `chromatin build`, the network DeepSEA's (Zhou and Troyanskaya 2015): 320, 480 and 960 filters 8 wide, pools of 4,
 dropout 0.2, 0.2 and 0.5, a dense layer of 925; --filters 64,96,192 makes it smaller and faster. Each window or its reverse complement, by a coin; predictions are the mean of both. --variants
@@ -172,6 +174,21 @@ def in_batches(net, letters, size=256):
         return np.concatenate([net(one_hot(letters[i:i + size])).numpy() for i in range(0, len(letters), size)])
 
 
+def best_threshold(logits, labels):
+    """That of the highest MCC, halfway to the next logit below it."""
+    order = np.argsort(-logits, kind="stable")
+    sorted_logits, positives = logits[order], np.cumsum(labels[order].astype(float))
+    called, all_positives = np.arange(1, len(logits) + 1), labels.sum()
+    negatives = len(labels) - all_positives
+    missed = all_positives - positives
+    true_negatives = negatives - (called - positives)
+    below = called * (len(labels) - called) * all_positives * negatives
+    mcc = (positives * true_negatives - (called - positives) * missed) / np.sqrt(np.maximum(below, 1))
+    mcc[:-1][sorted_logits[:-1] == sorted_logits[1:]] = -1  # equal logits are called together
+    best = int(mcc[:-1].argmax())
+    return float(sorted_logits[best] + sorted_logits[best + 1]) / 2
+
+
 def promoters(options):
     def side(name):
         rows = table_of(pathlib.Path(options.data) / f"{name}.tsv")
@@ -180,23 +197,33 @@ def promoters(options):
     rng = np.random.default_rng(options.seed)
     _, x, y = side("train")
     _, valid_x, valid_y = side("valid")
-    net = Cnn() if options.model == "cnn" else deepromoter(options.checkout, x.shape[1])
-    order = []
+    balanced = options.model == "deepromoter"
+    net = deepromoter(options.checkout, x.shape[1]) if balanced else Cnn()
+    # Each kind of window in an order of its own, anew when it is through.
+    kinds = [(np.flatnonzero(y == label), 32) for label in (0, 1)] if balanced else [(np.arange(len(x)), 64)]
+    orders = [[] for _ in kinds]
 
     def draw():
-        nonlocal order
-        if len(order) < 64:
-            order = list(rng.permutation(len(x)))
-        picked = [order.pop() for _ in range(64)]
+        picked = []
+        for order, (members, count) in zip(orders, kinds):
+            if len(order) < count:
+                order[:] = rng.permutation(members)
+            picked += [order.pop() for _ in range(count)]
         return one_hot(x[picked]), torch.from_numpy(y[picked])
 
     def valid_loss():
-        logits = torch.from_numpy(in_batches(net, valid_x))
-        return functional.binary_cross_entropy_with_logits(logits, torch.from_numpy(valid_y)).item()
+        losses = functional.binary_cross_entropy_with_logits(
+            torch.from_numpy(in_batches(net, valid_x)), torch.from_numpy(valid_y), reduction="none").numpy()
+        return float(np.mean([losses[valid_y == label].mean() for label in (0, 1)]) if balanced else losses.mean())
 
     net, updates, loss = fit(net, draw, valid_loss, options.minutes, 1e-3)
+    moved = best_threshold(in_batches(net, valid_x), valid_y)
+
+    def probabilities(windows):
+        return 1 / (1 + np.exp(moved - in_batches(net, windows)))
+
     rows, test_x, test_y = side("test")
-    scores = 1 / (1 + np.exp(-in_batches(net, test_x)))
+    scores = probabilities(test_x)
     with open(options.output, "w") as file:
         file.write("#id\tchrom\tstart\tend\tlabel\tscore\n")  # the places, for --exclude
         for row, label, score in zip(rows, test_y, scores):
@@ -219,8 +246,8 @@ def promoters(options):
                         windows = np.stack([bases[p - options.left:p + options.right] for p in part])
                     else:
                         windows = reverse_complement(np.stack([bases[p - options.right + 1:p + options.left + 1] for p in part]))
-                    best[first:first + len(part)] = np.maximum(best[first:first + len(part)], in_batches(net, windows))
-            for place, score in zip(places, 1 / (1 + np.exp(-best))):
+                    best[first:first + len(part)] = np.maximum(best[first:first + len(part)], probabilities(windows))
+            for place, score in zip(places, best):
                 file.write(f"{contig}\t{place}\t{min(place + options.step, len(bases))}\t{score:.7g}\n")
 
 
