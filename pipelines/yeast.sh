@@ -15,6 +15,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/demonstration.sh"
 # shellcheck source=pipelines/resumable.sh
 source "$(dirname "${BASH_SOURCE[0]}")/resumable.sh"
+# shellcheck source=pipelines/recipe.sh
+source "$(dirname "${BASH_SOURCE[0]}")/recipe.sh"
 
 data=$(cd "$1" 2>/dev/null && pwd) || fail "$1 is no folder" "bash pipelines/yeast_data.sh $1"
 out=${OUT:-yeast}
@@ -32,11 +34,6 @@ SECONDS=0
 export BIGBIRD_DEVICE=${BIGBIRD_DEVICE:-cpu}
 export BIGBIRD_THREADS=${BIGBIRD_THREADS:-$((jobs > side_by_side ? jobs / side_by_side : 1))}
 
-# updates N: the updates of a run, N of them or the fraction STEPS.
-updates() { awk -v n="$1" -v of="${STEPS:-1}" 'BEGIN { n = int(n * of); print n < 2 ? 2 : n }'; }
-# every N: between two validations, of which a run has ten.
-every() { awk -v n="$(updates "$1")" 'BEGIN { n = int(n / 10); print n < 1 ? 1 : n }'; }
-
 genome=genome.fa.gz
 tss=$data/tss_EPDnew_002.bed.gz
 strain=$data/variants_BYxRM.vcf.gz
@@ -48,9 +45,8 @@ scanned=chrXV
 piece=chrXV:150001-200000 # whose variants docs/yeast.md and bigbird demo look at
 for suffix in "" .fai .gzi; do ln -sfn "$data/S288C_R64-1-1.fa.gz$suffix" "$genome$suffix"; done
 
-# Points of a base, 100 bases wider on each side, and the table of them that `chromatin build` reads.
+# Points of a base, 100 bases wider on each side.
 widened() { gzip -dc "$data/peaks_rossi2021_chexmix.bed.gz" | awk -v OFS='\t' '{ print $1, ($2 > 100 ? $2 - 100 : 0), $3 + 100, $4 }'; }
-tracks() { cut -f4 peaks.bed | sort -u | awk 'BEGIN { print "#name\tgroup\tfile\ttrack" } { print $1 "\tChIP-exo\tpeaks.bed\t" $1 }'; }
 
 binned() { # binned WINDOW
   made "bins-$1" bigbird chromatin build -q --peaks peaks.tsv -f "$genome" --chromosomes "$learns,$chooses,$held_out" --valid "$chooses" \
@@ -70,7 +66,7 @@ if wants data; then
     made $documents.json bigbird tokenize -q -m bases -f "$genome" -d $documents.bed.gz -o $documents
   done
   once peaks.bed widened
-  once peaks.tsv tracks
+  once peaks.tsv tracks_of peaks.bed ChIP-exo
   binned 1000
   # Negatives 50 bases from a TSS teach where it is, and not only that it is near.
   for window in "300 200 100" "2000 1000 1000"; do
@@ -80,36 +76,6 @@ if wants data; then
   done
 fi
 
-optimizer=(--optimizer torch --schedule huggingface --clip-norm 1 --precision bf16 --resume)
-# trained RUN VERB... [OPTION...]: a run, unless it has ended.
-trained() {
-  local folder=$1
-  shift
-  [ -e "$folder/final" ] || run bigbird "$@" -q -o "$folder" "${optimizer[@]}"
-}
-rate=1e-3 # of pretraining
-# pretrained RUN SEED UPDATES [OPTION...]: an encoder of single bases: a convolution makes one row of eight of them.
-pretrained() {
-  local folder=$1 seed=$2 steps=$3
-  shift 3
-  trained "$folder" pretrain --train learn --valid choose -m bases --layers 3 --width 160 --heads 5 --norm prenorm --stem-stride 8 \
-    --max-positions 12288 --steps "$(updates "$steps")" --lr "$rate" --average 0.999 --dropout 0 --attention-dropout 0 --no-nsp \
-    --eval-every "$(every "$steps")" --eval-samples 200 --seed "$seed" "$@"
-}
-# profiled RUN SEED WINDOW UPDATES [OPTION...]: a model of the tracks.
-profiled() {
-  local folder=$1 seed=$2 window=$3 steps=$4
-  shift 4
-  trained "$folder" chromatin finetune --data "bins-$window" --steps "$(updates "$steps")" --shift 24 --dropout 0.1 --positive-weight 1 \
-    --average 0.99 --valid-bins 1000 --eval-every "$(every "$steps")" --final last --seed "$seed" "$@"
-}
-# promoter RUN SEED BASES UPDATES [OPTION...]
-promoter() {
-  local folder=$1 seed=$2 bases=$3 steps=$4
-  shift 4
-  trained "$folder" promoter finetune --data "promoters-$bases" --steps "$(updates "$steps")" --lr 3e-4 --dropout 0.1 --average 0.99 \
-    --eval-every "$(every "$steps")" --seed "$seed" "$@"
-}
 # What a model is worth on the held-out chromosomes: results/NAME.json. What costs nothing stands beside the first seed's.
 beside() { # beside SEED OPTION...: the options, of the first seed
   local seed=$1
@@ -150,8 +116,10 @@ models_of() { # models_of SEED
   profiled "tracks-$seed" "$seed" 1000 900 --batch 64 --init "shared-$seed/final" --lr 3e-4
   mapfile -t more < <(beside "$seed" --baseline kmers --baseline-bins 0 --svg curves.svg --plot 306)
   measured_tracks "tracks-$seed" 1000 "${more[@]}"
-  promoter "promoters-300-$seed" "$seed" 300 2000 --batch 32 --init "tracks-$seed/final" --fresh-head --pool mean
-  promoter "promoters-2000-$seed" "$seed" 2000 3000 --batch 16 --init "tracks-$seed/final" --fresh-head --pool middle:200
+  # Promoters begin with the tracks as they ship, so that the models that ship are enough to make them again.
+  made "tracks-$seed/bf16" bigbird convert -q "tracks-$seed/final" "tracks-$seed/bf16" --dtype bf16
+  promoter "promoters-300-$seed" "$seed" 300 2000 --batch 32 --init "tracks-$seed/bf16" --fresh-head --pool mean
+  promoter "promoters-2000-$seed" "$seed" 2000 2000 --batch 16 --init "tracks-$seed/bf16" --fresh-head --pool middle:200
   for bases in 300 2000; do
     mapfile -t more < <(beside "$seed" --baseline-from "promoters-$bases")
     measured_promoters "promoters-$bases-$seed" $bases "${more[@]}"
@@ -228,10 +196,10 @@ ship() { # ship FOLDER SEED
   rm -rf "$folder"
   mkdir -p "$folder/demo"
   for model in encoder tracks promoters; do
-    run bigbird convert -q "${model/promoters/promoters-300}-$seed/final" "$folder/$model" --dtype bf16
+    run bigbird convert -q "${model/promoters/promoters-2000}-$seed/final" "$folder/$model" --dtype bf16
   done
   run bigbird chromatin calibrate -q -m "$folder/tracks" --data bins-1000 --measure-split valid -o calibration-tracks.tsv --force
-  run bigbird promoter calibrate -q -m "$folder/promoters" --data promoters-300 -o calibration-promoters.tsv --force
+  run bigbird promoter calibrate -q -m "$folder/promoters" --data promoters-2000 -o calibration-promoters.tsv --force
   run bigbird variants background -q -m "$folder/tracks" -f "$genome" "$strain" -r chrIII --max-records 70 -o "$folder/background.safetensors"
   # The piece stands in its place, a window wider on each side, with N around it.
   samtools faidx "$genome" "$contig" | awk -v from="$((${range%-*} - 1000))" -v to="$((${range#*-} + 1000))" '
