@@ -109,10 +109,12 @@ fi
 if wants report; then
   for file in results/*.json; do
     echo "$file"
-    for key in lm.bits_per_base baseline.markov.bits_per_base groups.all.median_auroc groups.all.median_auprc auroc auprc mcc \
-      evaluation.ranking.auroc evaluation.ranking.average_precision evaluation.ranking.precision_at_recall_50; do
-      number=$(value "$file" "$key")
-      [ -z "$number" ] || printf '  %s\t%s\n' "$key" "$number"
+    for key in bits_per_base baseline.markov.best_bits_per_base evaluations.{name,groups.all.median_auroc,groups.all.median_auprc} \
+      auroc auprc mcc baselines.kmers.auroc baselines.kmers.auprc baselines.kmers.mcc \
+      evaluation.ranking.{model,kmers,gc}.{average_precision,auroc,precision_at_recall_50}; do
+      numbers=() # of tracks those of one strand, of both, and of what costs nothing
+      while number=$(value "$file" "$key" $((${#numbers[@]} + 1))) && [ -n "$number" ]; do numbers+=("$number"); done
+      [ ${#numbers[@]} = 0 ] || printf '  %s\t%s\n' "$key" "${numbers[*]}"
     done
   done
   time_taken
