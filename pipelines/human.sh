@@ -7,12 +7,6 @@
 # tries the commands), FOLDS ("1 2 3 4 5"), PEERS (a python with torch, for tests/peers/yeast_peers.py), BIN (the folder of an installed bigbird).
 set -euo pipefail
 case ${1:-} in "" | -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
-# shellcheck source=pipelines/setup.sh
-source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
-# shellcheck source=pipelines/demonstration.sh
-source "$(dirname "${BASH_SOURCE[0]}")/demonstration.sh"
-# shellcheck source=pipelines/resumable.sh
-source "$(dirname "${BASH_SOURCE[0]}")/resumable.sh"
 # shellcheck source=pipelines/recipe.sh
 source "$(dirname "${BASH_SOURCE[0]}")/recipe.sh"
 

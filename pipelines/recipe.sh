@@ -1,7 +1,13 @@
-# The recipe that yeast.sh and human.sh share: an encoder of single bases, models of tracks, models of promoters. Sourced after
-# setup.sh, demonstration.sh and resumable.sh, not run. It works in the study's folder, which has the shards `learn` and `choose` and the
-# tokenizer `bases`. benchmarks/yeast.md says how each setting was chosen.
+# The recipe that yeast.sh and human.sh share: an encoder of single bases, models of tracks, models of promoters. Sourced, not run,
+# with all that a long study needs. It works in the study's folder, which has the shards `learn` and `choose` and the tokenizer `bases`.
+# benchmarks/yeast.md says how each setting was chosen.
 # shellcheck shell=bash
+# shellcheck source=pipelines/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+# shellcheck source=pipelines/demonstration.sh
+source "$(dirname "${BASH_SOURCE[0]}")/demonstration.sh"
+# shellcheck source=pipelines/resumable.sh
+source "$(dirname "${BASH_SOURCE[0]}")/resumable.sh"
 
 # updates N: the updates of a run, N of them or the fraction STEPS.
 updates() { awk -v n="$1" -v of="${STEPS:-1}" 'BEGIN { n = int(n * of); print n < 2 ? 2 : n }'; }
