@@ -20,7 +20,10 @@ endif()
 # same); who looks for a defect builds with them.
 set(BIGBIRD_SANITIZE_LINES "-g1" CACHE STRING "Debug information under a sanitizer: -g1, -g, or -g0 for none")
 if(BIGBIRD_SANITIZE STREQUAL "address")
-  target_compile_options(bigbird_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer ${BIGBIRD_SANITIZE_LINES})
+  # Not asked at every access to a member: is the pointer null (ASan says so where it is used), does it belong to an object
+  # of this size or class, does its arithmetic wrap. A quarter of the time to compile, and a third of the code.
+  target_compile_options(bigbird_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
+    -fno-sanitize=null,object-size,vptr,pointer-overflow -fno-omit-frame-pointer ${BIGBIRD_SANITIZE_LINES})
   target_link_options(bigbird_options INTERFACE -fsanitize=address,undefined)
   target_compile_definitions(bigbird_options INTERFACE BIGBIRD_ADDRESS_SANITIZER)  # compilers name it differently
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # every program; why: in the file
@@ -59,8 +62,11 @@ function(bigbird_light_optimization target)
   else()
     target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O0>)
     # UBSan's checks are a third of the time to compile: of tests ASan watches the memory, of what they call both watch.
+    # Rooms that call others read no numbers out of bytes: whether addresses are aligned is asked in those that do.
     if(BIGBIRD_SANITIZE STREQUAL "address" AND target MATCHES "^test_|_tests$")
       target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
+    elseif(BIGBIRD_SANITIZE STREQUAL "address")
+      target_compile_options(${target} PRIVATE -fno-sanitize=alignment)
     endif()
   endif()
 endfunction()

@@ -168,14 +168,31 @@ TEST_F(EmulationFinds, GlobalMemoryOutsideOfAllocations) {
   EXPECT_COMPLAINT(add(1), "aligned");
 }
 
-#if defined(BIGBIRD_ADDRESS_SANITIZER)
+// Plain accesses: of the watch of global memory, or of AddressSanitizer.
 TEST_F(EmulationFinds, PlainGlobalAccessOutsideOfAllocations) {
-  const DeviceBuffer<float> out(33, stream());
-  EXPECT_DEATH(run_threads<32>({.blocks = 1}, stream(),
-                               [to = out.data()](Thread& thread) { to[thread.lane() + 2] = 0.0f; }),
-               "heap-buffer-overflow");
-}
+  const DeviceBuffer<float> out(33, stream()), page(1024, stream());
+  const auto write = [&](float* to) {
+    run_threads<32>({.blocks = 1}, stream(), [=](Thread& thread) { to[thread.lane()] = 0.0f; });
+  };
+  const auto read = [&](const float* from) {
+    run_threads<32>({.blocks = 1}, stream(),
+                    [=, to = out.data()](Thread& thread) { to[thread.lane()] = from[thread.lane()]; });
+  };
+  write(out.data() + 1);
+  read(page.data() + 992);
+#if defined(BIGBIRD_ADDRESS_SANITIZER)
+  EXPECT_DEATH(write(out.data() + 2), "heap-buffer-overflow");
+#else
+  EXPECT_COMPLAINT(
+      write(out.data() + 2),
+      "writes 4 bytes of global memory outside of any allocation, at byte 132 of an allocation of 132");
+  EXPECT_COMPLAINT(
+      write(out.data() - 1),
+      "writes 4 bytes of global memory outside of any allocation, at 4 bytes before an allocation of 132");
+  EXPECT_COMPLAINT(read(page.data() + 1023), "reads 4 bytes of global memory outside of any allocation");
+  write(out.data());  // and goes on afterwards
 #endif
+}
 
 TEST_F(EmulationFinds, MisalignedAccess) {
   const DeviceBuffer<float> out(64, stream());

@@ -208,7 +208,7 @@ void Block::work_forever() {
       Thread thread(lane);
       grid_->body(grid_->arguments, thread);
       if (!lane.copies.empty()) lane.fail("returns while copies are on their way (wait_copies)");
-      if (found_race()) lane.fail(take_race());
+      if (found_defect()) lane.fail(take_defect());
     } catch (const Cancelled&) {
     } catch (const std::exception& error) {
       if (error_.empty()) error_ = error.what();

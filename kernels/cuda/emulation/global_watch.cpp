@@ -1,5 +1,6 @@
 // Cells lie in pages of their own, found through two tables by the address; a cell says who wrote and who
-// read it in the launch that it names, so that nothing is cleared between launches.
+// read it in the launch that it names, so that nothing is cleared between launches. What no allocation has is
+// a cell of its own kind, which no launch changes.
 #include "kernels/cuda/emulation/global_watch.h"
 
 #include <cstdlib>
@@ -32,14 +33,22 @@ using Table = Cells* [table_size];
 
 Table* tables[table_size];
 Cells untouched;  // stands for the cells of pages that no kernel has touched
+// Of no allocation: a reader's number never has all its bits.
+constexpr std::uint64_t outside = ~std::uint64_t{0};
+Cells& nothing_but_outside() {  // stands for the cells of pages before an allocation
+  static Cells cells;
+  static const bool filled = (std::memset(cells, 0xff, sizeof cells), true);
+  static_cast<void>(filled);
+  return cells;
+}
 
 struct Watch {
   std::uint64_t me = 0;      // the running block's number + 1; 0: nothing is watched
   std::uint64_t launch = 0;  // as in a cell
-  bool raced = false;
+  bool failed = false;
 };
 thread_local constinit Watch current;
-thread_local std::string race;
+thread_local std::string defect;
 
 std::uint64_t last_launch = 0;  // under the device's mutex, as all work is
 
@@ -50,14 +59,15 @@ std::size_t lower(std::uintptr_t address) {
   return address >> page_bits & (table_size - 1);
 }
 
+// The page before the allocation first.
 template <class Use>
 void each_page(const void* memory, std::size_t bytes, const Use& use) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  for (std::uintptr_t at = begin; at < begin + bytes; at += watched_page) use(at);
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory) - watched_page;
+  for (std::uintptr_t at = begin; at < begin + watched_size(bytes); at += watched_page) use(at);
 }
 
 void release(Cells*& cells) noexcept {
-  if (cells != &untouched) std::free(cells);
+  if (cells != &untouched && cells != &nothing_but_outside()) std::free(cells);
   cells = nullptr;
 }
 
@@ -67,19 +77,32 @@ std::string name(std::uint64_t block) {
   return "block (" + std::to_string((block - 1) % width) + ", " + std::to_string((block - 1) / width) + ")";
 }
 
-[[gnu::cold, gnu::noinline]] void report(std::uintptr_t at, std::size_t bytes, GlobalAccess access,
-                                         std::uint64_t writer, std::uint64_t reader) {
-  const char* const does = access == GlobalAccess::read    ? "reads "
+std::string does(GlobalAccess access, std::size_t bytes) {
+  const char* const verb = access == GlobalAccess::read    ? "reads "
                            : access == GlobalAccess::write ? "writes "
                                                            : "adds to ";
+  return verb + std::to_string(bytes) + " bytes of global memory";
+}
+
+void fail(std::string message) {
+  defect = std::move(message);
+  current.failed = true;
+  current.me = 0;
+}
+
+[[gnu::cold, gnu::noinline]] void report_outside(std::uintptr_t at, std::size_t bytes, GlobalAccess access) {
+  fail(does(access, bytes) + " outside of any allocation, at " +
+       device_memory().place(reinterpret_cast<const void*>(at)));
+}
+
+[[gnu::cold, gnu::noinline]] void report_race(std::uintptr_t at, std::size_t bytes, GlobalAccess access,
+                                              std::uint64_t writer, std::uint64_t reader) {
   const std::uint64_t other = writer & ~by_addition;
   const bool written = other != 0 && other != current.me;
   const char* const did = !written ? " read" : (writer & by_addition) != 0 ? " added to" : " wrote";
-  race = std::string("race between blocks: ") + does + std::to_string(bytes) + " bytes of global memory at " +
-         device_memory().place(reinterpret_cast<const void*>(at)) + ", which " +
-         name(written ? other : reader) + did + " in the same launch";
-  current.raced = true;
-  current.me = 0;
+  fail("race between blocks: " + does(access, bytes) + " at " +
+       device_memory().place(reinterpret_cast<const void*>(at)) + ", which " +
+       name(written ? other : reader) + did + " in the same launch");
 }
 
 [[gnu::cold, gnu::noinline]] Cells* new_cells(Cells*& cells) noexcept {
@@ -101,18 +124,19 @@ inline void touch(std::uintptr_t at, std::size_t bytes, GlobalAccess access) noe
   for (std::size_t i = (at & (watched_page - 1)) / 2; i <= last; ++i) {
     std::uint64_t cell = (*cells)[i];
     if (access == GlobalAccess::read && (cell == (launch | me) || cell == (launch | several))) continue;
+    if (cell == outside) return report_outside(at, bytes, access);
     if ((cell & launch_mask) != launch) cell = launch;
     std::uint64_t writer = cell >> block_bits & block_mask;
     std::uint64_t reader = cell & block_mask;
     const std::uint64_t wrote = writer & ~by_addition;
     const bool foreign = wrote != 0 && wrote != me;
     if (access == GlobalAccess::read) {
-      if (foreign) return report(at, bytes, access, writer, reader);
+      if (foreign) return report_race(at, bytes, access, writer, reader);
       reader = reader == 0 || reader == me ? me : several;
     } else {
       const bool both_add = access == GlobalAccess::add && (writer & by_addition) != 0;
       if ((foreign && !both_add) || (reader != 0 && reader != me)) {
-        return report(at, bytes, access, writer, reader);
+        return report_race(at, bytes, access, writer, reader);
       }
       writer = access == GlobalAccess::write ? me : by_addition | (foreign ? several : me);
     }
@@ -122,16 +146,20 @@ inline void touch(std::uintptr_t at, std::size_t bytes, GlobalAccess access) noe
 
 }  // namespace
 
-void watch_pages(const void* memory, std::size_t bytes) {
-  each_page(memory, bytes, [](std::uintptr_t at) {
+void watch_allocation(const void* memory, std::size_t bytes) {
+  each_page(memory, bytes, [&](std::uintptr_t at) {
     Table*& table = tables[upper(at)];
     if (table == nullptr) table = static_cast<Table*>(std::calloc(1, sizeof(Table)));
     if (table == nullptr) throw std::bad_alloc();
-    (*table)[lower(at)] = &untouched;
+    (*table)[lower(at)] = at < reinterpret_cast<std::uintptr_t>(memory) ? &nothing_but_outside() : &untouched;
   });
+  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(memory) + bytes;  // in the last page
+  Cells* const last = new_cells((*tables[upper(end)])[lower(end)]);
+  if (last == nullptr) throw std::bad_alloc();
+  for (std::size_t i = (end % watched_page + 1) / 2; i < cells_of_page; ++i) (*last)[i] = outside;
 }
 
-void forget_pages(const void* memory, std::size_t bytes) noexcept {
+void forget_allocation(const void* memory, std::size_t bytes) noexcept {
   each_page(memory, bytes, [](std::uintptr_t at) {
     if (tables[upper(at)] != nullptr) release((*tables[upper(at)])[lower(at)]);
   });
@@ -147,7 +175,10 @@ void begin_watched_launch(Index blocks) {
     for (Table* const table : tables) {
       if (table == nullptr) continue;
       for (Cells* const cells : *table) {
-        if (cells != nullptr) std::memset(cells, 0, sizeof(Cells));
+        if (cells == nullptr) continue;
+        for (std::uint64_t& cell : *cells) {
+          if (cell != outside) cell = 0;
+        }
       }
     }
   }
@@ -155,7 +186,7 @@ void begin_watched_launch(Index blocks) {
 }
 
 void begin_watched_block(Index number) {
-  if (current.launch != 0 && !current.raced) current.me = static_cast<std::uint64_t>(number) + 1;
+  if (current.launch != 0 && !current.failed) current.me = static_cast<std::uint64_t>(number) + 1;
 }
 
 void end_watched_launch() noexcept {
@@ -180,13 +211,13 @@ void watch_aligned(const void* address) noexcept {
   if (current.me != 0) touch(reinterpret_cast<std::uintptr_t>(address), bytes, access);
 }
 
-bool found_race() noexcept {
-  return current.raced;
+bool found_defect() noexcept {
+  return current.failed;
 }
 
-std::string take_race() {
-  current.raced = false;
-  return std::move(race);
+std::string take_defect() {
+  current.failed = false;
+  return std::move(defect);
 }
 
 }  // namespace bigbird::kernels::cuda::emulation

@@ -12,31 +12,33 @@
 namespace bigbird::kernels::cuda::emulation {
 
 void* MemoryRegistry::allocate(std::size_t bytes) {
-  void* memory = nullptr;
+  void* begin = nullptr;
   const std::size_t alignment = watched_ ? watched_page : 256;
-  const std::size_t most = watched_ ? (bytes / watched_page + 1) * watched_page : bytes;
-  if (posix_memalign(&memory, alignment, most == 0 ? 1 : most) != 0) throw std::bad_alloc();
-  if (watched_) watch_pages(memory, most);
+  const std::size_t most = watched_ ? watched_size(bytes) : bytes;
+  if (posix_memalign(&begin, alignment, most == 0 ? 1 : most) != 0) throw std::bad_alloc();
+  std::byte* const memory = static_cast<std::byte*>(begin) + before_;
+  if (watched_) watch_allocation(memory, bytes);
   std::memset(memory, 0xff, bytes);
   const std::lock_guard lock(mutex_);
-  sizes_[static_cast<const std::byte*>(memory)] = bytes;
+  sizes_[memory] = bytes;
   bytes_ += bytes;
   changes_.fetch_add(1, std::memory_order_release);
   return memory;
 }
 
 void MemoryRegistry::release(void* memory) noexcept {
+  if (memory == nullptr) return;
   {
     const std::lock_guard lock(mutex_);
     const auto found = sizes_.find(static_cast<const std::byte*>(memory));
     if (found != sizes_.end()) {
       bytes_ -= found->second;
-      if (watched_) forget_pages(memory, (found->second / watched_page + 1) * watched_page);
+      if (watched_) forget_allocation(memory, found->second);
       sizes_.erase(found);
       changes_.fetch_add(1, std::memory_order_release);
     }
   }
-  std::free(memory);
+  std::free(static_cast<std::byte*>(memory) - before_);
 }
 
 std::size_t MemoryRegistry::bytes() const {
@@ -48,6 +50,10 @@ std::string MemoryRegistry::place(const void* address) const {
   const auto* at = static_cast<const std::byte*>(address);
   const std::lock_guard lock(mutex_);
   auto after = sizes_.upper_bound(at);
+  if (after != sizes_.end() && static_cast<std::size_t>(after->first - at) <= before_) {
+    return std::to_string(after->first - at) + " bytes before an allocation of " +
+           std::to_string(after->second);
+  }
   if (after == sizes_.begin()) return "outside of all";
   --after;
   return "byte " + std::to_string(at - after->first) + " of an allocation of " +

@@ -9,19 +9,21 @@
 #include <mutex>
 #include <string>
 
+#include "kernels/cuda/emulation/global_watch.h"
+
 namespace bigbird::kernels::cuda::emulation {
 
 class MemoryRegistry {
  public:
   // watched: accesses of kernels are (global_watch.h).
   explicit MemoryRegistry(bool watched) : watched_(watched) {}
-  // Filled with bytes 0xff, which are NaN in every type; 256-byte aligned or on pages of their own, and under
-  // AddressSanitizer ending where they end.
+  // Filled with bytes 0xff, which are NaN in every type; 256-byte aligned or on pages of their own. What is
+  // before and after them is nobody's: AddressSanitizer's, or of those pages (global_watch.h).
   void* allocate(std::size_t bytes);
   void release(void* memory) noexcept;
   // Allocated and not released.
   std::size_t bytes() const;
-  // For messages: "byte 4 of an allocation of 512".
+  // For messages: "byte 4 of an allocation of 512", "4 bytes before an allocation of 512".
   std::string place(const void* address) const;
   // Whether all of begin..begin + bytes lies in one allocation.
   bool holds(const void* begin, std::size_t bytes) const;
@@ -30,6 +32,7 @@ class MemoryRegistry {
 
  private:
   const bool watched_;
+  const std::size_t before_ = watched_ ? watched_page : 0;  // bytes of each allocation
   mutable std::mutex mutex_;
   std::map<const std::byte*, std::size_t> sizes_;
   std::size_t bytes_ = 0;

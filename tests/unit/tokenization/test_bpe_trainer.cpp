@@ -8,6 +8,7 @@
 #include "lib/core/rng.h"
 #include "lib/tokenization/bpe_trainer.h"
 #include "reference/tokenization.h"
+#include "tests/support/sanitizer.h"
 
 namespace bigbird {
 namespace {
@@ -58,8 +59,9 @@ std::vector<std::string> difficult_sentences(std::uint64_t index) {
 
 TEST(ExactBpeTrainer, EqualsTheQuadraticOraclePieceByPiece) {
   const std::uint32_t limits[] = {0, 0, 2, 3, 7, 16};
+  constexpr std::uint64_t inputs = testing::under_sanitizer ? 120 : 600;
   std::size_t pieces = 0;
-  for (std::uint64_t index = 0; index < 600; ++index) {
+  for (std::uint64_t index = 0; index < inputs; ++index) {
     const std::vector<std::string> sentences = difficult_sentences(index);
     const std::uint32_t limit = limits[index % 6];
     const std::uint32_t wanted = index % 5 == 0 ? 4 : 400;
@@ -70,7 +72,7 @@ TEST(ExactBpeTrainer, EqualsTheQuadraticOraclePieceByPiece) {
       pieces += expected.size();
     }
   }
-  EXPECT_GT(pieces, 10000u);  // the inputs did give something to learn
+  EXPECT_GT(pieces, 15 * inputs);  // the inputs did give something to learn
 }
 
 TEST(ExactBpeTrainer, EqualsTheOracleOnALongerMixture) {

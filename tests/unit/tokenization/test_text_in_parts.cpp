@@ -93,7 +93,7 @@ const Strings& library_bits() {
 }
 
 TEST(TextInParts, TheLibrarysModelsGiveTheIdsOfTheWholeText) {
-  for (std::uint64_t round = 0; round < 72; ++round) {
+  for (std::uint64_t round = 0; round < 24; ++round) {
     CounterRng rng(47, Purpose::test, round);
     const ModelType type = round % 6 == 4   ? ModelType::word
                            : round % 6 == 5 ? ModelType::character
