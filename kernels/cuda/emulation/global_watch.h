@@ -1,7 +1,7 @@
 // What the blocks of one launch do to global memory, cell by cell of two bytes. Blocks have no order, so that
 // a cell that one block writes is no other block's to read or to write, unless all of them add to it
 // atomically; and a cell that belongs to no allocation is nobody's. Kernels reach global memory by plain
-// pointers: their files are compiled with the calls that -fsanitize=thread puts before every access, and those
+// pointers: their files are compiled with the calls that -fsanitize=thread puts before every access. Those
 // calls end here (global_watch.cpp), not in ThreadSanitizer's library. A sanitizer's build goes without.
 #pragma once
 
