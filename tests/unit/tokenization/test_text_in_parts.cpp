@@ -17,6 +17,7 @@
 #include "lib/tokenization/text_encoding.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_kinds.h"
+#include "tests/support/sanitizer.h"
 #include "tests/support/support.h"
 #include "tests/unit/tokenization/random_vocabularies.h"
 
@@ -160,7 +161,7 @@ TEST(TextInParts, AChainThatItsLastLetterDecidesIsNotCut) {
 }
 
 TEST(TextInParts, ByteLevelBpeGivesTheIdsOfTheWholeText) {
-  for (std::uint64_t round = 0; round < 40; ++round) {
+  for (std::uint64_t round = 0; round < (testing::under_sanitizer ? 12 : 40); ++round) {
     CounterRng rng(51, Purpose::test, round);
     ByteLevelDefinition definition;
     const RandomMerges random = random_merges(rng, {"a", "b", "\u0120"}, rng.below(16));
@@ -322,7 +323,7 @@ const Strings& mixed_bits() {
 }
 
 TEST(TextInParts, TokenizersOfStepsGiveTheIdsOfTheWholeText) {
-  for (std::uint64_t round = 0; round < 300; ++round) {
+  for (std::uint64_t round = 0; round < (testing::under_sanitizer ? 60 : 300); ++round) {
     CounterRng rng(52, Purpose::test, round);
     const TokenizerJson definition = random_definition(rng);
     const SpecialIds special{0, 0, 0, 0, 0};

@@ -6,6 +6,7 @@
 
 #include "lib/core/rng.h"
 #include "lib/model/network/validate_config.h"
+#include "tests/support/sanitizer.h"
 #include "tests/unit/model/network/two_inputs_fixture.h"
 
 namespace bigbird {
@@ -91,6 +92,7 @@ double toy_accuracy(bool cut_off) {
 }
 
 TEST(Etc, Check23AGlobalTokenReportsItsSentence) {
+  if (testing::under_sanitizer) GTEST_SKIP() << "hundreds of updates; other tests train what has two inputs";
   EXPECT_GT(toy_accuracy(false), 0.99);
   // Five standard deviations of a coin over 200 sentences are 0.18.
   EXPECT_NEAR(toy_accuracy(true), 0.5, 0.18);
