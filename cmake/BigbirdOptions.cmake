@@ -21,7 +21,7 @@ endif()
 set(BIGBIRD_SANITIZE_LINES "-g1" CACHE STRING "Debug information under a sanitizer: -g1, -g, or -g0 for none")
 if(BIGBIRD_SANITIZE STREQUAL "address")
   # Not asked at every access to a member: is the pointer null (ASan says so where it is used), does it belong to an object
-  # of this size or class, does its arithmetic wrap. A quarter of the time to compile, and a third of the code.
+  # of this size or class, does its arithmetic wrap. A sixth of the time to compile.
   target_compile_options(bigbird_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
     -fno-sanitize=null,object-size,vptr,pointer-overflow -fno-omit-frame-pointer ${BIGBIRD_SANITIZE_LINES})
   target_link_options(bigbird_options INTERFACE -fsanitize=address,undefined)

@@ -96,7 +96,7 @@ if wants folds; then
 fi
 
 if wants peers && [ -n "${PEERS:-}" ]; then
-  [ -e deepsea.npy ] || run "$PEERS" "$root/tests/peers/yeast_peers.py" tracks bins-1000 "$genome" -o deepsea.npy --minutes "${MINUTES:-10}" --seed "$seed"
+  [ -e deepsea.npy ] || run "$PEERS" "$root/tests/peers/yeast_peers.py" tracks bins-1000 "$genome" -o deepsea.npy --filters 64,96,192 --minutes "${MINUTES:-10}" --seed "$seed"
   once results/deepsea.json bigbird chromatin evaluate -q --predictions deepsea.npy --data bins-1000
 fi
 

@@ -72,7 +72,7 @@ TEST(ExactBpeTrainer, EqualsTheQuadraticOraclePieceByPiece) {
       pieces += expected.size();
     }
   }
-  EXPECT_GT(pieces, 15 * inputs);  // the inputs did give something to learn
+  EXPECT_GT(pieces, testing::under_sanitizer ? 1800u : 10000u);  // the inputs did give something to learn
 }
 
 TEST(ExactBpeTrainer, EqualsTheOracleOnALongerMixture) {
