@@ -23,7 +23,10 @@
 #include "apps/job_limits.h"
 #include "apps/option_names.h"
 #include "apps/rank_options.h"
+#include "apps/verb_command.h"
 #include "apps/verbs.h"
+#include "kernels/backend.h"
+#include "kernels/devices.h"
 #include "kernels/errors.h"
 #include "kernels/parallel.h"
 #include "kernels/ranks/ranks.h"
@@ -118,6 +121,21 @@ std::string overview() {
          "--version-only.\n";
 }
 
+// What the program can do here, a line each.
+std::string version_text() {
+  std::string text = fmt::format("bigbird {}\n", BIGBIRD_VERSION);
+  const auto line = [&](const char* name, const std::string& value) {
+    text += fmt::format("{:<10} {}\n", name, value);
+  };
+  line("compiler", __VERSION__);
+  line("processor", kernels::make_cpu_backend(kernels::Precision::fp32)->description());
+  const kernels::CudaStatus cuda = kernels::cuda_status();
+  line("CUDA", !cuda.versions.empty() ? cuda.versions : "no: " + cuda.why);
+  line("ranks", "in a folder; by Open MPI, MPICH and NCCL where they are found");
+  line("libraries", BIGBIRD_LIBRARIES);
+  return text;
+}
+
 // Of words that only begin verbs: "text", "text qa".
 std::string family_help(const std::string& begun) {
   std::string text = "Usage: bigbird " + begun + " VERB [options]\n\n";
@@ -141,6 +159,41 @@ std::vector<std::string> names_of(std::span<const VerbRow> rows) {
   return names;
 }
 
+// Words of other tools and of papers for what a verb has another word for.
+constexpr std::array<std::pair<const char*, const char*>, 14> synonyms = {{{"train", "finetune"},
+                                                                           {"fit", "finetune"},
+                                                                           {"fine-tune", "finetune"},
+                                                                           {"score", "variants"},
+                                                                           {"vep", "variants"},
+                                                                           {"annotate", "variants"},
+                                                                           {"call", "scan"},
+                                                                           {"infer", "predict"},
+                                                                           {"test", "evaluate"},
+                                                                           {"eval", "evaluate"},
+                                                                           {"mutate", "ism"},
+                                                                           {"explain", "attribute"},
+                                                                           {"answer", "qa"},
+                                                                           {"summarise", "summarize"}}};
+
+// The verbs that have this word, or what it is called here, in their name behind `begun`.
+std::vector<std::string> verbs_with(const std::string& begun, const std::string& word) {
+  std::string ours = word;
+  for (const auto& [theirs, name] : synonyms) {
+    if (word == theirs) ours = name;
+  }
+  std::vector<std::string> found;
+  if (word == "train" && begun.empty()) found.emplace_back("pretrain");
+  for (const VerbRow& row : verb_table()) {
+    const std::string name = row.name;
+    const std::string behind = begun.empty()                   ? name
+                               : name.starts_with(begun + " ") ? name.substr(begun.size() + 1)
+                                                               : "";
+    if (row.run != nullptr && (" " + behind + " ").find(" " + ours + " ") != std::string::npos)
+      found.push_back(name);
+  }
+  return found;
+}
+
 Choice choose_verb(const std::vector<std::string>& words) {
   std::string spoken;
   Choice choice;
@@ -161,6 +214,11 @@ Choice choose_verb(const std::vector<std::string>& words) {
   if (begun && words[next][0] == '-')
     throw_usage(fmt::format("'{}' needs a {} word", choice.begun, next == 1 ? "second" : "third"), family);
   const std::string asked = begun ? choice.begun + " " + words[next] : words[0];
+  if (const std::vector<std::string> meant = verbs_with(choice.begun, begun ? words[next] : words[0]);
+      !meant.empty()) {
+    throw_usage("there is no verb '" + asked + "'",
+                fmt::format("{}: {}", meant.size() == 1 ? "it is" : "one of", fmt::join(meant, ", ")));
+  }
   const std::vector<std::string> names = names_of(verb_table());
   std::string near = nearest(spoken, names);
   if (near.empty()) near = nearest(asked, names);
@@ -176,7 +234,7 @@ int run(int argc, char** argv) {
     return 2;
   }
   if (words[0] == "--version" || words[0] == "-V") {
-    std::cout << fmt::format("bigbird {} (compiler {})\n", BIGBIRD_VERSION, __VERSION__);
+    std::cout << version_text();
     return 0;
   }
   if (words[0] == "--version-only") {
@@ -197,12 +255,17 @@ int run(int argc, char** argv) {
     return 0;
   }
   if (asks_help) {
-    std::string ask = "--help";
-    char* arguments[] = {words[static_cast<std::size_t>(choice.words) - 1].data(), ask.data(), nullptr};
-    return choice.row->run(2, arguments);
+    std::string ask = "--help", all = "all";
+    const bool asks_all = words.size() > static_cast<std::size_t>(choice.words) &&
+                          words[static_cast<std::size_t>(choice.words)] == all;
+    char* arguments[] = {words[static_cast<std::size_t>(choice.words) - 1].data(), ask.data(),
+                         asks_all ? all.data() : nullptr, nullptr};
+    return choice.row->run(asks_all ? 3 : 2, arguments);
   }
   running = choice.row;
-  return choice.row->run(argc - choice.words, argv + choice.words);
+  const int status = choice.row->run(argc - choice.words, argv + choice.words);
+  if (status == 0) write_provenance_beside();
+  return status;
 }
 
 // Data that never reached the disk must not end in status 0.

@@ -13,6 +13,7 @@
 #include "apps/option_names.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
+#include "lib/model/folder/model_names.h"
 
 namespace bigbird::apps {
 namespace {
@@ -34,6 +35,15 @@ std::vector<std::string> joined_words(int argc, char** argv,
     words.push_back(std::move(word));
   }
   return words;
+}
+
+// Whether "all" stands after --help; it is then taken away.
+bool take_help_of_all(std::vector<std::string>& words) {
+  const auto ask = std::find_if(words.begin(), words.end(),
+                                [](const auto& word) { return word == "--help" || word == "-h"; });
+  if (ask == words.end() || ask + 1 == words.end() || ask[1] != "all") return false;
+  words.erase(ask + 1);
+  return true;
 }
 
 // BIGBIRD_FASTA_REF for --fasta-ref.
@@ -128,12 +138,26 @@ std::string config_file(const CLI::App& app) {
                   near.rfind("--", 0) == 0 ? "did you mean " + near.substr(2) + "? " + see : see);
 }
 
+// The folders that are meant in place of names that were typed (lib/model/folder/model_names.h). What is told
+// of the command keeps the names.
+void resolve_models(CLI::App& app, const char* name) {
+  CLI::Option* const option = app.get_option_no_throw(name);
+  if (option == nullptr || option->count() == 0) return;
+  const std::vector<std::string> typed = option->results();
+  std::vector<std::string> folders;
+  for (const std::string& word : typed) folders.push_back(model_folder_of(word));
+  if (folders == typed) return;
+  option->clear();
+  option->add_result(folders);
+  option->run_callback();
+}
+
 }  // namespace
 
 Verb::Verb(std::string name, const std::string& sentence, const std::vector<std::string>& examples)
     : VerbOptions(std::move(name), sentence), VerbCommand(app_), examples_(examples) {
   app_.option_defaults()->always_capture_default();
-  app_.set_help_flag("-h,--help", "Print this help")->group("General");
+  app_.set_help_flag("-h,--help", "Print this help; --help all: every option")->group("General");
   add_console_options(app_);
   app_.config_formatter(std::make_shared<ConfigFile>(app_));
   app_.set_config("--config", "", "Read options from this TOML file")->group("General")->type_name("FILE");
@@ -148,6 +172,7 @@ void Verb::become_rank(int rank, int rank_on_machine, bool speaks) {
 
 bool Verb::parse(int argc, char** argv) {
   std::vector<std::string> words = joined_words(argc, argv, flag_words_);
+  const bool asks_all = take_help_of_all(words);
   read_command(words);
   set_setting_names(
       [options = option_words(app_)](std::string_view field) { return option_name(field, options); });
@@ -160,7 +185,7 @@ bool Verb::parse(int argc, char** argv) {
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     app_.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
-    show_help(app_, verb_, examples_);
+    show_help(app_, verb_, examples_, asks_all);
     return false;
   } catch (const CLI::FileError&) {
     throw_bad_input(config_file(app_) + ": the configuration cannot be read",
@@ -171,8 +196,11 @@ bool Verb::parse(int argc, char** argv) {
     throw_usage_error(app_, verb_, error);
   }
   apply_options();
+  read_provenance_place();
   start(verb_, refused_);
   apply_job_limits();
+  for (const char* name : {"--model", "--init", "--tokenizer", "--hard-negatives"})
+    resolve_models(app_, name);
   return true;
 }
 

@@ -34,7 +34,7 @@ namespace bigbird::apps {
 class Verb : public VerbOptions, public VerbCommand, public VerbConsole {
  public:
   // name as typed after `bigbird` ("promoter build"); sentence opens --help; examples run as they stand.
-  // Every verb gets -h/--help, -q/--quiet, -v/--verbose, --log FILE, --config FILE (TOML), --no-provenance.
+  // Every verb gets -h/--help, -q/--quiet, -v/--verbose, --log FILE, --config FILE (TOML), --provenance.
   Verb(std::string name, const std::string& sentence, const std::vector<std::string>& examples);
 
   // A flag that also takes one word, "--resume auto", which is then no input: the flag's value.

@@ -68,7 +68,7 @@ void RankOptions::add(Verb& verb) {
                            word.rfind("folder:", 0) == 0;
         return known ? std::string() : word + " is none of auto, none, open-mpi, mpich, folder:DIR";
       });
-  verb.add_option("--between-devices", between_devices_,
+  verb.add_option("--between-devices {auto,nccl,host}", between_devices_,
                   "How CUDA devices of several ranks get each other's gradients: nccl, host (by way of the "
                   "processes' memory), or auto: nccl where it is found");
   verb.add_flag("--log-ranks", log_,

@@ -10,14 +10,14 @@ void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
   if (defaults.strands) {
     strands_ = name_of(*defaults.strands);
     verb.add_option(
-        "--strands STRANDS", strands_,
+        "--strands {both,+,-,auto}", strands_,
         "Strands that are read: both, + (as given), - (the reverse complement), or auto: + for models "
         "of promoters, both for others");
     verb.add_option("--strand", strands_)->group(hidden)->excludes("--strands");
   }
   if (defaults.calibrated) {
     verb.add_option(
-        "--calibrated METHOD", calibrated_,
+        "--calibrated {none,prior,platt,isotonic}", calibrated_,
         "Scores as calibrated probabilities, by the model folder's calibration.json (of promoter or "
         "chromatin calibrate): prior, platt or isotonic; none: as the model gives them");
   }
@@ -28,10 +28,13 @@ void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
     verb.add_option("--profile", profiles_)->group(hidden)->excludes("--profiles");
   }
   if (defaults.offset) {
-    verb.add_option("--offset BP", offset_,
-                    "Bases before the scored base (of a region the one in its middle) in its window, on the "
-                    "forward strand; -1: it stands in the middle of the model's target",
-                    CLI::Range(-1, 1 << 24));
+    verb.with_word(
+        verb.add_option("--offset BP", offset_,
+                        "Bases before the scored base (of a region the one in its middle) in its "
+                        "window, on the forward strand; auto: it stands in the middle of the model's "
+                        "target",
+                        CLI::Range(-1, 1 << 24)),
+        "auto", "-1");
   }
   batch_.tokens = defaults.batch_tokens;
   CLI::Option* tokens =

@@ -88,12 +88,16 @@ void TrainingOptions::add_update_options(const TrainingWords& words) {
   if (counts_epochs) {
     verb_.add_option("--epochs", options_.epochs, "Passes over the training data");
   }
-  verb_.add_count("--steps", options_.steps, counts_epochs ? "Updates; 0 is --epochs" : "Updates");
-  verb_.add_option("--dropout", options_.dropout,
-                   words.needs_init
-                       ? "Dropout of the hidden states; negative is the model's own"
-                       : "Dropout of the hidden states; negative is the model's own, 0.1 of a fresh one",
-                   CLI::Range(-1.0, 0.999));
+  verb_.with_word(
+      verb_.add_count("--steps", options_.steps, counts_epochs ? "Updates; auto: by --epochs" : "Updates"),
+      "auto", "0");
+  verb_.with_word(
+      verb_.add_option("--dropout", options_.dropout,
+                       words.needs_init
+                           ? "Dropout of the hidden states; auto is the model's own"
+                           : "Dropout of the hidden states; auto is the model's own, 0.1 of a fresh one",
+                       CLI::Range(-1.0, 0.999)),
+      "auto", "-1");
 }
 
 void TrainingOptions::add_optimizer_options() {
@@ -109,37 +113,46 @@ void TrainingOptions::add_optimizer_options() {
       ->default_str(fmt::format("{:g}", options_.learning_rate));
   verb_.add_count("--warmup", warmup_, "Steps of warm-up; default 10 % of the steps, at most 10000")
       ->default_str("");
-  verb_.add_option("--schedule", schedule_,
+  verb_.add_option("--schedule {google,huggingface}", schedule_,
                    "Linear decay from step 0 (google) or from the end of warm-up (huggingface)");
   verb_.add_option(
-      "--optimizer", optimizer_,
+      "--optimizer {google,torch,lamb,adafactor}", optimizer_,
       "AdamW without (google) or with bias correction (torch), LAMB (lamb), for large batches, or "
       "Adafactor (adafactor), of little memory");
   verb_.add_option("--beta1", optimizer.beta1, "Decay of the first moment", CLI::Range(0.0, 0.9999999));
   verb_.add_option("--beta2", optimizer.beta2, "Decay of the second moment", CLI::Range(0.0, 0.9999999));
-  verb_.add_option("--epsilon", optimizer.epsilon,
-                   "Of AdamW and LAMB; 0 is the optimizer's own: 1e-6 (google, lamb), 1e-8 (torch)",
-                   CLI::NonNegativeNumber);
+  verb_.with_word(
+      verb_.add_option("--epsilon", optimizer.epsilon,
+                       "Of AdamW and LAMB; auto is the optimizer's own: 1e-6 (google, lamb), 1e-8 (torch)",
+                       CLI::NonNegativeNumber),
+      "auto", "0");
   verb_.add_option("--weight-decay", optimizer.weight_decay, "Decoupled; not for biases and LayerNorm",
                    CLI::NonNegativeNumber);
-  verb_.add_option("--clip-norm", optimizer.clip_norm,
-                   "Cut the gradient to this norm; 0 never (as published)", CLI::NonNegativeNumber);
+  verb_.with_word(
+      verb_.add_option("--clip-norm", optimizer.clip_norm,
+                       "Cut the gradient to this norm; never, as published", CLI::NonNegativeNumber),
+      "never", "0");
   verb_.add_option("--layer-decay", optimizer.layer_decay,
                    "Each layer's rate as a fraction of the next one's above it; 1 gives all the same",
                    CLI::Range(0.0001, 1.0));
-  verb_.add_option(
-      "--average", options_.average_decay,
-      "Decay of a moving average of the weights (0.99 for some hundred steps), which is validated "
-      "and written in their place; 0 for none",
-      CLI::Range(0.0, 0.9999999));
+  verb_.with_word(
+      verb_.add_option(
+          "--average", options_.average_decay,
+          "Decay of a moving average of the weights (0.99 for some hundred steps), which is validated "
+          "and written in their place; never: no average",
+          CLI::Range(0.0, 0.9999999)),
+      "never", "0");
 }
 
 void TrainingOptions::add_machine_options() {
   const OptionGroup group(verb_, "Training");
   verb_.add_flag("--grad-checkpoint", options_.grad_checkpoint,
                  "Recompute activations in backward: slower, less memory");
-  verb_.add_count("--memory-limit", options_.memory_limit,
-                  "Bytes the run may take, of the device's memory where it has its own; 0 is what is free");
+  verb_.with_word(
+      verb_.add_count(
+          "--memory-limit", options_.memory_limit,
+          "Bytes the run may take, of the device's memory where it has its own; auto is what is free"),
+      "auto", "0");
   verb_.add_flag("--debug-nan", options_.debug_nan,
                  "When a loss or gradient is NaN or infinite, search for the layer that it comes from");
 }
@@ -150,17 +163,21 @@ void TrainingOptions::add_checkpoint_options() {
                   "Steps between checkpoints; the last step is always saved");
   verb_.add_option("--tensorboard DIR", options_.tensorboard,
                    "Also write the numbers of metrics.tsv and valid.tsv as event files of TensorBoard here");
-  verb_.add_option("--keep-last", options_.keep_last, "Newest checkpoints to keep; 0 keeps all");
+  verb_.with_word(verb_.add_option("--keep-last", options_.keep_last, "Newest checkpoints to keep, or all"),
+                  "all", "0");
   verb_.add_option("--keep-best", options_.keep_best,
                    "Checkpoints of lowest validation loss to keep beside them");
   verb_.add_option("--final {best,last}", final_,
                    "What RUN/final is: the state of lowest validation loss (best; the last where nothing is "
                    "validated), or the last");
-  verb_.add_option("--patience", options_.patience,
-                   "End the run after so many validations without a better one; 0 never");
-  verb_.add_count("--eval-every", options_.eval_every,
-                  options_.validate_each_epoch ? "Steps between validations; 0 is once an epoch"
-                                               : "Steps between validations; 0 is never");
+  verb_.with_word(verb_.add_option("--patience", options_.patience,
+                                   "End the run after so many validations without a better one, or never"),
+                  "never", "0");
+  verb_.with_word(
+      verb_.add_count("--eval-every", options_.eval_every,
+                      options_.validate_each_epoch ? "Steps between validations; epoch: once an epoch"
+                                                   : "Steps between validations, or never"),
+      options_.validate_each_epoch ? "epoch" : "never", "0");
   verb_.add_flag(
       "--resume", resume_,
       "Go on from the newest checkpoint in the output folder, exactly; also on another device, and "
@@ -218,6 +235,7 @@ void TrainingOptions::finish(const std::string& fasta) {
     tell();
     chosen.config_toml = options_.config_toml;
     chosen.comments = options_.comments;
+    chosen.provenance_json = options_.provenance_json;
     chosen.command = options_.command;
   };
 }
@@ -250,7 +268,9 @@ void TrainingOptions::reads(const std::string& path) const {
 void TrainingOptions::tell() {
   options_.config_toml = verb_.resolved_toml(of_rate_);
   if (!verb_.provenance()) return;
-  options_.comments = provenance_lines(verb_.made_from(fasta_));
+  const Provenance made = verb_.made_from(fasta_);
+  if (verb_.provenance_in_tables()) options_.comments = provenance_lines(made);
+  options_.provenance_json = provenance_json(made);
   options_.command = verb_.command();
 }
 

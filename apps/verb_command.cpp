@@ -1,22 +1,73 @@
 // The command as outputs tell it; see verb_command.h.
 #include "apps/verb_command.h"
 
+#include <array>
+#include <filesystem>
 #include <utility>
 
 #include "apps/config_file.h"
+#include "lib/core/names.h"
 #include "lib/core/shell_words.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
 
 namespace bigbird::apps {
+namespace {
+
+constexpr std::array<std::pair<ProvenancePlace, const char*>, 3> place_names{
+    {{ProvenancePlace::beside, "beside"},
+     {ProvenancePlace::inside, "inline"},
+     {ProvenancePlace::none, "none"}}};
+
+// What lies beside which output; an empty text for nothing.
+std::map<std::string, std::string>& beside_outputs() {
+  static std::map<std::string, std::string> of_process;
+  return of_process;
+}
+
+// The default as a number where --help shows a word for it (VerbOptions::with_word).
+std::string plain_default(const CLI::Option& option) {
+  std::string value = option.get_default_str();
+  try {
+    (*const_cast<CLI::Option&>(option).get_validator("word"))(value);
+  } catch (const CLI::OptionNotFound&) {
+    // It has none.
+  }
+  return value;
+}
+
+}  // namespace
+
+void write_provenance_beside() {
+  for (const auto& [output, text] : beside_outputs()) {
+    const std::string path = folder_exists(output) ? output + "/provenance.json" : provenance_path(output);
+    if (!text.empty()) {
+      write_text_atomic(path, text);
+    } else if (file_is_regular(path)) {
+      std::filesystem::remove(path);
+    }
+  }
+}
 
 // Left out of every verb's command: where the output goes, how it is made, and what is said of it.
 VerbCommand::VerbCommand(const CLI::App& parser)
     : parser_(parser),
       no_content_({"-o", "--output", "-@", "--threads", "--log", "--ranks", "--between-devices",
-                   "--batch-tokens", "--shard", "--report", "--stop-before"}) {}
+                   "--batch-tokens", "--shard", "--report", "--stop-before", "--provenance"}) {}
 
 void VerbCommand::add_command_options(CLI::App& app) {
-  app.add_flag("--no-provenance", no_provenance_, "Leave version, command and seed out of the output")
-      ->group("General");
+  app.add_option(
+         "--provenance", place_name_,
+         "Version, command, seed and inputs of tables and tracks: in OUT.provenance.json (beside), in "
+         "## lines on top (inline), or nowhere, in no output (none)")
+      ->group("General")
+      ->type_name("{beside,inline,none}");
+  app.add_flag("--no-provenance", no_provenance_)->group("");
+}
+
+void VerbCommand::read_provenance_place() {
+  place_ =
+      no_provenance_ ? ProvenancePlace::none : parse_name(place_names, place_name_, "choice of --provenance");
 }
 
 void VerbCommand::read_command(const std::vector<std::string>& words) {
@@ -43,6 +94,18 @@ std::string VerbCommand::command() const {
 
 std::vector<std::string> VerbCommand::lines_of(const Provenance& made) const {
   return provenance() ? provenance_lines(made) : std::vector<std::string>{};
+}
+
+std::vector<std::string> VerbCommand::head_of(const std::string& output,
+                                              const std::vector<std::string>& lines) const {
+  // A device or a pipe (/dev/stdout) has no neighbours.
+  const bool has_place =
+      output != "-" && !output.empty() && (file_is_regular(output) || !file_exists(output));
+  if (has_place) {
+    beside_outputs()[output] =
+        place_ == ProvenancePlace::beside && !lines.empty() ? provenance_json(lines) + "\n" : std::string();
+  }
+  return provenance_in_tables() ? lines : std::vector<std::string>{};
 }
 
 std::string VerbCommand::json_of(const Provenance& made) const {
@@ -82,7 +145,7 @@ std::string VerbCommand::resolved_toml(const std::map<std::string, std::string>&
       continue;
     }
     if (option->count() == 0) {
-      const std::string& value = option->get_default_str();
+      const std::string value = plain_default(*option);
       if (is_flag) {
         // Of a flag that can be given either way, nothing is a third choice.
         if (option->get_fnames().empty()) text += key + " = false\n";

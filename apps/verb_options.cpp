@@ -105,8 +105,18 @@ CLI::Validator count_suffix() {
   return CLI::Validator(expand, "", "count");
 }
 
+CLI::Option* VerbOptions::with_word(CLI::Option* option, const std::string& word, const std::string& number) {
+  const auto expand = [word, number](std::string& text) {
+    if (text == word) text = number;
+    return std::string();
+  };
+  option->transform(CLI::Validator(expand, "", "word"));
+  if (option->get_default_str() == number) option->default_str(word);
+  return option;
+}
+
 void RandomModeOptions::add(VerbOptions& verb, const std::string& help) {
-  verb.add_option("--random-mode", mode_, help + ": google, hf-train, hf-eval, none or file");
+  verb.add_option("--random-mode {google,hf-train,hf-eval,none,file}", mode_, help);
   verb.add_option("--plan JSON", plan_,
                   "Attention plan for random mode file, as bigbird attention --json writes it");
 }
@@ -138,8 +148,11 @@ VerbOptions::VerbOptions(std::string verb, const std::string& sentence)
 
 void VerbOptions::add_threads() {
   has_threads_ = true;
-  add_option("-@,--threads", threads_, "Threads; 0 takes every core; in a Slurm job SLURM_CPUS_PER_TASK",
-             CLI::Range(0, most_threads))
+  with_word(
+      add_option("-@,--threads", threads_,
+                 "Threads; auto: OMP_NUM_THREADS, what Slurm, PBS, Grid Engine or LSF granted, or every core",
+                 CLI::Range(0, most_threads)),
+      "auto", "0")
       ->group("General");
 }
 
@@ -149,8 +162,8 @@ void VerbOptions::add_seed(std::uint64_t value) {
 
 void VerbOptions::add_device() {
   has_device_ = true;
-  add_option("--device", device_,
-             "Where to compute: cpu, cuda or cuda:N; auto is the first CUDA device, or the cpu without one")
+  add_option("--device {auto,cpu,cuda,cuda:N}", device_,
+             "Where to compute; auto is the first CUDA device, or the cpu without one")
       ->group("General");
 }
 
@@ -225,9 +238,9 @@ CLI::Option* VerbOptions::add_exclude(std::vector<std::string>& paths, const std
 }
 
 void VerbOptions::apply_options() {
-  const std::optional<SlurmGrant> grant = slurm_grant();
-  if (has_threads_ && grant && grant->threads && app_.get_option("--threads")->count() == 0) {
-    threads_ = std::min(*grant->threads, most_threads);
+  if (has_threads_ && threads_ == 0) {
+    granted_ = granted_threads();
+    if (granted_) threads_ = std::min(granted_->threads, most_threads);
   }
   if (has_threads_) kernels::set_thread_count(threads_);
   if (has_device_) check_device(verb_, device_);
@@ -244,6 +257,7 @@ void VerbOptions::apply_options() {
 void VerbOptions::apply_job_limits() const {
   const std::optional<SlurmGrant> grant = slurm_grant();
   if (has_threads_ && grant) log_info(grant_text(*grant));
+  if (granted_ && !grant) log_info(fmt::format("{} threads, by {}", threads_, granted_->variable));
   if (!stop_before_.empty()) stop_before_end(stop_before_);
 }
 

@@ -10,6 +10,7 @@
 
 #include "apps/attention_options.h"
 #include "kernels/backend.h"
+#include "lib/core/environment.h"
 #include "lib/model/config.h"
 
 namespace bigbird::kernels {
@@ -71,6 +72,8 @@ class VerbOptions {
                          const std::optional<CLI::Validator>& check = {}) {
     return add_option(names, value, help, check)->transform(count_suffix());
   }
+  // A number that --help shows, and a user may type, as a word too: `auto` for 0. As default it is shown so.
+  static CLI::Option* with_word(CLI::Option* option, const std::string& word, const std::string& number);
   template <typename Value>
   CLI::Option* add_flag(const std::string& names, Value& value, const std::string& help) {
     return app_.add_flag(names, value, help);
@@ -79,7 +82,7 @@ class VerbOptions {
   bool given(const std::string& option) const { return app_.count(option) > 0; }
 
   // Shared options; call those that the verb takes, before parse().
-  void add_threads();                      // -@,--threads (0 = all cores): sets kernels::set_thread_count
+  void add_threads();  // -@,--threads (auto: granted_threads): sets kernels::set_thread_count
   void add_seed(std::uint64_t value = 1);  // --seed
   void add_device();                       // --device auto|cpu|cuda[:N]: see make_backend()
   void add_precision();  // --precision auto|fp32|tf32|bf16; verbs without it compute in fp32
@@ -127,6 +130,7 @@ class VerbOptions {
   RandomModeOptions random_mode_;
   AttentionOptionGroup attention_;
   int threads_ = 0;
+  std::optional<GrantedThreads> granted_;  // what threads_ is taken from
   bool force_ = false;
   bool nondeterministic_ = false;
   bool has_device_ = false;

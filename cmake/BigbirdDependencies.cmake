@@ -1,6 +1,6 @@
 # Packages. tests/run.sh and pipelines/demo.sh install what is missing; by hand, the message below names one line.
 set(BIGBIRD_PACKAGES_HINT "on Debian 12: apt-get install libhts-dev libsentencepiece-dev libcli11-dev zlib1g-dev \
-libgtest-dev nlohmann-json3-dev libfmt-dev libspdlog-dev libbigwig-dev libhdf5-dev libmatio-dev libicu-dev libexpat1-dev pkg-config; elsewhere: pipelines/environment.yml (conda)")
+libgtest-dev nlohmann-json3-dev libfmt-dev libspdlog-dev libbigwig-dev libhdf5-dev libmatio-dev libicu-dev libexpat1-dev libcurl4-gnutls-dev pkg-config; elsewhere: pipelines/environment.yml (conda)")
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
@@ -12,10 +12,11 @@ foreach(package fmt spdlog nlohmann_json CLI11)
   endif()
 endforeach()
 pkg_check_modules(HTSLIB QUIET IMPORTED_TARGET htslib)
+pkg_check_modules(CURL QUIET IMPORTED_TARGET libcurl)
 pkg_check_modules(SENTENCEPIECE QUIET IMPORTED_TARGET sentencepiece)
 pkg_check_modules(ICU QUIET IMPORTED_TARGET icu-uc)
 pkg_check_modules(EXPAT QUIET IMPORTED_TARGET expat)
-foreach(package HTSLIB SENTENCEPIECE ICU EXPAT)
+foreach(package HTSLIB CURL SENTENCEPIECE ICU EXPAT)
   if(NOT ${package}_FOUND)
     message(FATAL_ERROR "${package} was not found. ${BIGBIRD_PACKAGES_HINT}")
   endif()

@@ -32,6 +32,8 @@ try "archive" bash packaging/tarball.sh
 try "archive: run here and in a bare bookworm" bash packaging/check_tarball.sh --bare
 try "archive: run in a bare trixie" env SUITE=trixie bash packaging/check_tarball.sh --bare
 try "archive: made again, same bytes" twice tarball.sh "bigbird-$version-linux-$(uname -m).tar.xz"
+try "wheel" env ARCHIVE="$packages/bigbird-$version-linux-$(uname -m).tar.xz" bash packaging/wheel.sh
+try "wheel: installed in a bare environment, readers" bash packaging/check_wheel.sh
 try ".deb, and lintian" bash packaging/deb.sh
 deb=$(the_one "$packages/bigbird_*.deb" "bash packaging/deb.sh")
 try ".deb: installed in a bare bookworm, run, removed" bash packaging/check_deb.sh "$deb"

@@ -172,7 +172,7 @@ if wants promoters; then
 fi
 if wants peaks; then
   cp "$data/peaks-hg19/dream_tf.inside_grch37_pieces.narrowPeak" "$out/peaks.narrowPeak"
-  once "$out/peaks.tsv" awk 'BEGIN { print "#name\tgroup\tfile\ttrack" } NF { print $1 "\tTF\tpeaks.narrowPeak\t" $1 }' \
+  once "$out/peaks.tsv" awk 'BEGIN { print "name\tgroup\tfile\ttrack" } NF { print $1 "\tTF\tpeaks.narrowPeak\t" $1 }' \
     "$data/peaks-hg19/dream_tf.tracks.txt"
   made "$out/bins" bigbird chromatin build -q --peaks "$out/peaks.tsv" -f "$data/human-grch37/grch37.sparse.fa.gz" --window 1000 --max-n 0.1 \
     --test "$held_out" --valid chr20:9999901-10270533 -o "$out/bins"
@@ -219,7 +219,7 @@ curves() {
   shift 2
   for name in "$@"; do
     for file in "$results/$name"-[0-9]*.valid.tsv; do
-      [ ! -e "$file" ] || awk -v group="$name" -v run="$file" -v scale="$scale" 'BEGIN { OFS = "\t" } !/^#/ { print group, run, $1 * scale, $2 }' "$file"
+      [ ! -e "$file" ] || awk -v group="$name" -v run="$file" -v scale="$scale" 'BEGIN { OFS = "\t" } /^[0-9]/ { print group, run, $1 * scale, $2 }' "$file"
     done
   done | awk -v title="$title" -v x_label="million tokens" -v y_label="validation loss" -f "$root/pipelines/curves.awk"
 }

@@ -128,7 +128,7 @@ score() { # score FOLDER CHECKPOINT PART NAME LENGTH ATTENTION: a line of the cu
     "${scoring[@]}" >"$1/evaluate-$step.json" || return
   read -r tokens seconds < <(awk -F'\t' -v step="$step" '
     /^##/ { next }
-    $1 == "#step" { for (i = 1; i <= NF; i++) column[$i] = i; next }
+    $1 ~ /^#?step$/ { for (i = 1; i <= NF; i++) column[$i] = i; next }
     $1 <= step + 0 { tokens = $column["tokens"]; seconds = $column["seconds"] }
     END { print tokens, seconds }' "$1/metrics.tsv")
   printf '%s\t%s\t%d\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n' "$3" "$4" "$5" "$6" "$((10#$step))" "$tokens" "$seconds" \
@@ -166,7 +166,7 @@ train_for_seconds() {
   overhead=$((SECONDS - begin)) begin=$SECONDS
   share=$(awk -F'\t' '
     /^##/ { next }
-    $1 == "#step" { for (i = 1; i <= NF; i++) column[$i] = i; next }
+    $1 ~ /^#?step$/ { for (i = 1; i <= NF; i++) column[$i] = i; next }
     { time[++rows] = $column["seconds"] }
     END { if (rows > 4) print (time[rows] - time[4]) / (rows - 4); else if (rows > 1) print (time[rows] - time[1]) / (rows - 1) }' \
     "$probe/metrics.tsv" 2>/dev/null || true)

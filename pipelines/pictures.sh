@@ -24,7 +24,7 @@ run bigbird attention -q --compare bigbird,full,window,random,window+random,star
   --parts 4 --stride 256 --window 256 --global first:1 --svg "$out/attention-systems.svg" >/dev/null
 
 if [ "$yeast" != - ]; then
-  awk 'BEGIN { OFS = "\t" } !/^#/ { print "chrX", "encoder-1", $1, $2 }' "$yeast/encoder-1/valid.tsv" |
+  awk 'BEGIN { OFS = "\t" } /^[0-9]/ { print "chrX", "encoder-1", $1, $2 }' "$yeast/encoder-1/valid.tsv" |
     awk -v title="Pretraining: masked bases" -v x_label="steps" -v y_label="validation loss" -f "$root/pipelines/curves.awk" \
       >"$out/yeast.svg"
   cp "$yeast/curves.svg" "$out/chromatin.svg"

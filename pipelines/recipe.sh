@@ -14,7 +14,7 @@ updates() { awk -v n="$1" -v of="${STEPS:-1}" 'BEGIN { n = int(n * of); print n 
 # every N: between two validations, of which a run has ten.
 every() { awk -v n="$(updates "$1")" 'BEGIN { n = int(n / 10); print n < 1 ? 1 : n }'; }
 # tracks_of BED: the table of a BED's names (column 4) that `chromatin build` reads.
-tracks_of() { cut -f4 "$1" | sort -u | awk -v file="$1" -v group="$2" 'BEGIN { print "#name\tgroup\tfile\ttrack" } { print $1 "\t" group "\t" file "\t" $1 }'; }
+tracks_of() { cut -f4 "$1" | sort -u | awk -v file="$1" -v group="$2" 'BEGIN { print "name\tgroup\tfile\ttrack" } { print $1 "\t" group "\t" file "\t" $1 }'; }
 
 optimizer=(--optimizer torch --schedule huggingface --clip-norm 1 --precision bf16 --resume)
 # trained RUN VERB... [OPTION...]: a run, unless it has ended.

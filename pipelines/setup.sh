@@ -5,7 +5,8 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 2)
 packages_base=(g++ cmake make pkg-config libhts-dev libsentencepiece-dev libcli11-dev zlib1g-dev libgtest-dev
-  nlohmann-json3-dev libfmt-dev libspdlog-dev libbigwig-dev libhdf5-dev libmatio-dev libicu-dev libexpat1-dev)
+  nlohmann-json3-dev libfmt-dev libspdlog-dev libbigwig-dev libhdf5-dev libmatio-dev libicu-dev libexpat1-dev
+  libcurl4-gnutls-dev)
 # What the tests read outputs with (they skip, loudly, where it is not), what builds them faster than make, and what
 # benchmarks are measured beside.
 packages_test=(bcftools samtools tabix ninja-build fish zsh libdnnl-dev)

@@ -141,13 +141,15 @@ variants_of() { # variants_of SEED
     against_measured "measured-$model-$seed.tsv"
   done
 }
-# Does context help? The last part of the training again, with bins that see 4,000 and 8,000 bases: as many bins an update, in shared windows.
+# Does context help? 900 updates more of the tracks as they ship, with bins that see 1,000, 4,000 and 8,000 bases: as many bins an
+# update, in shared windows where they are long.
 contexts_of() { # contexts_of SEED
-  local seed=$1
-  profiled "tracks-4000-$seed" "$seed" 4000 900 --batch 16 --bins 4 --init "shared-$seed/final" --lr 3e-4
-  profiled "tracks-8000-$seed" "$seed" 8000 900 --batch 8 --bins 8 --init "shared-$seed/final" --lr 3e-4
-  measured_tracks "tracks-4000-$seed" 4000
-  measured_tracks "tracks-8000-$seed" 8000
+  local seed=$1 window
+  made "tracks-$seed/bf16" bigbird convert -q "tracks-$seed/final" "tracks-$seed/bf16" --dtype bf16
+  profiled "tracks-1000-$seed" "$seed" 1000 900 --batch 64 --init "tracks-$seed/bf16" --lr 3e-4
+  profiled "tracks-4000-$seed" "$seed" 4000 900 --batch 16 --bins 4 --init "tracks-$seed/bf16" --lr 3e-4
+  profiled "tracks-8000-$seed" "$seed" 8000 900 --batch 8 --bins 8 --init "tracks-$seed/bf16" --lr 3e-4
+  for window in 1000 4000 8000; do measured_tracks "tracks-$window-$seed" $window; done
 }
 # What pretraining is worth: the same from random weights; and promoters from the encoder, without the tracks.
 scratch_of() { # scratch_of SEED
@@ -270,7 +272,7 @@ if wants report; then
       line "$name" listed bits_per_base $name
     done
     printf '\n| tracks, both strands: median AUROC, median AUPRC | |\n|---|---|\n'
-    for name in tracks tracks-4000 tracks-8000 tracks-scratch; do
+    for name in tracks tracks-1000 tracks-4000 tracks-8000 tracks-scratch; do
       line "$name: AUROC" listed evaluations.groups.all.median_auroc $name 2
       line "$name: AUPRC" listed evaluations.groups.all.median_auprc $name 2
     done

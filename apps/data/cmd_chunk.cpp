@@ -58,7 +58,7 @@ int cmd_chunk(int argc, char** argv) {
 
   options.seed = verb.seed();
   options.format = format == "text" ? ChunkFormat::text : ChunkFormat::bed12;
-  options.provenance = verb.lines_of(verb.made_from(options.fasta));
+  options.provenance = verb.head_of(options.output, verb.made_from(options.fasta));
   const ChunkSummary summary = chunk_genome(options);
   log_info(fmt::format("{} documents, {} sentences, {} bp from {} chromosomes", summary.documents,
                        summary.sentences, summary.bases, summary.chromosomes));

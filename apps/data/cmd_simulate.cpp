@@ -28,6 +28,7 @@ int cmd_simulate(int argc, char** argv) {
   options.seed = verb.seed();
   options.replace = verb.force();
   options.with_provenance = verb.provenance();
+  options.provenance_in_tables = verb.provenance_in_tables();
   options.provenance = verb.made_from();
   const SimulateSummary summary = simulate_genome(options);
   std::int64_t peaks = 0;

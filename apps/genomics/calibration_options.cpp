@@ -35,15 +35,15 @@ OutputSet CalibrationOptions::outputs() const {
       {{"--output", output_}, {"--curve", curve_}, {"--svg", svg_}, {"", calibration_path(model_)}});
 }
 
-void CalibrationOptions::write_measured(const std::vector<MeasuredMethod>& measured,
+void CalibrationOptions::write_measured(const Verb& verb, const std::vector<MeasuredMethod>& measured,
                                         const std::string& measured_on,
                                         const std::vector<std::string>& comments) const {
-  if (!curve_.empty()) write_reliability_curves(curve_, measured, comments);
+  if (!curve_.empty()) write_reliability_curves(curve_, measured, verb.head_of(curve_, comments));
   if (!svg_.empty()) {
     write_text_atomic(svg_,
                       reliability_svg(fmt::format("Calibration, measured on {}", measured_on), measured));
   }
-  write_calibration_table(output_, measured, measured_on, comments);
+  write_calibration_table(output_, measured, measured_on, verb.head_of(output_, comments));
 }
 
 void CalibrationOptions::fit(const Verb& verb, SequenceScorer& scorer, const LabelledScores& side,
@@ -65,9 +65,10 @@ void CalibrationOptions::fit(const Verb& verb, SequenceScorer& scorer, const Lab
   for (const std::string& line : describe_calibration(calibration.outputs, scorer.profiles()))
     log_warning(line);
   if (!profiles_tsv.empty()) {
-    write_calibration_of_profiles(profiles_tsv, measured, scorer.profiles(), calibration.outputs, comments);
+    write_calibration_of_profiles(profiles_tsv, measured, scorer.profiles(), calibration.outputs,
+                                  verb.head_of(profiles_tsv, comments));
   }
-  write_measured(measured, other.name, comments);
+  write_measured(verb, measured, other.name, comments);
   write_calibration(model_, calibration);
   log_info(fmt::format("{}: fitted on {} windows of {}", calibration_path(model_), calibration.windows,
                        calibration.fitted_on));

@@ -43,8 +43,8 @@ class CalibrationOptions {
            const Provenance& provenance, const std::string& profiles_tsv = "") const;
 
  private:
-  void write_measured(const std::vector<MeasuredMethod>& measured, const std::string& measured_on,
-                      const std::vector<std::string>& comments) const;
+  void write_measured(const Verb& verb, const std::vector<MeasuredMethod>& measured,
+                      const std::string& measured_on, const std::vector<std::string>& comments) const;
 
   std::string model_;
   std::size_t bins_ = 15;

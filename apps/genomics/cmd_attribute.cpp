@@ -129,7 +129,7 @@ void tell(const Attribution& attribution, const std::string& path, const Fasta& 
 }
 
 // `comments`: of all tracks; none: there is no provenance.
-void write_tracks(const std::string& output, const Fasta& fasta, const Region& region,
+void write_tracks(const Verb& verb, const std::string& output, const Fasta& fasta, const Region& region,
                   const FinetunedModel& model, const Attribution& attribution,
                   const std::vector<std::size_t>& outputs, const std::vector<std::string>& comments) {
   OutputSet tracks({});
@@ -137,9 +137,10 @@ void write_tracks(const std::string& output, const Fasta& fasta, const Region& r
     const std::string path = track_path(output, outputs[k], outputs.size() > 1);
     tracks.add({"", path});
     std::vector<std::string> own = comments;
-    own.push_back(fmt::format("profile={} {}", outputs[k], model.profiles()[outputs[k]].name));
+    if (!own.empty())
+      own.push_back(fmt::format("profile={} {}", outputs[k], model.profiles()[outputs[k]].name));
     const std::unique_ptr<TrackWriter> track =
-        make_track_writer(path, track_format(path), fasta.contigs(), comments.empty() ? comments : own);
+        make_track_writer(path, track_format(path), fasta.contigs(), verb.head_of(path, own));
     write_attribution(*track, region, attribution.values[k]);
     track->close();
   }
@@ -155,13 +156,13 @@ void add_options(Verb& verb, AttributeCommand& options) {
   verb.add_required(
       "-r,--region REGION", options.region,
       "Bases to attribute to, 1-based; longer than the window, it is cut into tiles of half a window");
-  verb.add_option("--method METHOD", options.method,
+  verb.add_option("--method {gradient-x-input,integrated-gradients}", options.method,
                   "gradient-x-input (gxi): at the tokens alone, one pass; integrated-gradients (ig): from a "
                   "baseline to the tokens, so that the values add up");
   verb.add_count("--steps COUNT", options.attribution.steps,
                  "Points between baseline and tokens (Gauss-Legendre), a forward and a backward pass each",
                  CLI::Range(1, 1 << 16));
-  verb.add_option("--baseline VECTOR", options.baseline,
+  verb.add_option("--baseline {zero,mean,n,pad,mask}", options.baseline,
                   "Word vector that the path starts from: zero; mean, of all pieces; n, pad or mask, those "
                   "of the pieces N, [PAD] and [MASK]");
   options.scoring.add(
@@ -219,7 +220,7 @@ int cmd_attribute(int argc, char** argv) {
     comments = provenance_lines(provenance);
     comments.push_back(description(method));
   }
-  write_tracks(options.output, fasta, region, model, attribution, outputs, comments);
+  write_tracks(verb, options.output, fasta, region, model, attribution, outputs, comments);
   verb.set_throughput(static_cast<double>(bases) * static_cast<double>(outputs.size()), "bp");
   return 0;
 }

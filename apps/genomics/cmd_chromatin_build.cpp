@@ -166,6 +166,7 @@ int cmd_chromatin_build(int argc, char** argv) {
   }
   options.replace = verb.force();
   options.with_provenance = verb.provenance();
+  options.provenance_in_tables = verb.provenance_in_tables();
   options.provenance = verb.made_from(options.fasta, {{"peaks", options.peaks, ""}});
   const ChromatinBuildSummary summary = build_chromatin(options);
   report(options, summary);

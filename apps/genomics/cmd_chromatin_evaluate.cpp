@@ -242,7 +242,8 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
   evaluated.inputs.push_back({"labels", options.labels, ""});
   const Provenance provenance = verb.made_from(options.fasta, evaluated.inputs);
   if (!options.profiles_tsv.empty()) {
-    write_profile_scores(options.profiles_tsv, evaluated.sets, evaluated.profiles, verb.lines_of(provenance));
+    write_profile_scores(options.profiles_tsv, evaluated.sets, evaluated.profiles,
+                         verb.head_of(options.profiles_tsv, provenance));
   }
   if (!options.svg.empty())
     write_pictures(options, outputs, evaluated.sets, evaluated.profiles, evaluated.drawn);

@@ -95,6 +95,7 @@ int cmd_chromatin_import_deepsea(int argc, char** argv) {
   options.pairs = !no_pairs;
   options.replace = verb.force();
   options.with_provenance = verb.provenance();
+  options.provenance_in_tables = verb.provenance_in_tables();
   options.provenance = verb.made_from(options.fasta);
   for (const std::string& file : options.files) options.provenance.inputs.push_back({"matrix", file, ""});
   if (!options.bins.empty()) options.provenance.inputs.push_back({"bins", options.bins, ""});

@@ -154,8 +154,10 @@ int cmd_chromatin_predict(int argc, char** argv) {
   if (verb.provenance()) {
     Provenance provenance = provenance_of_models(verb, typed.fasta, typed.models, scorer.digests());
     calibrated.add_to(provenance);
-    options.comments = provenance_lines(provenance);
-    calibrated.add_to(options.comments);
+    std::vector<std::string> lines = provenance_lines(provenance);
+    calibrated.add_to(lines);
+    const bool has_place = options.format == PredictionFormat::h5;
+    options.comments = has_place ? lines : verb.head_of(typed.output, lines);
   }
   options.input = !typed.records.empty()   ? typed.records
                   : !typed.regions.empty() ? typed.regions

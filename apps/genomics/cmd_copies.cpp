@@ -47,7 +47,7 @@ int cmd_copies(int argc, char** argv) {
   OutputSet outputs({{"--output", output}, {"--json", json}});
   const CopySummary summary = find_copies(options);
   const Provenance made = verb.made_from(options.fasta);
-  write_copies(output, summary, verb.lines_of(made));
+  write_copies(output, summary, verb.head_of(output, made));
   if (!json.empty()) write_text_atomic(json, copies_json(summary, options, verb.json_of(made)));
   outputs.commit();
   for (const CopySummary::Contig& contig : summary.contigs) {

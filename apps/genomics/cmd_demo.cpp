@@ -14,12 +14,12 @@
 namespace bigbird::apps {
 namespace {
 
-std::string table_of(const std::vector<DemoVariant>& variants, const std::vector<Profile>& profiles) {
+std::string table_of(const std::vector<DemoVariant>& variants) {
   constexpr const char* row = "{:<7} {:>9}  {:<5} {:<5} {:<9} {:>12} {:>11} {:>11}\n";
   std::string text = fmt::format(row, "chrom", "pos", "ref", "alt", "profile", "diff", "lfc", "E");
   for (const DemoVariant& one : variants) {
-    text += fmt::format(row, one.chrom, one.position, one.ref, one.alt, profiles.at(one.profile).name,
-                        one.difference, one.log_fold_change, one.e_value);
+    text += fmt::format(row, one.chrom, one.position, one.ref, one.alt, one.profile, one.difference,
+                        one.log_fold_change, one.e_value);
   }
   return text;
 }
@@ -61,9 +61,9 @@ int cmd_demo(int argc, char** argv) {
                        "  bigbird promoter scan -m {} -f GENOME.fa -o promoters.bw --calls promoters.bed\n",
                        shell_word(options.output), typed_tracks,
                        shell_word(options.model + "/background.safetensors"), result.tally.scored,
-                       result.tally.alleles, table_of(result.strongest, scorer.profiles()), typed_tracks,
-                       result.drawn, first.profile, scorer.profiles().at(first.profile).name, typed_tracks,
-                       typed_tracks, shell_word(options.model + "/promoters")));
+                       result.tally.alleles, table_of(result.strongest), typed_tracks, result.drawn,
+                       shell_word(first.profile), first.profile, typed_tracks, typed_tracks,
+                       shell_word(options.model + "/promoters")));
   verb.set_throughput(static_cast<double>(result.tally.alleles), "alleles");
   return 0;
 }

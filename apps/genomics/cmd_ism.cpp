@@ -30,7 +30,7 @@ struct IsmCommand {
   IsmRegionsOptions regions;
   ScoringOptions scoring;
   WorkOptions work;
-  std::int64_t svg_profile = -1;
+  std::string svg_profile;
 };
 
 // How the numbers were made, for the header of a table and under the picture's title.
@@ -42,11 +42,11 @@ std::vector<std::string> description(const IsmResult& result, const std::string&
   return {"ism_value=" + value, "ism_strand=" + name_of(result.strands), "ism_window=" + window};
 }
 
-// Which of the selected profiles is drawn. -1: the first.
-std::size_t drawn_profile(const IsmResult& result, std::int64_t profile) {
-  if (profile < 0) return 0;
-  const auto found =
-      std::find(result.selected.begin(), result.selected.end(), static_cast<std::size_t>(profile));
+// Which of the selected profiles is drawn, by its number or label. Without either the first.
+std::size_t drawn_profile(const IsmResult& result, const std::string& profile) {
+  if (profile.empty()) return 0;
+  const auto wanted = find_profile(result.profiles, profile).value_or(result.profiles.size());
+  const auto found = std::find(result.selected.begin(), result.selected.end(), wanted);
   if (found == result.selected.end()) {
     throw_usage(fmt::format("--svg-profile {}: not one of the profiles that are computed", profile),
                 "profiles are named by their index, as --profiles takes them");
@@ -89,8 +89,10 @@ int mutate_file(Verb& verb, IsmCommand& typed) {
   if (verb.provenance()) {
     std::vector<std::string> digests;
     for (const std::string& model : options.models) digests.push_back(ModelFolder(model).weights_digest());
-    regions.comments = provenance_lines(provenance_of_models(verb, options.fasta, options.models, digests));
-    regions.comments.push_back("ism_value=" + typed.value);
+    std::vector<std::string> lines =
+        provenance_lines(provenance_of_models(verb, options.fasta, options.models, digests));
+    lines.push_back("ism_value=" + typed.value);
+    regions.comments = verb.head_of(typed.output, lines);
   }
   const IsmRegionsTally tally = mutate_regions(regions, *backend);
   log_info(fmt::format("{} regions", tally.regions));
@@ -106,7 +108,7 @@ int mutate_one(Verb& verb, const IsmCommand& typed) {
     throw_usage("ism: --shard and --resume are of --regions-file", "one region is done at once");
   check_ism_path(typed.output);
   OutputSet outputs({{"--output", typed.output}, {"--svg", typed.svg}});
-  if (typed.svg_profile >= 0 && typed.svg.empty())
+  if (!typed.svg_profile.empty() && typed.svg.empty())
     throw_usage("--svg-profile without --svg", "give --svg FILE too");
 
   const auto backend = verb.make_backend(options.models);
@@ -117,6 +119,7 @@ int mutate_one(Verb& verb, const IsmCommand& typed) {
   if (verb.provenance()) {
     comments = provenance_lines(provenance_of_models(verb, options.fasta, options.models, result.digests));
     for (const std::string& line : description(result, typed.value)) comments.push_back(line);
+    comments = verb.head_of(typed.output, comments);
   }
   if (!typed.svg.empty())
     write_text_atomic(typed.svg, sequence_logo_svg(ism_logo(result, drawn, options.value)));
@@ -139,14 +142,14 @@ void add_options(Verb& verb, IsmCommand& typed) {
                   "OUT.npy (float32 [profiles, bases, A C G T], with OUT.rows.tsv and OUT.profiles.tsv) or "
                   "OUT.tsv; - is a table on stdout");
   verb.add_option("--svg FILE", typed.svg, "Logo and heat map of one profile");
-  verb.add_option("--svg-profile K", typed.svg_profile,
-                  "Index of that profile; the first that is computed if not given", CLI::NonNegativeNumber);
+  verb.add_option("--svg-profile PROFILE", typed.svg_profile,
+                  "Number or name of that profile; the first that is computed if not given");
   typed.scoring.add(verb, {.strands = Strands::both, .profiles = "all", .offset = true});
   verb.add_option(
-      "--value", typed.value,
+      "--value {diff,lfc}", typed.value,
       "diff: p(alt) - p(ref); lfc: log2 odds(alt) - log2 odds(ref); on each strand, then averaged");
   verb.add_option(
-      "--window-at", typed.window,
+      "--window-at {auto,region,base}", typed.window,
       "region: one window, on the middle of the region; base: one on each base; auto: region where it fits");
   verb.add_count("--window", typed.ism.window_length, "bp, for a model that does not tell its window",
                  CLI::Range(1, 1 << 24));

@@ -30,7 +30,9 @@ int cmd_liftover(int argc, char** argv) {
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
   options.provenance = verb.lines_of(verb.made_from(options.fasta, {{"chain", options.chain, ""}}));
+  options.provenance_in_tables = verb.provenance_in_tables();
   const LiftoverSummary summary = lift_file(options);
+  if (summary.format == LiftoverFormat::bed) verb.head_of(options.output, options.provenance);
   log_info(fmt::format("{} of {} records lifted", summary.lifted, summary.records));
   for (const auto& [reason, count] : summary.reasons) log_info(fmt::format("{}: {}", reason, count));
   if (!summary.in_order) {

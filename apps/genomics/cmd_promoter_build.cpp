@@ -158,6 +158,7 @@ int cmd_promoter_build(int argc, char** argv) {
   options.seed = verb.seed();
   options.replace = verb.force();
   options.with_provenance = verb.provenance();
+  options.provenance_in_tables = verb.provenance_in_tables();
   options.provenance = verb.made_from(options.fasta, {{"tss", options.tss, ""}});
   std::unique_ptr<kernels::Backend> backend;
   if (!options.hard_negatives.empty()) {

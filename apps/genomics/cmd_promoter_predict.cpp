@@ -46,12 +46,12 @@ std::int64_t write_table(const PromoterPredictCommand& typed, SequenceScorer& sc
   return predict_promoters(
       scorer, calibrated, windows, typed.max_n,
       [&](const Window& window, std::span<const double> probabilities) {
-        fields = {window.id, window.chrom, std::to_string(window.begin), std::to_string(window.end),
-                  std::string(1, window.strand)};
+        fields = {window.id, text_field(window.chrom), std::to_string(window.begin),
+                  std::to_string(window.end), text_field(std::string(1, window.strand))};
         if (!typed.data.empty()) fields.push_back(std::to_string(window.label));
         fields.push_back(fmt::format("{:.6g}", share_of_n(window.sequence)));
         for (std::size_t k = 0; k < scorer.outputs(); ++k)
-          fields.push_back(probabilities.empty() ? "." : fmt::format("{:.9g}", probabilities[k]));
+          fields.push_back(probabilities.empty() ? missing_field : fmt::format("{:.9g}", probabilities[k]));
         table.row(fields);
       });
 }
@@ -71,7 +71,7 @@ void add_options(Verb& verb, PromoterPredictCommand& typed) {
                   "FASTA of class 0, where --data is one of class 1");
   verb.add_option("-o,--output FILE", typed.output, "Where the TSV goes; - is stdout");
   verb.add_option("--max-n", typed.max_n,
-                  "Windows with a larger fraction of N are not scored: their score is .",
+                  "Windows with a larger fraction of N are not scored: their score is NA",
                   CLI::Range(0.0, 1.0));
   typed.scoring.add(verb, {.strands = Strands::forward, .calibrated = true, .had_batch = true});
   add_machine(verb);
@@ -115,6 +115,7 @@ int cmd_promoter_predict(int argc, char** argv) {
     const std::string negatives =
         typed.data.empty() ? std::string() : read_promoter_facts(typed.data).negatives;
     if (!negatives.empty()) comments.push_back(negatives_comment(negatives));
+    comments = verb.head_of(typed.output, comments);
   }
   OutputStream out(typed.output);
   const std::int64_t count = write_table(typed, scorer, calibrated, *windows, comments, out);

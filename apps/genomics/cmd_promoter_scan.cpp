@@ -130,6 +130,7 @@ int cmd_promoter_scan(int argc, char** argv) {
   const bool to_a_file = options.output != "-" && !options.output.starts_with("/dev/");
   if (options.summary.empty() && to_a_file) options.summary = options.output + ".summary.json";
   options.with_provenance = verb.provenance();
+  options.provenance_in_tables = verb.provenance_in_tables();
   options.provenance = verb.made_from(options.fasta);
   if (!options.tss.empty()) options.provenance.inputs.push_back({"tss", options.tss, ""});
   if (!options.baseline_from.empty()) {
@@ -142,6 +143,7 @@ int cmd_promoter_scan(int argc, char** argv) {
       {{"--output", options.output}, {"--calls", options.calls}, {"--summary", options.summary}});
   const PromoterScanSummary summary = promoter_scan(options, *backend);
   if (summary.positions == 0) return 0;  // the output was whole already, or the shard has no chunk
+  for (const std::string& path : {options.output, options.calls}) verb.head_of(path, summary.provenance);
   tell(options, summary);
   verb.set_throughput(static_cast<double>(summary.windows), "windows");
   verb.set_cost_of(static_cast<double>(summary.scored_now), "window");

@@ -70,6 +70,10 @@ int cmd_variants(int argc, char** argv) {
     const Provenance provenance = typed.shared.provenance(verb, *scorer);
     typed.options.provenance = provenance_lines(provenance);
     typed.options.provenance_json = provenance_json(provenance);
+    typed.options.provenance_in_tables = verb.provenance_in_tables();
+    const VariantFormat format = typed.options.format;
+    if (format == VariantFormat::tsv || format == VariantFormat::npy)
+      verb.head_of(typed.options.output, provenance);
   }
   const VariantsDone done = run_variants(typed.options, *scorer);
   log_tally(done.tally);

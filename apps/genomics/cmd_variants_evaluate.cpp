@@ -143,7 +143,7 @@ int cmd_variants_evaluate(int argc, char** argv) {
   if (!options.effects.path.empty()) provenance.inputs.push_back({"effects", options.effects.path, ""});
   for (const std::string& baseline : options.baselines)
     provenance.inputs.push_back({"baseline", baseline, ""});
-  const std::vector<std::string> lines = verb.lines_of(provenance);
+  const std::vector<std::string> lines = verb.head_of(output, provenance);
   if (!options.labels.empty()) {
     write_evaluation_table(output, evaluation, lines);
   } else if (!options.effects.path.empty()) {

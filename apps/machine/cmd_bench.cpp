@@ -71,6 +71,8 @@ std::vector<std::string> facts_of_run(const Verb& verb, const kernels::Backend& 
         fmt::format("processor_share={:.2f}", share), "model=" + rates.model}) {
     comments.push_back(line);
   }
+  for (const SkippedRate& skipped : rates.skipped)
+    comments.push_back(fmt::format("skipped {}={}", skipped.what, skipped.reason));
   if (backend.in_host_memory() && share < quiet_share) {
     log_warning(fmt::format(
         "the processors were not free: {:.0f} % of the time of {} threads, so that a quiet machine does more; "
@@ -117,8 +119,12 @@ int cmd_bench(int argc, char** argv) {
   const ProcessorShare processors;
   const MachineRates rates = measure_machine(options, *backend, steady_seconds());
 
-  const std::vector<std::string> comments = facts_of_run(verb, *backend, rates, processors.share());
-  write_output(output, machine_rates_tsv(rates, comments));
+  const std::vector<std::string> facts = facts_of_run(verb, *backend, rates, processors.share());
+  const std::vector<std::string> head = verb.head_of(output, facts);
+  if (output == "-" && head.empty()) {
+    for (const std::string& line : facts) log_info(line);
+  }
+  write_output(output, machine_rates_tsv(rates, head));
   for (const std::string& line : beside_known_machines(rates, name_of(backend->precision()))) log_info(line);
   return 0;
 }

@@ -20,6 +20,7 @@ struct CompletedOption {
   std::string description;
   bool takes_value = false;
   bool repeats = false;
+  std::vector<std::string> choices = {};  // all the words that it takes, where they are known
 };
 
 struct CompletedVerb {
@@ -92,8 +93,11 @@ std::string zsh_option(const CompletedOption& option) {
   std::string spec = option.repeats ? "'*'" : fmt::format("'({})'", names);
   spec +=
       option.names.size() == 1 ? option.names.front() : fmt::format("{{{}}}", fmt::join(option.names, ","));
-  return spec +
-         fmt::format("'[{}]{}'", zsh_text(option.description), option.takes_value ? ":value:_files" : "");
+  return spec + fmt::format("'[{}]{}'", zsh_text(option.description),
+                            !option.takes_value ? ""
+                            : option.choices.empty()
+                                ? ":value:_files"
+                                : fmt::format(":value:({})", fmt::join(option.choices, " ")));
 }
 
 // To be evaluated: source <(bigbird completion bash).
@@ -105,9 +109,10 @@ std::string bash_completion(const std::vector<CompletedVerb>& verbs) {
   std::string text = "# bash completion for bigbird " BIGBIRD_VERSION
                      "\n"
                      "_bigbird() {\n"
-                     "  local current=\"${COMP_WORDS[COMP_CWORD]}\" words='' "
-                     "spoken=\"${COMP_WORDS[*]:1:COMP_CWORD-1}\"\n"
-                     "  if [[ $COMP_CWORD -eq 1 ]]; then\n"
+                     "  local first=1 current=\"${COMP_WORDS[COMP_CWORD]}\" words='' values=''\n"
+                     "  case \"${COMP_WORDS[1]}\" in help | man) [[ $COMP_CWORD -gt 1 ]] && first=2 ;; esac\n"
+                     "  local spoken=\"${COMP_WORDS[*]:first:COMP_CWORD-first}\"\n"
+                     "  if [[ $COMP_CWORD -eq $first ]]; then\n"
                      "    COMPREPLY=($(compgen -W '" +
                      first +
                      "' -- \"$current\"))\n"
@@ -127,9 +132,22 @@ std::string bash_completion(const std::vector<CompletedVerb>& verbs) {
     }
     text += fmt::format("    '{}'' '*) words='{}' ;;\n", verb.name, names);
   }
+  text += "    *) ;;\n  esac\n  case \"$spoken \" in\n";
+  for (const CompletedVerb& verb : longest_first(verbs)) {
+    std::string values;
+    for (const CompletedOption& option : verb.options) {
+      if (!option.choices.empty()) {
+        values += fmt::format("      {}) values='{}' ;;\n", fmt::join(option.names, " | "),
+                              fmt::join(option.choices, " "));
+      }
+    }
+    text += fmt::format("    '{}'' '*) case \"${{COMP_WORDS[COMP_CWORD - 1]}}\" in\n{}      esac ;;\n",
+                        verb.name, values);
+  }
   return text +
          "  esac\n"
          "  if [[ $current != -* ]]; then words=$continues; fi\n"
+         "  if [[ -n $values ]]; then words=$values; fi\n"
          "  if [[ -n $words ]]; then\n"
          "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
          "  fi\n}\n"
@@ -209,7 +227,11 @@ std::string fish_completion(const std::vector<CompletedVerb>& verbs) {
       text += fmt::format("complete -c bigbird -n 'test \"$(__bigbird_verb)\" = \"{}\"'", verb.name);
       for (const std::string& name : option.names)
         text += name.rfind("--", 0) == 0 ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      text += fmt::format("{} -d '{}'\n", option.takes_value ? " -r" : "", fish_text(option.description));
+      const std::string value = !option.takes_value ? ""
+                                : option.choices.empty()
+                                    ? " -r"
+                                    : fmt::format(" -x -a '{}'", fmt::join(option.choices, " "));
+      text += fmt::format("{} -d '{}'\n", value, fish_text(option.description));
     }
   }
   return text;
@@ -225,6 +247,7 @@ std::vector<CompletedOption> options_of(const CLI::App& app) {
     for (const std::string& name : option->get_snames()) completed.names.push_back("-" + name);
     completed.takes_value = option->get_expected_min() > 0;
     completed.repeats = completed.takes_value && option->get_expected_max() > 1;
+    if (completed.takes_value) completed.choices = choices_of(*option);
     options.push_back(completed);
   }
   return options;

@@ -14,6 +14,7 @@
 #include "lib/inference/embed.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
+#include "lib/io/files/provenance.h"
 #include "lib/parts/chunked_numbers.h"
 #include "lib/parts/merge.h"
 #include "lib/parts/sharded_verbs.h"
@@ -88,6 +89,8 @@ int run_merge(const std::string& name, bool of_variants, int argc, char** argv) 
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
   const Merged merged = merge_any(options, of_variants);
+  const std::vector<std::string> made = provenance_beside(options.shards.front());
+  for (const std::string& path : {options.paths.output, options.paths.calls}) verb.head_of(path, made);
   verb.set_throughput(static_cast<double>(merged.count), merged.unit);
   return 0;
 }

@@ -102,7 +102,7 @@ int cmd_text_classify_predict(int argc, char** argv) {
     if (verb.provenance()) {
       Provenance provenance = verb.made_from();
       provenance.inputs = {model_input(options.model, classifier.folder().weights_digest())};
-      prediction.comments = provenance_lines(provenance);
+      prediction.comments = verb.head_of(prediction.output, provenance);
     }
     tally = predict_texts(prediction, classifier);
   }

@@ -166,7 +166,7 @@ int cmd_text_summarize_evaluate(int argc, char** argv) {
   Provenance provenance = verb.made_from("", inputs);
   provenance.seed = seed;
   if (!table.empty()) {
-    write_text_atomic(table, summary_scores_tsv(evaluation, verb.lines_of(provenance)));
+    write_text_atomic(table, summary_scores_tsv(evaluation, verb.head_of(table, provenance)));
   }
   write_output(typed.output, summary_metrics_json(evaluation, verb.json_of(provenance)));
   outputs.commit();

@@ -60,7 +60,7 @@ int cmd_text_summarize_predict(int argc, char** argv) {
   if (verb.provenance()) {
     Provenance provenance = verb.made_from("", {{"model", model, summarizer.folder().weights_digest()}});
     provenance.seed = seed_of(summarizer.search());
-    prediction.comments = provenance_lines(provenance);
+    prediction.comments = verb.head_of(prediction.output, provenance);
   }
   const SummaryTally tally = predict_summaries(prediction, summarizer);
   say_tally(prediction.input, tally, summarizer.length());

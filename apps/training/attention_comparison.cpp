@@ -73,7 +73,7 @@ std::string comparison_json(const AttentionComparison& comparison, const std::ve
 
 void print_comparison(const AttentionComparison& comparison, const std::vector<AttentionFacts>& facts) {
   fmt::print(
-      "#attention\tmean_keys\tmost_keys\tvisible_pairs\tmultiply_adds\tbytes_read\tbytes_of_scores\tlayers\t"
+      "attention\tmean_keys\tmost_keys\tvisible_pairs\tmultiply_adds\tbytes_read\tbytes_of_scores\tlayers\t"
       "mean_path\tclustering\tgap\tall_mean_path\tall_clustering\tall_gap\tcausal\tcuda\n");
   for (std::size_t i = 0; i < facts.size(); ++i) {
     const AttentionFacts& f = facts[i];

@@ -3,6 +3,7 @@
 #include "lib/core/cancel.h"
 #include "lib/describe/check_folder.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_names.h"
 
 namespace bigbird::apps {
 
@@ -12,7 +13,7 @@ int cmd_check(int argc, char** argv) {
              "bigbird check model --device cuda", "bigbird check int8 --data promoters"});
   CheckOptions options;
   bool as_json = false;
-  verb.add_required("MODEL", options.folder, "Model folder");
+  verb.add_required("MODEL", options.folder, "Model folder, or name of a model");
   verb.add_flag("--allow-nan", options.allow_nan, "NaN and infinities are no failure");
   verb.add_flag("--write-digest", options.write_digest,
                 "Write self_test.json for the model as it stands, then check it");
@@ -25,6 +26,7 @@ int cmd_check(int argc, char** argv) {
   verb.add_device();
   if (!verb.parse(argc, argv)) return 0;
   stop_anywhere(true);
+  options.folder = model_folder_of(options.folder);
 
   const FolderReport report = check_folder(options, [&] { return verb.make_backend(); });
   const Provenance provenance = verb.made_from();

@@ -6,6 +6,7 @@
 #include "apps/command_line.h"
 #include "lib/core/cancel.h"
 #include "lib/core/names.h"
+#include "lib/model/folder/model_names.h"
 #include "lib/quantization/convert.h"
 
 namespace bigbird::apps {
@@ -66,6 +67,7 @@ int cmd_convert(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
   stop_anywhere(true);
   ConvertOptions& options = typed.options;
+  options.from = model_folder_of(options.from);
   options.load.seed = verb.seed();
   options.load.plan_file = verb.random_mode().plan();
   options.other_plan = verb.random_mode().given() || verb.attention().given();

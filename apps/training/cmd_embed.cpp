@@ -90,7 +90,7 @@ int cmd_embed(int argc, char** argv) {
     for (const std::string& file : weights.files()) {
       provenance.inputs.push_back(model_input(file, sha256_file(file)));
     }
-    options.comments = provenance_lines(provenance);
+    options.comments = verb.head_of(output, provenance);
     options.metadata["provenance"] = provenance_json(provenance);
   }
   const std::uint64_t count = run_embed(options, *windows, embedder);

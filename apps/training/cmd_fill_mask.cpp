@@ -58,13 +58,15 @@ class Table {
   // `known`: whether another token than [MASK] stood there.
   void write(const Sequence& sequence, const std::vector<FilledMask>& filled, bool known) {
     for (const FilledMask& mask : filled) {
-      const std::string actual = known ? escape_controls(tokenizer_.piece(sequence.tokens[mask.token])) : ".";
+      const std::string actual =
+          known ? escape_controls(tokenizer_.piece(sequence.tokens[mask.token])) : missing_field;
       for (std::size_t rank = 0; rank < mask.guesses.size(); ++rank) {
         const Guess& guess = mask.guesses[rank];
         table_.row({sequence.name, std::to_string(sequence.begin_of(mask.token)),
                     std::to_string(sequence.end_of(mask.token)), actual,
-                    known ? fmt::format("{:.6g}", mask.actual_probability) : ".", std::to_string(rank + 1),
-                    escape_controls(tokenizer_.piece(guess.id)), fmt::format("{:.6g}", guess.probability)});
+                    known ? fmt::format("{:.6g}", mask.actual_probability) : missing_field,
+                    std::to_string(rank + 1), escape_controls(tokenizer_.piece(guess.id)),
+                    fmt::format("{:.6g}", guess.probability)});
       }
     }
   }
@@ -182,7 +184,7 @@ int cmd_fill_mask(int argc, char** argv) {
     for (const std::string& file : weights.files()) {
       provenance.inputs.push_back(model_input(file, sha256_file(file)));
     }
-    comments = provenance_lines(provenance);
+    comments = verb.head_of(options.output, provenance);
   }
   OutputStream out(options.output);
   Table table(out, filler.tokenizer(), comments);

@@ -9,6 +9,7 @@
 #include "lib/core/ordered_map.h"
 #include "lib/describe/describe.h"
 #include "lib/io/files/file.h"
+#include "lib/model/folder/model_names.h"
 
 namespace bigbird::apps {
 namespace {
@@ -57,7 +58,7 @@ int cmd_info(int argc, char** argv) {
   std::string path;
   DescribeOptions options;
   bool as_json = false;
-  verb.add_required("X", path, "Folder, file, or prefix of token shards");
+  verb.add_required("X", path, "Folder, file, prefix of token shards, or name of a model (docs/weights.md)");
   verb.add_count("--length", options.length,
                  "Tokens of a sequence, for the memory of a model; 0 is all it has", CLI::NonNegativeNumber);
   verb.add_option("--batch", options.batch, "Sequences at a time, for the memory of a model",
@@ -67,7 +68,7 @@ int cmd_info(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   const auto backend = kernels::make_cpu_backend();
-  auto json = nlohmann::basic_json<OrderedMap>::parse(describe(path, options, *backend));
+  auto json = nlohmann::basic_json<OrderedMap>::parse(describe(model_folder_of(path), options, *backend));
   OutputStream out("-");
   if (as_json) {
     out.write(json_text(json, 2) + "\n");

@@ -34,15 +34,16 @@ void add_model_options(Verb& verb, Typed& typed, PretrainOptions& options) {
   verb.add_option("--layers", config.num_hidden_layers, "Encoder layers");
   verb.add_option("--width", config.hidden_size, "Width of the hidden states");
   verb.add_option("--heads", config.num_attention_heads, "Attention heads");
-  verb.add_option("--intermediate", typed.intermediate,
-                  "Inner width of the feed-forward layers; 0 is 4 x width");
+  verb.with_word(verb.add_option("--intermediate", typed.intermediate,
+                                 "Inner width of the feed-forward layers; auto is 4 x width"),
+                 "auto", "0");
   verb.add_option("--block-size", config.block_size, "Tokens of an attention block");
   verb.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row");
   typed.attention.add(verb, "bigbird; with --init the model's own");
   typed.random_mode.add(verb,
                         "Where random blocks come from, and when attention is full instead (google; with "
                         "--init the model's own)");
-  verb.add_option("--norm", typed.norm, "LayerNorm after each part or before it: postnorm or prenorm");
+  verb.add_option("--norm {postnorm,prenorm}", typed.norm, "LayerNorm after each part or before it");
   verb.add_option(
       "--positions", typed.positions,
       "A learned table (absolute), queries and keys turned by their position (rotary; no model of Hugging "
@@ -61,8 +62,9 @@ void add_model_options(Verb& verb, Typed& typed, PretrainOptions& options) {
   verb.add_option("--relative-init", options.relative_init,
                   "etc: Standard deviation of fresh tables of labels; 0 begins as if there were none",
                   CLI::Range(0.0, 10.0));
-  verb.add_count("--max-positions", config.max_position_embeddings,
-                 "Rows of the position table; 0 is --length in whole blocks");
+  verb.with_word(verb.add_count("--max-positions", config.max_position_embeddings,
+                                "Rows of the position table; auto is --length in whole blocks"),
+                 "auto", "0");
 }
 
 // Those of pretraining alone.
@@ -73,7 +75,9 @@ void add_objective_options(Verb& verb, Typed& typed, PretrainOptions& options) {
       "--no-nsp", typed.no_nsp,
       "Leave next-sentence prediction out: samples are [CLS] tokens [SEP] (text and attention etc have none)");
   verb.add_flag("--no-mlm", typed.no_mlm, "Leave masked-token prediction out");
-  verb.add_count("--eval-samples", options.eval_samples, "Samples of a validation, a seeded choice; 0 is all")
+  verb.with_word(verb.add_count("--eval-samples", options.eval_samples,
+                                "Samples of a validation, a seeded choice, or all"),
+                 "all", "0")
       ->group("Checkpoints and validation");
 }
 

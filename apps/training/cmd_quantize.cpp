@@ -3,6 +3,7 @@
 
 #include "apps/command_line.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_names.h"
 #include "lib/quantization/quantize.h"
 
 namespace bigbird::apps {
@@ -52,6 +53,7 @@ int cmd_quantize(int argc, char** argv) {
   verb.add_threads();
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
+  options.model = model_folder_of(options.model);
   options.seed = verb.seed();
   options.replace = verb.force();
   options.with_provenance = verb.provenance();

@@ -403,9 +403,7 @@ MachineRates measure_machine(const MachineRatesOptions& options, kernels::Backen
 std::string machine_rates_tsv(const MachineRates& rates, const std::vector<std::string>& comments) {
   std::string text;
   for (const std::string& comment : comments) text += "##" + comment + "\n";
-  for (const SkippedRate& skipped : rates.skipped)
-    text += fmt::format("##skipped={}: {}\n", skipped.what, skipped.reason);
-  text += "#what\tshape\tmedian\tbest\tunit\trepeats\tspread\tseconds\n";
+  text += "what\tshape\tmedian\tbest\tunit\trepeats\tspread\tseconds\n";
   for (const MachineRate& row : rates.rates) {
     text +=
         fmt::format("{}\t{}\t{:.5g}\t{:.5g}\t{}\t{}\t{:.3f}\t{:.3f}\n", row.what, row.shape, row.rate.median,

@@ -86,8 +86,8 @@ std::string common_product_shape();
 MachineRates measure_machine(const MachineRatesOptions& options, kernels::Backend& backend,
                              const SecondsClock& clock);
 
-// "##" lines of `comments` and of what was skipped, then a row for each rate:
-//   #what  shape  median  best  unit  repeats  spread  seconds
+// "##" lines of `comments`, then a row for each rate:
+//   what  shape  median  best  unit  repeats  spread  seconds
 std::string machine_rates_tsv(const MachineRates& rates, const std::vector<std::string>& comments);
 
 // "model name" of the first processor in /proc/cpuinfo, one line; "unknown" where it is not said.

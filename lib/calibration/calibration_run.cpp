@@ -88,7 +88,7 @@ std::vector<MeasuredMethod> measure(const LabelledScores& side,
 }
 
 std::string number(double value) {
-  return std::isnan(value) ? std::string(".") : fmt::format("{:.9g}", value);
+  return std::isnan(value) ? missing_field : fmt::format("{:.9g}", value);
 }
 
 void add_scores(std::vector<std::string>& row, const CalibrationScores& scores) {
@@ -180,7 +180,7 @@ void write_calibration_of_profiles(const std::string& path, const std::vector<Me
       const CalibrationScores& scores = method.outputs[i];
       std::vector<std::string> row = {std::to_string(i),
                                       profiles[i].name,
-                                      profiles[i].group,
+                                      text_field(profiles[i].group),
                                       name_of(method.method),
                                       outputs[i].fitted() ? "1" : "0",
                                       std::to_string(scores.positives),

@@ -53,6 +53,31 @@ std::optional<SlurmGrant> slurm_grant(const std::function<const char*(const char
   return grant;
 }
 
+std::optional<GrantedThreads> granted_threads() {
+  return granted_threads([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+}
+
+std::optional<GrantedThreads> granted_threads(const std::function<const char*(const char*)>& variable) {
+  // A number, and of a batch system the variable that is set in its jobs alone.
+  struct Place {
+    const char* number;
+    const char* job;
+  };
+  constexpr Place places[] = {{"OMP_NUM_THREADS", nullptr}, {"SLURM_CPUS_PER_TASK", "SLURM_JOB_ID"},
+                              {"PBS_NUM_PPN", "PBS_JOBID"}, {"NCPUS", "PBS_JOBID"},
+                              {"NSLOTS", "JOB_ID"},         {"LSB_DJOB_NUMPROC", "LSB_JOBID"}};
+  for (const Place& place : places) {
+    const char* const text = variable(place.number);
+    if (text == nullptr || (place.job != nullptr && variable(place.job) == nullptr)) continue;
+    const std::string all = text;
+    const std::string first = all.substr(0, all.find(','));
+    const std::optional<std::int64_t> number = positive_number(first.c_str());
+    if (number && *number <= std::numeric_limits<int>::max())
+      return GrantedThreads{static_cast<int>(*number), place.number};
+  }
+  return std::nullopt;
+}
+
 std::string user_cache_folder(const std::function<const char*(const char*)>& variable) {
   const auto word = [&](const char* name) {
     const char* const value = variable(name);

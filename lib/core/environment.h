@@ -24,6 +24,17 @@ struct SlurmGrant {
 std::optional<SlurmGrant> slurm_grant();
 std::optional<SlurmGrant> slurm_grant(const std::function<const char*(const char*)>& variable);
 
+// Threads that the environment asks a process to take, and the variable that says so: OMP_NUM_THREADS (the
+// first number of its list, OpenMP 5.2, 21.2), else what a batch system granted to the job that this is:
+// Slurm (SLURM_CPUS_PER_TASK), PBS and TORQUE (PBS_NUM_PPN, NCPUS), Grid Engine (NSLOTS), LSF
+// (LSB_DJOB_NUMPROC). Nothing where none says a positive number.
+struct GrantedThreads {
+  int threads = 0;
+  std::string variable;
+};
+std::optional<GrantedThreads> granted_threads();
+std::optional<GrantedThreads> granted_threads(const std::function<const char*(const char*)>& variable);
+
 // The folder of the user for what can be made again, tables of products and packed weights: the program's
 // part of $XDG_CACHE_HOME, or of $HOME/.cache (XDG Base Directory Specification); "" without either.
 // `variable(name)` is null where there is none.

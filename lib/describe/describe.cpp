@@ -18,6 +18,7 @@
 #include "lib/describe/describe_parts.h"
 #include "lib/inference/model_task.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/io/weights/tensorflow_bundle.h"
 #include "lib/model/folder/dialect.h"
@@ -251,7 +252,11 @@ Describer by_text(const std::string& text) {
   if (text.starts_with("<svg")) return describe_picture;
   if (text.starts_with("<!DOCTYPE html")) return describe_page;
   if (text.starts_with("#!")) return describe_script;
-  if (text.starts_with("#") && text.find('\t') != std::string::npos) return describe_table;
+  // Names of columns, and no place of a BED.
+  const std::string first = text.substr(0, text.find('\n'));
+  const std::size_t tab = first.find('\t');
+  if (text.starts_with("##bigbird_")) return describe_table;
+  if (tab != std::string::npos && (first[tab + 1] < '0' || first[tab + 1] > '9')) return describe_table;
   return nullptr;
 }
 
@@ -269,7 +274,7 @@ void require_last_line(const std::string& path, const std::string& described) {
 
 std::string describe_file(const std::string& path) {
   const std::string stored = first_bytes(path, false);
-  if (stored.empty()) return describe_empty(path);
+  if (stored.empty() && provenance_beside(path).empty()) return describe_empty(path);
   if (const Describer describer = by_first_bytes(stored)) return describer(path);
   if (name_in_folder(path) == "spiece.model") return describe_tokenizer(parent_folder(path));
   Describer describer = by_name(path);

@@ -10,6 +10,7 @@
 #include "lib/core/ordered_map.h"
 #include "lib/describe/describe_parts.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
 #include "lib/io/tables/hdf5.h"
 #include "lib/io/tables/npy.h"
 #include "lib/io/tables/tsv.h"
@@ -79,7 +80,8 @@ std::string describe_npy(const std::string& path) {
     const TsvReader table(rows);
     json["kind"] = matrix_of(kind_of_columns(table.columns()));
     json["rows_are_in"] = rows;
-    json["provenance"] = Json::parse(provenance_of_lines(table.comments()));
+    const std::vector<std::string> lines = provenance_beside(path);
+    json["provenance"] = Json::parse(provenance_of_lines(lines.empty() ? table.comments() : lines));
   } else if (path.ends_with("labels.npy") && file_exists(folder + "/profiles.tsv")) {
     json["kind"] = "labels of a chromatin data set";
     json["note"] = "a row of bits for each bin, eight profiles a byte";
@@ -181,6 +183,7 @@ std::string describe_shard_file(const std::string& path) {
     for (const Json& line : output["comments"])
       if (line.is_string()) comments.push_back(line.get<std::string>());
   }
+  if (comments.empty()) comments = provenance_beside(path);
   return json_text(
       Json{{"kind", "shard"},
            {"path", path},

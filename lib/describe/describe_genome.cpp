@@ -14,6 +14,7 @@
 #include "lib/data/token_shards.h"
 #include "lib/describe/describe_parts.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/track.h"
@@ -120,7 +121,7 @@ std::string describe_bed(const std::string& path) {
     columns = std::max(columns, record.columns);
     if (known.insert(record.chrom).second) chromosomes.push_back(record.chrom);
   }
-  if (reader.line_number() == 0) return describe_empty(path);
+  if (reader.line_number() == 0 && command_of(provenance).empty()) return describe_empty(path);
   const bool all_documents = records > 0 && documents == records;
   const std::string kind =
       kind_of_bed(command_of(provenance), all_documents ? columns : std::min(columns, 11), blocks, path);
@@ -214,8 +215,7 @@ std::string describe_bigwig(const std::string& path) {
                         {"sequences", reader->contigs().size()},
                         {"bases_of_sequences", bases},
                         {"lengths", lengths},
-                        {"provenance", nullptr},
-                        {"note", "a bigWig has no place for the command that made it"},
+                        {"provenance", Json::parse(provenance_of_lines(provenance_beside(path)))},
                         {"next", "a genome browser shows it; bigbird variants takes conservation from one"}});
 }
 

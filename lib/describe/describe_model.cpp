@@ -13,6 +13,7 @@
 #include "lib/inference/model_task.h"
 #include "lib/inference/probabilities.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
 #include "lib/io/weights/safetensors.h"
 #include "lib/io/weights/weight_files.h"
 #include "lib/model/folder/config_json.h"
@@ -291,6 +292,8 @@ std::string describe_run(const std::string& folder) {
     json["provenance"] = Json::parse(provenance_of_text(folder + table));
     break;
   }
+  if (const std::vector<std::string> lines = read_provenance(folder + "/provenance.json"); !lines.empty())
+    json["provenance"] = Json::parse(provenance_of_lines(lines));
   if (file_exists(folder + "/rates.tsv")) json["learning_rates"] = folder + "/rates.tsv";
   json["next"] = json["finished"].get<bool>()
                      ? "bigbird report " + folder + "; the model is " + folder + "/final"

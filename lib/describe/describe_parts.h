@@ -53,10 +53,11 @@ std::string describe_lines(const std::string& path);
 // A file without a byte, or a compressed one of nothing.
 std::string describe_empty(const std::string& path);
 
-// The object of "provenance" of a file with "bigbird_version=..." lines, as provenance_json() writes it;
-// "null" without such lines.
+// The object of "provenance" of a file with "bigbird_version=..." lines, as provenance_json() writes it, less
+// its settings; "null" without such lines.
 std::string provenance_of_lines(const std::vector<std::string>& lines);
-// The same of the "##" lines that open a text file, compressed or not; `lines` gets all of them.
+// The same of the "##" lines that open a text file, compressed or not, or else lie beside it; `lines` gets
+// all of them.
 std::string provenance_of_text(const std::string& path, std::vector<std::string>* lines = nullptr);
 // "bigbird VERB ..." of such an object; empty where there is none.
 std::string command_of(std::string_view provenance);

@@ -11,6 +11,7 @@
 #include "lib/core/ordered_map.h"
 #include "lib/describe/describe_parts.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
 #include "lib/io/tables/tsv.h"
 
 namespace bigbird {
@@ -86,6 +87,10 @@ const std::vector<JsonKind>& json_kinds() {
       {"description", {"kind", "path"}, "", ""},
       {"answers with supporting facts", {"answer", "sp"}, "", "bigbird text qa evaluate"},
       {"answers of Natural Questions", {"predictions"}, "", "bigbird text qa evaluate"},
+      {"provenance of an output",
+       {"version", "command"},
+       "",
+       "it belongs to the file that it is named after"},
   };
   return kinds;
 }
@@ -149,7 +154,7 @@ struct TableKind {
   std::vector<std::string> columns;
   const char* row;        // what a row is
   const char* next;       // what to do with it; may be empty
-  bool profiles = false;  // it has columns of profiles, "0:CTCF", too
+  bool profiles = false;  // the columns after the last of these are profiles, and there is one at least
 };
 
 const std::vector<TableKind>& table_kinds() {
@@ -169,11 +174,11 @@ const std::vector<TableKind>& table_kinds() {
        "a score and what was measured",
        ""},
       {"comparison of variant scores", {"score", "baseline"}, "a score of another tool", ""},
-      {"substitution effects", {"chrom", "pos", "ref", "alt"}, "a substitution", "", true},
       {"labels of variants",
        {"chrom", "pos", "ref", "alt", "label"},
        "an allele",
        "bigbird variants evaluate takes it as labels"},
+      {"substitution effects", {"chrom", "pos", "ref", "alt"}, "a substitution", "", true},
       {"substitution effects, bases of a matrix",
        {"base", "chrom", "pos", "ref"},
        "a base",
@@ -230,8 +235,10 @@ const std::vector<TableKind>& table_kinds() {
   return kinds;
 }
 
-bool is_profile(const std::string& column) {
-  return !column.empty() && column[0] >= '0' && column[0] <= '9' && column.find(':') != std::string::npos;
+// The columns of profiles: those after the last one that the kind names.
+std::size_t profiles_of(const TableKind& kind, const std::vector<std::string>& columns) {
+  const auto last = std::find(columns.begin(), columns.end(), kind.columns.back());
+  return static_cast<std::size_t>(columns.end() - last) - 1;
 }
 
 const TableKind* find_kind(const std::vector<std::string>& columns) {
@@ -239,7 +246,7 @@ const TableKind* find_kind(const std::vector<std::string>& columns) {
     const bool all = std::all_of(kind.columns.begin(), kind.columns.end(), [&](const std::string& name) {
       return std::find(columns.begin(), columns.end(), name) != columns.end();
     });
-    if (all && (!kind.profiles || std::any_of(columns.begin(), columns.end(), is_profile))) return &kind;
+    if (all && (!kind.profiles || profiles_of(kind, columns) > 0)) return &kind;
   }
   return nullptr;
 }
@@ -256,11 +263,12 @@ class Table {
         comments_.emplace_back(line.substr(2));
         continue;
       }
-      has_names_ = line.front() == '#';
-      split_tabs(has_names_ ? line.substr(1) : line, fields);
+      split_tabs(line.front() == '#' ? line.substr(1) : line, fields);
       columns_.assign(fields.begin(), fields.end());
       break;
     }
+    if (comments_.empty()) comments_ = provenance_beside(path);
+    if (comments_.empty()) comments_ = read_provenance(parent_folder(path) + "/provenance.json");
     while (lines_.next(line)) {
       throw_if_cancelled();
       if (line.empty()) continue;
@@ -276,7 +284,6 @@ class Table {
   }
 
   bool is_empty() const { return lines_.line_number() == 0; }
-  bool has_names() const { return has_names_; }
   std::uint64_t rows() const { return rows_; }
   const std::vector<std::string>& comments() const { return comments_; }
   const std::vector<std::string>& columns() const { return columns_; }
@@ -284,7 +291,6 @@ class Table {
 
  private:
   LineReader lines_;
-  bool has_names_ = false;
   std::uint64_t rows_ = 0;
   std::vector<std::string> comments_, columns_, last_;
 };
@@ -352,7 +358,7 @@ std::string describe_json_lines(const std::string& path) {
     for (const auto& [key, value] : first.items()) fields.push_back(key);
   }
   described["fields"] = fields;
-  described["provenance"] = nullptr;
+  described["provenance"] = Json::parse(provenance_of_lines(provenance_beside(path)));
   const bool shard = file_exists(path + ".shard.json");
   if (shard) described["shard"] = path + ".shard.json";
   if (shard)
@@ -375,8 +381,7 @@ std::string describe_table(const std::string& path) {
   Json json = {{"kind", kind == nullptr ? "table" : kind->kind}, {"path", path}, {"rows", table.rows()}};
   if (kind != nullptr) json["a_row_is"] = kind->row;
   json["columns"] = table.columns();
-  const auto profiles = std::count_if(table.columns().begin(), table.columns().end(), is_profile);
-  if (profiles > 0) json["profiles"] = profiles;
+  if (kind != nullptr && kind->profiles) json["profiles"] = profiles_of(*kind, table.columns());
   // Where a run stands.
   if (!table.columns().empty() && table.columns()[0] == "step" && table.rows() > 0) {
     for (std::size_t i = 0; i < table.columns().size(); ++i)
@@ -388,8 +393,7 @@ std::string describe_table(const std::string& path) {
       json["settings"][comment.substr(0, equals)] = comment.substr(equals + 1);
   }
   json["provenance"] = Json::parse(provenance_of_lines(table.comments()));
-  if (kind == nullptr && !table.has_names())
-    json["note"] = "the first line is taken for the names of the columns";
+  if (kind == nullptr) json["note"] = "the first line is taken for the names of the columns";
   const std::string merge = merge_of(path);
   if (!merge.empty()) {
     json["next"] = merge;

@@ -11,6 +11,7 @@
 #include "lib/core/ordered_map.h"
 #include "lib/describe/describe_parts.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
 #include "lib/io/tables/tsv.h"
 
 namespace bigbird {
@@ -50,6 +51,19 @@ Json provenance_of_page(const std::string& text) {
   return nullptr;
 }
 
+// What the manifest of a data set or of a simulated genome says of all files of the folder; "null" without
+// one.
+std::string provenance_of_folder(const std::string& folder) {
+  if (const auto lines = read_provenance(folder + "/provenance.json"); !lines.empty())
+    return provenance_of_lines(lines);
+  for (const char* manifest : {"/manifest.json", "/simulate.json"}) {
+    if (!file_exists(folder + manifest)) continue;
+    const Json json = Json::parse(read_file(folder + manifest), nullptr, false);
+    if (json.is_object() && json.contains("provenance")) return json_text(json["provenance"]);
+  }
+  return "null";
+}
+
 }  // namespace
 
 std::string describe_empty(const std::string& path) {
@@ -63,27 +77,9 @@ std::string describe_empty(const std::string& path) {
 }
 
 std::string provenance_of_lines(const std::vector<std::string>& lines) {
-  Json json;
-  const auto value_of = [](const std::string& line, std::string_view key) -> std::string_view {
-    return line.starts_with(key) ? std::string_view(line).substr(key.size()) : std::string_view();
-  };
-  // A file that went through several verbs has the lines of all of them, the last one's last. Those of one
-  // version say it once.
-  for (const std::string& line : lines) {
-    if (const auto version = value_of(line, "bigbird_version="); !version.empty()) {
-      json = Json{{"version", version}};
-    } else if (const auto command = value_of(line, "bigbird_command="); !command.empty()) {
-      if (json.contains("command")) json = Json{{"version", json.value("version", std::string())}};
-      json["command"] = command;
-    } else if (const auto seed = value_of(line, "bigbird_seed="); !seed.empty()) {
-      json["seed"] = seed;
-    } else if (const auto from = value_of(line, "bigbird_reference="); !from.empty()) {
-      json["reference"] = from;
-    } else if (const auto input = value_of(line, "bigbird_input="); !input.empty()) {
-      json["inputs"].push_back(input);
-    }
-  }
-  return json_text(json);
+  Json json = Json::parse(provenance_json(lines));
+  if (json.is_object()) json.erase("settings");
+  return json.empty() ? "null" : json_text(json);
 }
 
 std::string provenance_of_text(const std::string& path, std::vector<std::string>* lines) {
@@ -94,7 +90,9 @@ std::string provenance_of_text(const std::string& path, std::vector<std::string>
     if (!line.starts_with("##")) break;
     comments.emplace_back(line.substr(2));
   }
-  std::string provenance = provenance_of_lines(comments);
+  if (comments.empty()) comments = provenance_beside(path);
+  std::string provenance =
+      comments.empty() ? provenance_of_folder(parent_folder(path)) : provenance_of_lines(comments);
   if (lines != nullptr) *lines = std::move(comments);
   return provenance;
 }

@@ -289,7 +289,7 @@ RunIdentity identity_of(const IsmOptions& options, const IsmContext& context) {
 }
 
 std::string number(float value) {
-  return std::isnan(value) ? "." : fmt::format("{:.9g}", value);
+  return std::isnan(value) ? missing_field : fmt::format("{:.9g}", value);
 }
 
 void write_table(const std::string& path, const IsmResult& result, const std::vector<std::string>& comments) {
@@ -314,7 +314,8 @@ void write_matrix(const std::string& path, const IsmResult& result,
   TsvWriter profile_table(profiles, {"row", "index", "name", "group"}, comments);
   for (std::size_t i = 0; i < result.selected.size(); ++i) {
     const Profile& profile = result.profiles[result.selected[i]];
-    profile_table.row({std::to_string(i), std::to_string(result.selected[i]), profile.name, profile.group});
+    profile_table.row(
+        {std::to_string(i), std::to_string(result.selected[i]), profile.name, text_field(profile.group)});
   }
   rows.close();
   profiles.close();
@@ -394,7 +395,7 @@ IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backen
   columns.insert(columns.begin(), "region");
   std::string head;
   for (const std::string& comment : options.comments) head += "##" + comment + "\n";
-  head += fmt::format("#{}\n", fmt::join(columns, "\t"));
+  head += fmt::format("{}\n", fmt::join(columns, "\t"));
   ChunkedOutputs outputs({{options.output, "ism", ChunkForm::lines, head}}, identity_of(options.ism, context),
                          options.regions, options.work);
   IsmRegionsTally tally;
@@ -432,8 +433,8 @@ IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backen
 
 std::vector<std::string> ism_columns(const IsmResult& result) {
   std::vector<std::string> columns = {"chrom", "pos", "ref", "alt"};
-  for (const std::size_t profile : result.selected)
-    columns.push_back(fmt::format("{}:{}", profile, result.profiles[profile].name));
+  const std::vector<std::string> labels = profile_labels(result.profiles);
+  for (const std::size_t profile : result.selected) columns.push_back(labels[profile]);
   return columns;
 }
 
@@ -443,8 +444,8 @@ void ism_rows(const IsmResult& result, const std::function<void(const std::vecto
     const char reference = result.bases[base];
     const std::string position = std::to_string(result.begin + static_cast<std::int64_t>(base) + 1);
     if (reference == 'N') {
-      fields = {result.chrom, position, "N", "."};
-      fields.resize(fields.size() + result.selected.size(), ".");
+      fields = {result.chrom, position, "N", missing_field};
+      fields.resize(fields.size() + result.selected.size(), missing_field);
       row(fields);
       continue;
     }

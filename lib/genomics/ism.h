@@ -115,15 +115,16 @@ struct IsmRegionsTally {
   std::int64_t padded = 0;
   std::int64_t cut = 0;
 };
-// A table: columns region (the name in the BED, else as CHROM:FROM-TO), chrom, pos, ref, alt and "K:NAME" for
-// each profile K; rows as write_ism has them, region after region, "." in one of which no base can be scored.
+// A table: columns region (the name in the BED, else as CHROM:FROM-TO), chrom, pos, ref, alt and a label for
+// each profile; rows as write_ism has them, region after region, NA in one of which no base can be scored.
 // Errors: as mutate_region and, of a shard or a resumed run, ChunkedOutputs.
 IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backend& backend);
 
-// By the suffix of `path`. .npy: float32 [profiles, bases, 4], with STEM.rows.tsv (#base chrom pos ref) and
-// STEM.profiles.tsv (#row index name group). .tsv, .tsv.gz or "-": columns chrom, pos (1-based), ref, alt and
-// "K:NAME" for each profile K; a row for each substitution, "." where there is no value, one row with alt "."
-// for an N. Each file appears whole or not at all, the matrix last. Error{usage} for another suffix.
+// By the suffix of `path`. .npy: float32 [profiles, bases, 4], with STEM.rows.tsv (base chrom pos ref) and
+// STEM.profiles.tsv (row index name group). .tsv, .tsv.gz or "-": columns chrom, pos (1-based), ref, alt and
+// its label (profile_labels) for each profile; a row for each substitution, NA where there is no value, one
+// row with alt NA for an N. Each file appears whole or not at all, the matrix last. Error{usage} for another
+// suffix.
 void write_ism(const std::string& path, const IsmResult& result, const std::vector<std::string>& comments);
 // The Error of write_ism, before any work.
 void check_ism_path(const std::string& path);

@@ -167,8 +167,9 @@ class EmbeddingFiles {
 
   void write(const EmbeddedChunk& chunk) {
     for (const EmbeddingRow& row : chunk.rows) {
-      table_.row({std::to_string(row_++), row.id, row.chrom, std::to_string(row.begin),
-                  std::to_string(row.end), std::string(1, row.strand), row.piece.empty() ? "." : row.piece});
+      table_.row({std::to_string(row_++), row.id, text_field(row.chrom), std::to_string(row.begin),
+                  std::to_string(row.end), text_field(std::string(1, row.strand)),
+                  row.piece.empty() ? missing_field : row.piece});
     }
     matrix_.write(chunk.vectors);
   }

@@ -44,6 +44,27 @@ std::optional<std::size_t> column_number(const std::string& text, std::size_t co
 
 }  // namespace
 
+std::vector<std::string> profile_labels(const std::vector<Profile>& profiles) {
+  std::map<std::string_view, std::size_t> count;
+  for (const Profile& profile : profiles) ++count[profile.name];
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    const std::string& name = profiles[i].name;
+    labels.push_back(count[name] > 1 ? fmt::format("{}:{}", name, i) : name);
+    for (char& letter : labels.back()) {
+      if (std::string_view(" \t,;=").find(letter) != std::string_view::npos) letter = '_';
+    }
+  }
+  return labels;
+}
+
+std::optional<std::size_t> find_profile(const std::vector<Profile>& profiles, std::string_view label) {
+  const std::vector<std::string> labels = profile_labels(profiles);
+  const auto found = std::find(labels.begin(), labels.end(), label);
+  if (found != labels.end()) return static_cast<std::size_t>(found - labels.begin());
+  return column_number(std::string(label), profiles.size());
+}
+
 std::vector<Profile> read_profiles(const std::string& path) {
   TsvReader table(path);
   const std::size_t index = table.column("index"), name = table.column("name"), group = table.column("group");
@@ -55,7 +76,8 @@ std::vector<Profile> read_profiles(const std::string& path) {
           fmt::format("{}: index {} where {} is due", table.where(), fields[index], profiles.size()),
           "rows count from 0 in the order of the model's outputs");
     }
-    profiles.push_back({std::string(fields[name]), std::string(fields[group])});
+    profiles.push_back(
+        {std::string(fields[name]), is_missing(fields[group]) ? "." : std::string(fields[group])});
   }
   return profiles;
 }
@@ -63,9 +85,9 @@ std::vector<Profile> read_profiles(const std::string& path) {
 std::string profiles_tsv(const std::vector<Profile>& profiles, const std::vector<std::string>& comments) {
   std::string text;
   for (const std::string& comment : comments) text += "##" + comment + "\n";
-  text += "#index\tname\tgroup\n";
+  text += "index\tname\tgroup\n";
   for (std::size_t i = 0; i < profiles.size(); ++i)
-    text += fmt::format("{}\t{}\t{}\n", i, profiles[i].name, profiles[i].group);
+    text += fmt::format("{}\t{}\t{}\n", i, profiles[i].name, text_field(profiles[i].group));
   return text;
 }
 

@@ -44,11 +44,17 @@ ModelWindow with_offset(ModelWindow window, std::int64_t offset);
 // One output column. Names need not be unique (replicates share one): the column number is the key.
 struct Profile {
   std::string name;
-  std::string group;  // "TF", "DHS", "HM" ...; "." for none
+  std::string group;  // "TF", "DHS", "HM" ...; "." for none (NA in tables)
   bool operator==(const Profile&) const = default;
 };
 
-// Table "#index name group", indices 0, 1, 2 ... Error naming file and line where they are not.
+// What tells the outputs apart in tables and in a VCF: the name, and NAME:INDEX of a name that several have.
+// Blanks and the signs , ; = become _, since INFO fields of a VCF have no place for them.
+std::vector<std::string> profile_labels(const std::vector<Profile>& profiles);
+// The output of such a label; of a number, as earlier versions wrote, the output of that index.
+std::optional<std::size_t> find_profile(const std::vector<Profile>& profiles, std::string_view label);
+
+// Table "index name group", indices 0, 1, 2 ... Error naming file and line where they are not.
 std::vector<Profile> read_profiles(const std::string& path);
 std::string profiles_tsv(const std::vector<Profile>& profiles, const std::vector<std::string>& comments = {});
 

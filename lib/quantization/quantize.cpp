@@ -305,7 +305,7 @@ class QuantizeRun {
 }  // namespace
 
 std::string QuantizedFolder::table() const {
-  std::string text = "#layer\tform\terror\n";
+  std::string text = "layer\tform\terror\n";
   for (const LayerError& layer : errors) {
     const bool kept = std::find(found.kept.begin(), found.kept.end(), layer) != found.kept.end();
     text += fmt::format("{}\t{}\t{:.6g}\n", layer.layer, kept ? "kept" : "int8", layer.error);

@@ -7,7 +7,9 @@
 
 #include "lib/genomics/ism.h"
 #include "lib/genomics/variants/run.h"
+#include "lib/inference/model_task.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
 #include "lib/io/genome/region.h"
 #include "lib/report/sequence_logo.h"
 #include "lib/report/strongest_alleles.h"
@@ -49,8 +51,7 @@ std::vector<DemoVariant> strongest_of(const std::string& path) {
   std::vector<DemoVariant> variants;
   for (const RankedAllele& one : strongest.rows()) {
     const VariantRow& at = one.row;
-    variants.push_back({at.chrom, at.ref, at.alt, at.position + 1,
-                        static_cast<std::size_t>(number_in(at, profile, table)), at.fields[difference],
+    variants.push_back({at.chrom, at.ref, at.alt, at.position + 1, at.fields[profile], at.fields[difference],
                         at.fields[fold_change], at.fields[e]});
   }
   return variants;
@@ -81,11 +82,16 @@ DemoResult run_demo(const DemoOptions& options, SequenceScorer& scorer, kernels:
     ism.fasta = variants.scoring.fasta;
     ism.region = result.drawn =
         format_region(first.chrom, first.position - 1 - demo_reach, first.position + demo_reach);
-    ism.profiles = std::to_string(first.profile);
+    const auto drawn = find_profile(scorer.profiles(), first.profile);
+    ism.profiles = std::to_string(drawn.value_or(0));
     ism.value = IsmValue::log_fold_change;
     const IsmResult effects = mutate_region(ism, backend);
     write_text_atomic("effects.svg", sequence_logo_svg(ism_logo(effects, 0, ism.value)));
-    write_ism("effects.tsv", effects, options.provenance);
+    write_ism("effects.tsv", effects, {});
+    for (const char* table : {"scored.tsv", "effects.tsv"}) {
+      if (!options.provenance.empty())
+        write_text_atomic(provenance_path(table), provenance_json(options.provenance) + "\n");
+    }
   }
   folder.commit();
   return result;

@@ -25,7 +25,7 @@ struct DemoOptions {
 struct DemoVariant {
   std::string chrom, ref, alt;
   std::int64_t position = 0;  // 1-based
-  std::size_t profile = 0;    // the one that changes most
+  std::string profile;        // the one that changes most, by its label
   // As the table of scores has them: p(ALT) - p(REF), the log2 of the ratio of odds, and the fraction of the
   // background that has a larger effect, the smallest over the profiles.
   std::string difference, log_fold_change, e_value;

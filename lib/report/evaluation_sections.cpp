@@ -159,12 +159,12 @@ ReportSection profiles_section(const std::string& path) {
   std::vector<std::string_view> fields;
   while (reader.next(fields)) {
     rows.emplace_back(fields.begin(), fields.end());
-    if (fields[auroc] == "." || fields[auroc] == "NA") continue;
+    if (is_missing(fields[auroc])) continue;
     const double value = parse_number(fields[auroc], reader.where(), "auroc");
     if (!std::isfinite(value)) continue;
     order.emplace_back(value, rows.size() - 1);
     std::string group = grouped ? rows.back()[reader.column("group")] : "all";
-    if (several && rows.back()[reader.column("predictions")] != ".")
+    if (several && !is_missing(rows.back()[reader.column("predictions")]))
       group += " " + rows.back()[reader.column("predictions")];
     if (by_group.find(group) == by_group.end()) groups.push_back(group);
     by_group[group].push_back(value);
@@ -208,7 +208,7 @@ ReportSection reliability_section(const std::string& path) {
     const std::string name(fields[method]);
     if (chart.lines.empty() || chart.lines.back().legend != name)
       chart.lines.push_back({name, {}, true, false});
-    if (fields[predicted] == "." || fields[observed] == ".") continue;
+    if (is_missing(fields[predicted]) || is_missing(fields[observed])) continue;
     chart.lines.back().points.emplace_back(parse_number(fields[predicted], reader.where(), "mean_predicted"),
                                            parse_number(fields[observed], reader.where(), "observed"));
   }
@@ -242,7 +242,7 @@ ReportSection table_section(const std::string& path, const std::string& measure)
     for (std::size_t i = 0; i < value; ++i) {
       if (!is_number_text(fields[i])) name += (name.empty() ? "" : " ") + std::string(fields[i]);
     }
-    const bool known = fields[value] != "." && fields[value] != "NA" && !fields[value].empty();
+    const bool known = !is_missing(fields[value]);
     const double number = known ? parse_number(fields[value], reader.where(), measure)
                                 : std::numeric_limits<double>::quiet_NaN();
     if (std::isfinite(number)) highest = std::max(highest, std::abs(number));
@@ -250,7 +250,7 @@ ReportSection table_section(const std::string& path, const std::string& measure)
     if (measure == "auroc" && reader.has_column("auroc_low") && known) {
       const std::string_view low = fields[reader.column("auroc_low")],
                              high = fields[reader.column("auroc_high")];
-      if (low != "." && high != ".")
+      if (!is_missing(low) && !is_missing(high))
         bar.interval = {parse_number(low, reader.where(), "auroc_low"),
                         parse_number(high, reader.where(), "auroc_high")};
     }

@@ -31,7 +31,7 @@ struct StrongAllele {
   std::int64_t position = 0;  // 0-based
   std::string ref;
   std::string alt;
-  std::int64_t profile = -1;  // that changes most; -1: not known
+  std::string profile;  // that changes most, by its label; empty: not known
   ScoredWindows windows = {};
 };
 // A picture of where an allele stands; empty: there are none.

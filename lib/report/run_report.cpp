@@ -1,4 +1,5 @@
 // Runs of training in a report; see report_inputs.h.
+#include "lib/io/files/provenance.h"
 #include "lib/report/report_inputs.h"
 
 #include <fmt/format.h>
@@ -79,11 +80,14 @@ struct Run {
   std::optional<TrainState> state;  // of the newest checkpoint
   std::vector<std::vector<std::string>> checkpoints;
   RunMemory memory;
+  std::vector<std::string> provenance;  // lines
 };
 
 Run read_run(const std::string& path, const std::string& name) {
   Run run{path, name, read_metrics(path + "/metrics.tsv"), read_metrics(path + "/valid.tsv"),
-          {},   {},   read_memory(path + "/memory.tsv")};
+          {},   {},   read_memory(path + "/memory.tsv"),   {}};
+  run.provenance =
+      run.train.comments.empty() ? read_provenance(path + "/provenance.json") : run.train.comments;
   const RunFolder folder = RunFolder::of_another(path);
   for (const std::uint64_t step : folder.checkpoints()) {
     run.state = read_train_state(folder.checkpoint(step));
@@ -155,7 +159,7 @@ ReportFacts facts_of(const Run& run) {
   for (const auto& fact : run.memory.facts) facts.push_back(fact);
   const bool finished = std::filesystem::exists(run.path + "/final");
   facts.emplace_back("model", finished ? run.path + "/final" : "the run has not ended");
-  for (const std::string& comment : run.train.comments) {
+  for (const std::string& comment : run.provenance) {
     constexpr std::string_view command = "bigbird_command=";
     if (comment.rfind(command, 0) == 0) facts.emplace_back("command", comment.substr(command.size()));
   }

@@ -236,7 +236,7 @@ class AlleleLogos {
         key ? static_cast<std::int64_t>(key->place & position_of_place) - 1 : allele.position;
     const IsmResult result = mutator_of(allele.windows).around(allele.chrom, place, reach_, progress_);
     tell_difference(allele.windows, result);
-    const auto profile = static_cast<std::size_t>(std::max<std::int64_t>(allele.profile, 0));
+    const std::size_t profile = find_profile(result.profiles, allele.profile).value_or(0);
     const auto found = std::find(result.selected.begin(), result.selected.end(), profile);
     const auto row =
         found == result.selected.end() ? 0 : static_cast<std::size_t>(found - result.selected.begin());

@@ -136,9 +136,8 @@ void add_scores(ReportSection& section, const std::string& path, const ReportOpt
     }
     list.rows.push_back(std::move(cells));
     if (!picture) continue;
-    StrongAllele allele{at.chrom, at.position, at.ref, at.alt, -1, windows};
-    if (profile && !is_missing(at.fields[*profile]))
-      allele.profile = static_cast<std::int64_t>(number_in(at, profile, table));
+    StrongAllele allele{at.chrom, at.position, at.ref, at.alt, {}, windows};
+    if (profile && !is_missing(at.fields[*profile])) allele.profile = at.fields[*profile];
     if (ReportPicture drawn = picture(allele); !drawn.svg.empty()) pictures.emplace_back(std::move(drawn));
   }
   section.add(std::move(list));

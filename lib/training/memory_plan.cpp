@@ -193,11 +193,11 @@ std::vector<std::string> memory_table(const MemoryPlan& plan) {
 }
 
 std::string memory_tsv(const TrainingMemory& memory, std::size_t used) {
-  std::string text = "#where\tpart\tbytes\tnumbers\n";
+  std::string text = "where\tpart\tbytes\tnumbers\n";
   const auto row = [&](const MemoryPlan& plan, const std::string& part, std::size_t bytes,
                        const std::string& types = "") {
     if (bytes > 0)
-      text += fmt::format("{}\t{}\t{}\t{}\n", plan.where, part, bytes, types.empty() ? "." : types);
+      text += fmt::format("{}\t{}\t{}\t{}\n", plan.where, part, bytes, types.empty() ? "NA" : types);
   };
   for (const MemoryPlan& plan : memory.places) {
     for (const MemoryRow& part : plan.rows) row(plan, part.what, part.bytes, part.number_types());

@@ -80,7 +80,7 @@ TrainingMemory plan_inference_memory(std::vector<MemoryRow> model, const kernels
 // The table as lines for the log. A row ends with the types of its numbers.
 std::vector<std::string> memory_table(const MemoryPlan& plan);
 
-// The same for other programs: "#where part bytes numbers", a row for each part, then "peak to expect",
+// The same for other programs: "where part bytes numbers", a row for each part, then "peak to expect",
 // "limit" where there is one and, of the program's own memory, "used at the most" when `used` is not 0.
 std::string memory_tsv(const TrainingMemory& memory, std::size_t used);
 

@@ -24,22 +24,25 @@
 namespace bigbird {
 namespace {
 
-// Header and comments, and the rows up to last_step, of an existing file.
+// The comments, the line of names and the rows up to last_step of an existing file.
 std::string kept_rows(const std::string& text, std::uint64_t last_step) {
   std::string kept;
+  bool named = false;
   std::size_t begin = 0;
   for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
     const std::string line = text.substr(begin, end + 1 - begin);
     begin = end + 1;
     std::uint64_t step = 0;
     const bool numbered = std::from_chars(line.data(), line.data() + line.size(), step).ec == std::errc();
-    if (line[0] == '#' || (numbered && step <= last_step)) kept += line;
+    const bool is_name = !named && !line.starts_with("##");
+    if (is_name || line.starts_with("##") || (numbered && step <= last_step)) kept += line;
+    named = named || is_name;
   }
   return kept;
 }
 
 std::string header_of(const std::vector<std::string>& columns) {
-  return fmt::format("#{}\n", fmt::join(columns, "\t"));
+  return fmt::format("{}\n", fmt::join(columns, "\t"));
 }
 
 std::vector<std::string> split(std::string_view line) {
@@ -51,12 +54,13 @@ std::vector<std::string> split(std::string_view line) {
   return fields;
 }
 
-// The columns of such a file; none without a header.
+// The columns of such a file, whose names stand after a '#' where an earlier version wrote it; none without a
+// line of names.
 std::vector<std::string> columns_of(std::string_view text) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = text.find('\n', begin);
     const std::string_view line = text.substr(begin, end - begin);
-    if (line.starts_with("#") && !line.starts_with("##")) return split(line.substr(1));
+    if (!line.starts_with("##")) return split(line.substr(line.starts_with("#") ? 1 : 0));
     begin = end + 1;
   }
   return {};
@@ -65,12 +69,14 @@ std::vector<std::string> columns_of(std::string_view text) {
 // `text` with more columns at the end of every row.
 std::string widened(std::string_view text, const std::vector<std::string>& columns, std::size_t more) {
   std::string wide;
+  bool named = false;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = text.find('\n', begin);
     const std::string_view line = text.substr(begin, end - begin);
     begin = end + 1;
-    if (line.starts_with("#")) {
-      wide += line.starts_with("##") ? std::string(line) + "\n" : header_of(columns);
+    if (!named) {
+      named = !line.starts_with("##");
+      wide += named ? header_of(columns) : std::string(line) + "\n";
       continue;
     }
     wide += line;

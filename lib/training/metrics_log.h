@@ -14,11 +14,10 @@ namespace bigbird {
 // was stopped.
 class MetricsLog {
  public:
-  // The first column is the step. A new file gets the "##" comments and the header. An existing one is cut
-  // first: rows of steps after `last_step`, and a torn last line, go away (last_step 0: every row). Where an
-  // earlier version wrote other columns, its own stay in their order, the ones that it lacked follow, and
-  // what a row does not have is NA.
-  // Error{runtime} naming the file when it cannot be written.
+  // The first column is the step. A new file gets the "##" comments and the line of names. An existing one is
+  // cut first: rows of steps after `last_step`, and a torn last line, go away (last_step 0: every row). Where
+  // an earlier version wrote other columns, its own stay in their order, the ones that it lacked follow, and
+  // what a row does not have is NA. Error{runtime} naming the file when it cannot be written.
   MetricsLog(std::string path, const std::vector<std::string>& columns,
              const std::vector<std::string>& comments, std::uint64_t last_step);
   ~MetricsLog();

@@ -55,7 +55,7 @@ std::string table(const std::vector<SweptRate>& swept, std::size_t best,
                   const std::vector<std::string>& comments) {
   std::string text;
   for (const std::string& comment : comments) text += "##" + comment + "\n";
-  text += "#rate\tbest_step\tvalid_loss\tchosen\n";
+  text += "rate\tbest_step\tvalid_loss\tchosen\n";
   for (std::size_t i = 0; i < swept.size(); ++i) {
     text += fmt::format("{:g}\t{}\t{:.7g}\t{}\n", swept[i].rate, swept[i].summary.final_step,
                         *swept[i].summary.final_valid_loss, i == best ? 1 : 0);
@@ -112,6 +112,8 @@ TrainingSummary sweep_learning_rates(RunOptions& options, const std::function<Tr
     run->check_still_ours();
     copy_final(run->file(rate_folder(swept[best].rate)) + "/final", run->file("final"));
     write_text_atomic(run->file("config.toml"), options.config_toml);
+    if (!options.provenance_json.empty())
+      write_text_atomic(run->file("provenance.json"), options.provenance_json + "\n");
     write_text_atomic(run->file("rates.tsv"), table(swept, best, options.comments));
   }
   TrainingSummary chosen = swept[best].summary;

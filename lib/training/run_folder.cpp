@@ -43,7 +43,7 @@ bool is_leftover(const std::string& name) {
   const bool ours = name.rfind(checkpoint_prefix, 0) == 0 || name.rfind("final", 0) == 0 ||
                     name.rfind("metrics.tsv", 0) == 0 || name.rfind("valid.tsv", 0) == 0 ||
                     name.rfind("config.toml", 0) == 0 || name.rfind("rates.tsv", 0) == 0 ||
-                    name.rfind("memory.tsv", 0) == 0;
+                    name.rfind("memory.tsv", 0) == 0 || name.rfind("provenance.json", 0) == 0;
   return ours && (name.find(".tmp") != std::string::npos || name.find(".removed") != std::string::npos ||
                   name.find(".old") != std::string::npos);
 }
@@ -51,7 +51,7 @@ bool is_leftover(const std::string& name) {
 bool belongs_to_run(const std::string& name) {
   return step_of(name) || name == lease_name || is_leftover(name) || name == "final" ||
          name == "metrics.tsv" || name == "valid.tsv" || name == "memory.tsv" || name == "config.toml" ||
-         name == "rates.tsv" || name.rfind(rate_prefix, 0) == 0;
+         name == "rates.tsv" || name == "provenance.json" || name.rfind(rate_prefix, 0) == 0;
 }
 
 // The field that an earlier version wrote as it is typed: "--weight-decay" -> "weight_decay", "--train

@@ -1,6 +1,7 @@
 // The folder of a training run and its checkpoints:
 //
 //   RUN/config.toml           the options as resolved
+//   RUN/provenance.json       version, command, seed
 //   RUN/metrics.tsv           a row per step; RUN/valid.tsv a row per validation
 //   RUN/memory.tsv            the memory plan, and what was used when the run had ended
 //   RUN/checkpoint-<step>/    Hugging Face folder + optimizer.safetensors + trainer_state.json

@@ -85,7 +85,8 @@ struct RunOptions {
 
   std::string config_toml;            // becomes RUN/config.toml
   std::string command;                // for the model card; empty: left out
-  std::vector<std::string> comments;  // provenance lines of metrics.tsv and valid.tsv
+  std::vector<std::string> comments;  // provenance lines on top of metrics.tsv and valid.tsv; none: not there
+  std::string provenance_json;        // becomes RUN/provenance.json; empty: left out
 };
 
 RunOptions pretraining_defaults();

@@ -255,6 +255,8 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
     }
     if (ranks.rank() == 0) {
       write_text_atomic(run.file("config.toml"), options.config_toml);
+      if (!options.provenance_json.empty())
+        write_text_atomic(run.file("provenance.json"), options.provenance_json + "\n");
       write_text_atomic(run.file("memory.tsv"), memory_tsv(planned.memory, 0));
     }
     summary = train(model, optimizer, task, run, trainer, state, average ? &*average : nullptr);

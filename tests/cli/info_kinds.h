@@ -52,6 +52,7 @@ inline const std::vector<Expectation>& expectations() {
       {"memory.tsv", "memory of a run"},
       {"rates.tsv", "learning rates tried"},
       {"config.toml", "options"},
+      {"provenance.json", "provenance of an output"},
       {"trainer_state.json", "state of a run"},
       {"optimizer.safetensors", "optimizer state"},
       {"model.safetensors", "weights of a model"},

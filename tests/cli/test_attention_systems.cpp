@@ -304,7 +304,7 @@ TEST(AttentionVerb, SystemsAreComparedSideBySide) {
   std::vector<std::string> names;
   std::istringstream lines(run.out);
   for (std::string line; std::getline(lines, line);) names.push_back(line.substr(0, line.find('\t')));
-  EXPECT_EQ(names, (std::vector<std::string>{"#attention", "full", "star", "blockbert", "sparse-fixed"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"attention", "full", "star", "blockbert", "sparse-fixed"}));
   const auto all = nlohmann::json::parse(read_text(file)).at("systems");
   EXPECT_EQ(all[0].at("visible_pairs"), 12 * 1024 * 1024);
   EXPECT_EQ(all[0].at("multiply_adds"), 2 * 768 * 1024 * 1024);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <sstream>
@@ -50,7 +51,7 @@ class AttributeCommand : public ::testing::Test {
 };
 
 TEST_F(AttributeCommand, WritesATrackOfTheRegion) {
-  const auto done = attribute({"-r", "chr1:201-220", "--profile", "2"});
+  const auto done = attribute({"-r", "chr1:201-220", "--profile", "2", "--provenance", "inline"});
   ASSERT_EQ(done.status, 0) << done.err;
   EXPECT_NE(done.out.find("##profile=2 K562|DNase\n"), std::string::npos) << done.out;
   EXPECT_NE(done.out.find("\nchr1\t200\t"), std::string::npos) << done.out;
@@ -69,6 +70,25 @@ TEST_F(AttributeCommand, WritesATrackOfTheRegion) {
   EXPECT_EQ(chosen("--profiles", "2", "1"), threads("1"));
   EXPECT_EQ(chosen("--profiles", "K562|DNase", "10k"), threads("1"));
   EXPECT_EQ(threads("1").find("##"), std::string::npos);
+
+  // Beside the track, unless it is not wanted; what an earlier run left there goes.
+  const std::string track = folder_ / "x.bedgraph", told = track + ".provenance.json";
+  const auto write = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"-r", "chr1:201-220", "--profile", "2", "-o", track});
+    const auto run = attribute(more);
+    EXPECT_EQ(run.status, 0) << run.err;
+    return testing::read_text(track);
+  };
+  const std::string bare = write({"--no-provenance"});
+  EXPECT_FALSE(std::filesystem::exists(told));
+  EXPECT_EQ(write({}), bare);
+  EXPECT_NE(testing::read_text(told).find("\"profile\":\"2 K562|DNase\""), std::string::npos);
+  EXPECT_NE(write({"--provenance", "inline"}), bare);
+  EXPECT_FALSE(std::filesystem::exists(told));
+  write({"--provenance", "beside"});
+  EXPECT_TRUE(std::filesystem::exists(told));
+  EXPECT_EQ(write({"--provenance", "none"}), bare);
+  EXPECT_FALSE(std::filesystem::exists(told));
 }
 
 TEST_F(AttributeCommand, LongRegionsSayThatTheyAreTiled) {
@@ -100,11 +120,12 @@ TEST_F(AttributeCommand, IntegratedGradientsAsTyped) {
   };
   EXPECT_EQ(from("pad"), from("zero")) << "a model's first vector of [PAD]";
   EXPECT_EQ((std::set<std::string>{from("mask"), from("zero"), from("n"), from("mean")}).size(), 4u);
-  const auto said = attribute({"-r", "chr1:101-130", "--profiles", "2", "--method", "ig"});
+  const auto said =
+      attribute({"-r", "chr1:101-130", "--profiles", "2", "--method", "ig", "--provenance", "inline"});
   EXPECT_NE(said.out.find("##method=integrated-gradients steps=32 baseline=zero\n"), std::string::npos);
   EXPECT_NE(said.err.find("profile 2: mean logit of the baseline "), std::string::npos) << said.err;
   EXPECT_EQ(said.err.find("more --steps"), std::string::npos) << said.err;
-  const auto plain = attribute({"-r", "chr1:101-130", "--profiles", "2"});
+  const auto plain = attribute({"-r", "chr1:101-130", "--profiles", "2", "--provenance", "inline"});
   EXPECT_NE(plain.out.find("##method=gradient-x-input\n"), std::string::npos) << plain.out;
   EXPECT_EQ(plain.err.find("baseline"), std::string::npos) << plain.err;
 }
@@ -126,6 +147,7 @@ TEST_F(AttributeCommand, SeveralModelsAreAveraged) {
                                       "-r",        "chr1:101-130", "--profiles",
                                       "0",         "--method",     method};
     for (const std::string& model : models) words.insert(words.end(), {"-m", folder_ / model});
+    words.insert(words.end(), {"--provenance", "inline"});
     const auto done = run_bigbird(words);
     EXPECT_EQ(done.status, 0) << done.err;
     for (const std::string& model : models)

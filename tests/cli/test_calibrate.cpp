@@ -79,7 +79,7 @@ class Calibrate : public TextFixture {
       ChromatinDatasetWriter writer(path(name), false, {{"chr1", 14'000}}, TinyClassifier().profiles,
                                     TinyClassifier().window, {});
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        const double chance = probability_of(odds_of(std::stod(rows[i].at("0:K562|CTCF"))) - std::log(8.0));
+        const double chance = probability_of(odds_of(std::stod(rows[i].at("K562|CTCF:0"))) - std::log(8.0));
         std::uint8_t label = random.uniform() < chance ? 1 : 0;
         if (random.below(5) == 0) label |= 2;
         writer.write({0,
@@ -175,7 +175,8 @@ TEST_F(Calibrate, APromoterModelLearnsTheOddsOfItsLabels) {
   EXPECT_LT(std::stod(table[2].at("brier")), std::stod(table[0].at("brier")));
   EXPECT_EQ(table[2].at("auroc"), table[0].at("auroc"));
   EXPECT_EQ(table[0].at("examples"), "300");
-  EXPECT_TRUE(holds(run.out, "##bigbird_command=")) << run.out;
+  EXPECT_FALSE(holds(run.out, "##")) << run.out;
+  EXPECT_TRUE(holds(read_text(path("curve.tsv.provenance.json")), "bigbird promoter calibrate"));
 
   const auto curve = read_table(read_text(path("curve.tsv")));
   int examples = 0;
@@ -222,7 +223,7 @@ TEST_F(Calibrate, PredictionsAreThoseOfTheFile) {
       EXPECT_NEAR(by_steps[i], values[above - 1] + part * (values[above] - values[above - 1]), 1e-4);
     }
   }
-  const RunResult run = must(predict({"--calibrated", "platt"}));
+  const RunResult run = must(predict({"--calibrated", "platt", "--provenance", "inline"}));
   EXPECT_TRUE(holds(run.out, "##calibrated=platt\n"));
   EXPECT_TRUE(
       holds(run.out, "##bigbird_input=calibration:" + path("promoter/calibration.json") + " sha256="));
@@ -334,7 +335,7 @@ TEST_F(Calibrate, AScanIsThatOfPredict) {
   const RunResult run = must({"promoter", "scan", "-m", path("promoter"), "-f", path("genome.fa"), "-r",
                               "chr1:2001-2400", "--step", "50", "--calibrated", "platt", "-o",
                               path("scan.bedgraph"), "--summary", path("scan.json")});
-  EXPECT_TRUE(holds(read_text(path("scan.bedgraph")), "calibrated=platt"));
+  EXPECT_TRUE(holds(read_text(path("scan.bedgraph.provenance.json")), R"("calibrated":"platt")"));
   EXPECT_TRUE(holds(read_text(path("scan.json")), "\"calibration\"")) << read_text(path("scan.json"));
 }
 
@@ -359,21 +360,21 @@ TEST_F(Calibrate, EveryProfileOfAChromatinModelHasItsOwn) {
   EXPECT_EQ(profiles[2].at("method"), "platt");
   EXPECT_LT(std::stod(profiles[2].at("ece_equal_count")), std::stod(profiles[0].at("ece_equal_count")));
   EXPECT_EQ(profiles[11].at("fitted"), "0");
-  EXPECT_EQ(profiles[11].at("auroc"), ".");
+  EXPECT_EQ(profiles[11].at("auroc"), "NA");
   EXPECT_EQ(profiles[0].at("fitted"), "1");
 
   const Words bins = {"-f", path("genome.fa"), "-R", path("bins.bed"), "--no-provenance"};
   const auto plain = read_table(must(chromatin(bins)).out);
   const auto by_platt = read_table(must(chromatin(bins + Words{"--calibrated", "platt"})).out);
   for (std::size_t i = 0; i < plain.size(); ++i) {
-    for (const auto& [column, output] : {std::pair<const char*, int>{"0:K562|CTCF", 0}, {"1:K562|CTCF", 1}}) {
+    for (const auto& [column, output] : {std::pair<const char*, int>{"K562|CTCF:0", 0}, {"K562|CTCF:1", 1}}) {
       EXPECT_NEAR(
           std::stod(by_platt[i].at(column)),
           platt(json.at("outputs").at(static_cast<std::size_t>(output)), std::stod(plain[i].at(column))),
           1e-6);
     }
     // Positives have weight 1: nothing is shifted.
-    EXPECT_NEAR(std::stod(by_platt[i].at("2:K562|DNase")), std::stod(plain[i].at("2:K562|DNase")), 1e-6);
+    EXPECT_NEAR(std::stod(by_platt[i].at("K562|DNase")), std::stod(plain[i].at("K562|DNase")), 1e-6);
   }
   EXPECT_TRUE(
       holds(must(chromatin(bins + Words{"--calibrated", "isotonic"})).err, "1 of 3 outputs were not fitted"));

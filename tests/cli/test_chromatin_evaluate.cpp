@@ -59,7 +59,7 @@ TEST_F(ChromatinEvaluateCommand, WritesSummaryTableAndPictures) {
   const std::string table = testing::read_text(folder_ / "p.tsv");
   EXPECT_NE(table.find("\n1\tb\tDHS\t2\t0\t0.5833333333333333\t1\t0.666667\tone\n"), std::string::npos)
       << table;
-  EXPECT_NE(table.find("\n2\tb\tDHS\t0\t.\t.\t3\t0\ttwo\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("\n2\tb\tDHS\t0\tNA\tNA\t3\t0\ttwo\n"), std::string::npos) << table;
   for (const char* name : {"medians.svg", "one.TF.svg", "one.DHS.svg", "two.TF.svg", "two.DHS.svg"}) {
     EXPECT_TRUE(std::filesystem::exists(folder_ / "svg" / name)) << name;
   }

@@ -157,7 +157,7 @@ TEST_F(ClusterSbatch, EveryVerbOfTheTableTakesAShard) {
     Words help;
     std::istringstream words(verb.name);
     for (std::string word; words >> word;) help.push_back(word);
-    const std::string text = must(help + Words{"--help"}).out;
+    const std::string text = must(help + Words{"--help", "all"}).out;
     for (const std::string& option : {std::string("--shard"), std::string("--resume")})
       EXPECT_TRUE(holds(text, option)) << verb.name;
     for (const auto* options : {&verb.more, &verb.merged})

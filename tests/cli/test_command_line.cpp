@@ -27,8 +27,8 @@ TEST(CommandLine, AloneItPrintsTheVerbsOnStderrWithStatusTwo) {
   const RunResult result = run_bigbird({});
   EXPECT_EQ(result.status, 2);
   EXPECT_EQ(result.out, "");
-  EXPECT_TRUE(contains(result.err, "\nData\n  simulate"));
-  EXPECT_TRUE(contains(result.err, "\nGenomics\n  promoter build"));
+  EXPECT_TRUE(contains(result.err, "\nUse a model\n  demo"));
+  EXPECT_TRUE(contains(result.err, "\nMake a model\n  chunk"));
 }
 
 TEST(CommandLine, HelpGoesToStdout) {
@@ -55,6 +55,92 @@ TEST(CommandLine, VerbHelpOpensWithASentenceAndExamples) {
   EXPECT_TRUE(contains(by_option.out, "--passes"));
   EXPECT_EQ(run_bigbird({"help", "chunk"}).out, by_option.out);
   EXPECT_EQ(run_bigbird({"help", "promoter", "build"}).out, run_bigbird({"promoter", "build", "-h"}).out);
+}
+
+// Of a verb with many options --help has those that most calls need, --help all has all.
+TEST(CommandLine, HelpBeginsWithWhatMostCallsNeed) {
+  const RunResult few = run_bigbird({"pretrain", "--help"}), all = run_bigbird({"pretrain", "--help", "all"});
+  EXPECT_EQ(few.status, 0);
+  EXPECT_EQ(all.status, 0);
+  EXPECT_LT(line_count(few.out), 50u);
+  EXPECT_GT(line_count(all.out), 90u);
+  for (const char* option : {"--train", "--layers", "--steps", "--help"})
+    EXPECT_TRUE(contains(few.out, option));
+  EXPECT_FALSE(contains(few.out, "--beta2"));
+  EXPECT_TRUE(contains(few.out, " more options: bigbird pretrain --help all\n"));
+  EXPECT_TRUE(contains(all.out, "--beta2"));
+  EXPECT_FALSE(contains(all.out, "more options"));
+  EXPECT_EQ(run_bigbird({"help", "pretrain"}).out, few.out);
+  EXPECT_EQ(run_bigbird({"help", "pretrain", "all"}).out, all.out);
+  EXPECT_EQ(run_bigbird({"chunk", "--help", "all"}).out, run_bigbird({"chunk", "--help"}).out);
+  EXPECT_TRUE(contains(all.out, "--optimizer {google,torch,lamb,adafactor}=google")) << "choices, not a type";
+  EXPECT_TRUE(contains(all.out, "--clip-norm FLOAT=never")) << "a word, not 0";
+}
+
+// In a terminal of 60 columns no line of help is longer, in one of 200 the text stands beside the names.
+TEST(CommandLine, HelpFitsTheTerminal) {
+  if (run_program({"sh", "-c", "command -v script"}).status != 0)
+    GTEST_SKIP() << "SKIPPED: script is not installed";
+  const auto lines = [](int columns) {
+    const RunResult run = run_program(
+        {"script", "-qec",
+         "stty cols " + std::to_string(columns) + "; '" + bigbird_binary() + "' variants --help all",
+         "/dev/null"});
+    EXPECT_EQ(run.status, 0) << run.err;
+    std::vector<std::string> of;
+    std::istringstream text(run.out);
+    for (std::string line; std::getline(text, line);) of.push_back(line.substr(0, line.find('\r')));
+    return of;
+  };
+  std::size_t shown = 0;
+  for (const std::string& line : lines(100)) {
+    if (line.starts_with("  bigbird ")) continue;  // an example is one line, to be copied
+    EXPECT_LE(line.size(), 100u) << line;
+    ++shown;
+  }
+  EXPECT_GT(shown, 60u);
+  EXPECT_GT(lines(60).size(), lines(100).size());
+  EXPECT_LT(lines(200).size(), lines(100).size());
+}
+
+TEST(CommandLine, WordsOfOtherToolsLeadToTheVerb) {
+  const auto hint = [](const std::vector<std::string>& words) {
+    const RunResult run = run_bigbird(words);
+    EXPECT_EQ(run.status, 2);
+    return run.err.substr(run.err.find("hint: "));
+  };
+  EXPECT_EQ(hint({"scan"}), "hint: it is: promoter scan\n");
+  EXPECT_EQ(hint({"vep"}),
+            "hint: one of: variants, variants background, variants evaluate, variants merge\n");
+  EXPECT_EQ(hint({"promoter", "train"}), "hint: it is: promoter finetune\n");
+  EXPECT_TRUE(contains(hint({"train"}), "pretrain, promoter finetune, chromatin finetune"));
+  EXPECT_TRUE(contains(hint({"predict"}), "promoter predict, chromatin predict, text classify predict"));
+  EXPECT_TRUE(contains(hint({"qa"}), "text qa predict"));
+}
+
+TEST(CommandLine, VersionTellsWhatThereIs) {
+  const std::string text = run_bigbird({"--version"}).out;
+  for (const char* line : {"\ncompiler ", "\nprocessor ", "\nCUDA ", "\nranks ", "\nlibraries  htslib "})
+    EXPECT_TRUE(contains(text, line)) << text;
+}
+
+// Where --threads is not given.
+TEST(CommandLine, ThreadsAreThoseThatTheEnvironmentGrants) {
+  const TemporaryFolder folder;
+  const auto told = [&](const std::string& before, const std::string& more = "") {
+    const RunResult run =
+        run_shell("cd '" + folder.path().string() +
+                  "' && unset OMP_NUM_THREADS SLURM_JOB_ID PBS_JOBID JOB_ID LSB_JOBID; " + before +
+                  " \"$bigbird\" simulate --force -o g --bp 100k --chromosomes 1 " + more);
+    EXPECT_EQ(run.status, 0) << run.err;
+    return run.err;
+  };
+  EXPECT_TRUE(contains(told("OMP_NUM_THREADS=3,2"), "3 threads, by OMP_NUM_THREADS"));
+  EXPECT_TRUE(contains(told("JOB_ID=7 NSLOTS=2"), "2 threads, by NSLOTS"));
+  EXPECT_FALSE(contains(told("NSLOTS=2"), "threads, by")) << "outside of a job";
+  EXPECT_FALSE(contains(told("OMP_NUM_THREADS=3", "-@ 1"), "threads, by"));
+  EXPECT_FALSE(contains(told("BIGBIRD_THREADS=1 OMP_NUM_THREADS=3"), "threads, by"));
+  EXPECT_TRUE(contains(told("OMP_NUM_THREADS=3", "-@ auto"), "3 threads, by OMP_NUM_THREADS"));
 }
 
 TEST(CommandLine, EveryVerbHasHelpAndAManualPage) {
@@ -127,7 +213,7 @@ TEST(CommandLine, AWrongWordAfterThemListsThemToo) {
     const RunResult result = run_bigbird(words);
     EXPECT_EQ(result.status, 2);
     EXPECT_EQ(result.out, "");
-    EXPECT_TRUE(contains(result.err, "choose one: text qa finetune, text qa predict, text qa evaluate"));
+    EXPECT_TRUE(contains(result.err, "choose one: text qa predict, text qa finetune, text qa evaluate"));
   }
   EXPECT_TRUE(
       contains(run_bigbird({"text", "qa", "fintune"}).err, "did you mean `bigbird text qa finetune`?"));
@@ -319,6 +405,7 @@ TEST(CommandLine, CompletionOfFish) {
   EXPECT_TRUE(contains(complete("bigbird variants merge --rep"), "--report\t"));
   EXPECT_FALSE(contains(complete("bigbird variants merge --fa"), "--fasta-ref"));
   EXPECT_TRUE(contains(complete("bigbird text classify f"), "finetune\t"));
+  EXPECT_TRUE(contains(complete("bigbird variants --edge "), "shift"));
 }
 
 // What zsh's completion functions are asked for: the script is zsh's to run, the functions stand in for its
@@ -343,12 +430,16 @@ TEST(CommandLine, CompletionOfZsh) {
       << complete("bigbird chunk --pas", 3);
   EXPECT_TRUE(contains(complete("bigbird text classify finetune --la", 5), "finetune 2\n"));
   EXPECT_FALSE(contains(complete("bigbird variants merge --fa", 4), "--fasta-ref"));
+  EXPECT_TRUE(contains(complete("bigbird variants --ed", 3), ":value:(pad shift skip)"));
 }
 
 TEST(CommandLine, ManPagesOfAllVerbsAreWritten) {
   const TemporaryFolder folder;
   ASSERT_EQ(run_bigbird({"man", "--all", (folder / "man1").string()}).status, 0);
   EXPECT_TRUE(contains(read_text(folder / "man1/bigbird.1"), ".B text classify finetune\n"));
+  for (const char* section : {"EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO", "EXAMPLES"})
+    EXPECT_TRUE(
+        contains(read_text(folder / "man1/bigbird-variants.1"), std::string(".SH ") + section + "\n"));
   EXPECT_EQ(read_text(folder / "man1/bigbird-variants-merge.1"),
             run_bigbird({"man", "variants", "merge"}).out);
   EXPECT_EQ(run_bigbird({"man"}).status, 2);
@@ -371,6 +462,11 @@ TEST(CommandLine, CompletionIsAScriptThatOffersVerbsAndOptions) {
   EXPECT_EQ(complete("bigbird text cla", 2), "classify\n");
   EXPECT_EQ(complete("bigbird text classify f", 3), "finetune\n");
   EXPECT_EQ(complete("bigbird text classify finetune --label-c", 4), "--label-column\n");
+  EXPECT_EQ(complete("bigbird variants --edge ''", 3), "pad shift skip\n");
+  EXPECT_EQ(complete("bigbird pretrain --optimizer t", 3), "torch\n");
+  EXPECT_EQ(complete("bigbird pretrain --device c", 3), "cpu cuda\n");
+  EXPECT_EQ(complete("bigbird help tex", 2), "text\n");
+  EXPECT_EQ(complete("bigbird man text cla", 3), "classify\n");
 }
 
 }  // namespace

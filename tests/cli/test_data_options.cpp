@@ -64,7 +64,8 @@ TEST_F(DataOptions, ChunkKeepsTheRecipeThatIsTyped) {
         "--min-sentences", "3", "--max-sentences", "5", "--min-sentence-length", "80",
         "--max-sentence-length", "90"});
   const std::string text = read_text(path("d.bed"));
-  EXPECT_NE(text.find("##bigbird_seed=7\n"), std::string::npos) << text.substr(0, 400);
+  EXPECT_TRUE(text.starts_with("chr1\t")) << text.substr(0, 400);
+  EXPECT_NE(read_text(path("d.bed.provenance.json")).find("\"seed\":7"), std::string::npos);
   int at_the_begin = 0;
   for (const BedRecord& record : read_bed(path("d.bed"))) {
     at_the_begin += record.begin == 0 ? 1 : 0;

@@ -56,8 +56,8 @@ TEST(FreshNegativesCommand, StandBesideThoseFromTheGenome) {
   EXPECT_NE(plain.find("; negatives: permute+genomic"), std::string::npos) << plain;
   EXPECT_NE(weights("beside"), weights("as-built"));
   EXPECT_EQ(weights("beside"), weights("beside-one"));
-  const RunResult predicted =
-      run_bigbird({"promoter", "predict", "-m", path("beside/final"), "--data", path("both-kinds/test.tsv")});
+  const RunResult predicted = run_bigbird({"promoter", "predict", "-m", path("beside/final"), "--data",
+                                           path("both-kinds/test.tsv"), "--provenance", "inline"});
   EXPECT_NE(predicted.out.find("##negatives=permute+genomic\n"), std::string::npos) << predicted.err;
 }
 

@@ -82,9 +82,9 @@ TEST_F(GenomicsOptions, PromoterPredictionsLeaveOutWindowsRichInN) {
     return found;
   };
   const auto all = scores({});
-  EXPECT_NE(all[1], ".");
+  EXPECT_NE(all[1], "NA");
   EXPECT_EQ(scores({"--max-n", "0.3"}), all);
-  EXPECT_EQ(scores({"--max-n", "0.29"}), (std::vector<std::string>{all[0], "."}));
+  EXPECT_EQ(scores({"--max-n", "0.29"}), (std::vector<std::string>{all[0], "NA"}));
 
   write_text(path("labelled.tsv"), "sequence\tlabel\n" + clean + "\t1\n" + rich + "\t0\n" + clean + "\t0\n");
   const auto left_out = [&](const char* share) {
@@ -295,7 +295,7 @@ TEST_F(GenomicsOptions, ChromatinEvaluateReadsTheModelAsTyped) {
                          path("bins.bed"), "--max-n", share, "--no-provenance"})
                        .out);
     for (const Row& row : table)
-      flags += row.rbegin()->second == "." || row.at("0:K562|CTCF") == "." ? "-" : "+";
+      flags += row.rbegin()->second == "NA" || row.at("K562|CTCF:0") == "NA" ? "-" : "+";
     return flags;
   };
   // Their windows hold 0, 100 and 40 N.
@@ -312,9 +312,9 @@ TEST_F(GenomicsOptions, IsmReadsTheStrandThatIsTyped) {
                        const char* offset = "-1") {
     std::map<std::string, std::string> values;
     const RunResult run = must({"ism", "-m", path("chromatin"), "-f", path(genome), "-r", region, "--strands",
-                                strand, "--offset", offset});
+                                strand, "--offset", offset, "--provenance", "inline"});
     EXPECT_NE(run.out.find(std::string("##ism_strand=") + strand + "\n"), std::string::npos) << run.out;
-    for (const Row& row : read_table(run.out)) values[row.at("pos") + row.at("alt")] = row.at("2:K562|DNase");
+    for (const Row& row : read_table(run.out)) values[row.at("pos") + row.at("alt")] = row.at("K562|DNase");
     return values;
   };
   const auto plus = ism("genome.fa", "chr1:1001-1005", "+");

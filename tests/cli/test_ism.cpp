@@ -33,7 +33,7 @@ class IsmCommand : public ::testing::Test {
 TEST_F(IsmCommand, TableMatrixAndPicture) {
   const RunResult table = ism({"-r", "chr1:101-110", "--no-provenance"});
   ASSERT_EQ(table.status, 0) << table.err;
-  EXPECT_TRUE(table.out.starts_with("#chrom\tpos\tref\talt\t0:K562|CTCF\t1:K562|CTCF\t2:K562|DNase\n"));
+  EXPECT_TRUE(table.out.starts_with("chrom\tpos\tref\talt\tK562|CTCF:0\tK562|CTCF:1\tK562|DNase\n"));
   EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 31);
   EXPECT_NE(table.err.find("31 sequences of 100 bp, through 1 model on 2 strands: 62 passes"),
             std::string::npos)
@@ -45,8 +45,10 @@ TEST_F(IsmCommand, TableMatrixAndPicture) {
                                 "--profiles", "1-2", "--svg-profile", "2", "--value", "lfc"});
   ASSERT_EQ(matrix.status, 0) << matrix.err;
   EXPECT_NE(read_text(folder_ / "x.npy").find("'shape': (2,10,4"), std::string::npos);
-  EXPECT_NE(read_text(folder_ / "x.rows.tsv").find("##bigbird_command="), std::string::npos);
-  EXPECT_NE(read_text(folder_ / "x.rows.tsv").find("##ism_value=lfc"), std::string::npos);
+  EXPECT_TRUE(read_text(folder_ / "x.rows.tsv").starts_with("base\tchrom\t"));
+  const std::string told = read_text(folder_ / "x.npy.provenance.json");
+  EXPECT_NE(told.find("\"command\":\"bigbird ism "), std::string::npos) << told;
+  EXPECT_NE(told.find("\"ism_value\":\"lfc\""), std::string::npos) << told;
   const std::string svg = read_text(folder_ / "x.svg");
   EXPECT_NE(svg.find("profile 2: K562|DNase (DHS)"), std::string::npos);
   EXPECT_NE(svg.find(">chr1:101-110<"), std::string::npos);

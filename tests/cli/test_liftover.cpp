@@ -47,7 +47,8 @@ TEST(LiftoverCommand, StreamsAndSaysWhereItComesFrom) {
   const TemporaryFolder folder;
   write_text(folder / "x.chain", chain_text);
   const RunResult result =
-      run_bigbird({"liftover", "--chain", (folder / "x.chain").string(), "-"}, "a\t1\t2\na\t150\t151\n");
+      run_bigbird({"liftover", "--chain", (folder / "x.chain").string(), "-", "--provenance", "inline"},
+                  "a\t1\t2\na\t150\t151\n");
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_TRUE(result.out.starts_with("##bigbird_version=")) << result.out;
   EXPECT_TRUE(result.out.ends_with("\nb\t51\t52\n")) << result.out;

@@ -82,9 +82,9 @@ TEST(MissingModel, IsSaidInOneLineByEveryVerbBeforeItTakesADevice) {
   std::size_t asked = 0;
   for (const std::string& verb : verbs()) {
     std::vector<std::string> words = words_of(verb);
-    words.push_back("--help");
+    words.insert(words.end(), {"--help", "all"});
     const std::string help = run_bigbird(words).out;
-    words.pop_back();
+    words.resize(words.size() - 2);
     const bool init = help.find("--init ") != std::string::npos;
     const bool takes_model = init || help.find("-m,--model ") != std::string::npos;
     if (!takes_model || help.find("--device ") == std::string::npos) continue;

@@ -32,7 +32,7 @@ TEST(PromoterBuildCommand, BuildsExamplesFromASimulatedGenomeTheSameForAnyThread
   EXPECT_EQ(manifest.at("split"), "gene");
   EXPECT_GT(manifest.at("counts").at("positives").get<int>(), 30);
   const std::string test = read_text(folder / "one" / "test.tsv");
-  EXPECT_NE(test.find("#id\tchrom\tstart\tend\tstrand\tlabel\tsplit\tsequence\n"), std::string::npos);
+  EXPECT_NE(test.find("id\tchrom\tstart\tend\tstrand\tlabel\tsplit\tsequence\n"), std::string::npos);
 }
 
 TEST(PromoterBuildCommand, FindsTheWindowsOfTheRealPieces) {

@@ -30,18 +30,19 @@ std::string without_comments(const std::string& text) {
 std::vector<std::string> last_column(const std::string& table) {
   std::istringstream in(without_comments(table));
   std::vector<std::string> values;
-  for (std::string line; std::getline(in, line);) {
-    if (!line.starts_with("#")) values.push_back(line.substr(line.rfind('\t') + 1));
-  }
+  std::string line;
+  std::getline(in, line);  // the names
+  while (std::getline(in, line)) values.push_back(line.substr(line.rfind('\t') + 1));
   return values;
 }
 
-// The rows of a table as columns, without comments and header.
-std::vector<std::vector<std::string>> table_rows(const std::string& table) {
+// The rows of a table as columns, without comments and names; those of a BED, which has no names.
+std::vector<std::vector<std::string>> table_rows(const std::string& table, bool has_names = true) {
   std::istringstream in(without_comments(table));
   std::vector<std::vector<std::string>> rows;
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("#")) continue;
+  std::string line;
+  if (has_names) std::getline(in, line);
+  while (std::getline(in, line)) {
     std::istringstream fields(line);
     auto& row = rows.emplace_back();
     for (std::string field; std::getline(fields, field, '\t');) row.push_back(field);
@@ -110,12 +111,13 @@ TEST_F(PromoterModel, ScoresDependOnNeitherThreadsNorBatch) {
 // Not in the bytes either: how much was run at once is no part of the command that an output keeps.
 TEST_F(PromoterModel, BatchesOfAnySpellingLeaveTheSameBytes) {
   const std::string data = path("examples/test.tsv");
-  const RunResult plain = run_bigbird(predict({"--data", data}));
+  const RunResult plain = run_bigbird(predict({"--data", data, "--provenance", "inline"}));
   ASSERT_EQ(plain.status, 0) << plain.err;
   EXPECT_NE(plain.out.find("##bigbird_command="), std::string::npos);
-  EXPECT_EQ(plain.out, run_bigbird(predict({"--data", data, "--batch", "3"})).out);
-  EXPECT_EQ(plain.out, run_bigbird(predict({"--data", data, "--batch=1"})).out);
-  EXPECT_EQ(plain.out, run_bigbird(predict({"--data", data, "--batch-tokens", "2k"})).out);
+  EXPECT_EQ(plain.out, run_bigbird(predict({"--data", data, "--batch", "3", "--provenance=inline"})).out);
+  EXPECT_EQ(plain.out, run_bigbird(predict({"--data", data, "--batch=1", "--provenance=inline"})).out);
+  EXPECT_EQ(plain.out,
+            run_bigbird(predict({"--data", data, "--batch-tokens", "2k", "--provenance=inline"})).out);
   const auto evaluate = [&](const char* option, const char* value) {
     const RunResult run =
         run_bigbird({"promoter", "evaluate", "-m", path("tuned/final"), "--data", data, option, value});
@@ -161,7 +163,7 @@ TEST_F(PromoterModel, BedFastaAndExampleFileGiveTheSameScores) {
   std::string score_line;
   std::getline(scored, score_line);  // header
   for (std::string line; std::getline(rows, line);) {
-    if (line.starts_with("#")) continue;
+    if (line.starts_with("id\t")) continue;
     std::getline(scored, score_line);
     std::istringstream fields(line);
     std::string id, chrom, start, end, strand, label, split, sequence;
@@ -176,7 +178,7 @@ TEST_F(PromoterModel, BedFastaAndExampleFileGiveTheSameScores) {
   ASSERT_FALSE(expected.empty());
   const RunResult from_bed =
       run_bigbird(predict({"-f", path("genome/genome.fa.gz"), "-R", path("windows.bed"), "--no-provenance"}));
-  const RunResult from_fasta = run_bigbird(predict({path("windows.fa")}));
+  const RunResult from_fasta = run_bigbird(predict({path("windows.fa"), "--provenance", "inline"}));
   EXPECT_EQ(last_column(from_bed.out), expected) << from_bed.err;
   EXPECT_EQ(last_column(from_fasta.out), expected) << from_fasta.err;
   EXPECT_NE(from_fasta.out.find("##bigbird_command="), std::string::npos);
@@ -215,9 +217,9 @@ TEST_F(PromoterModel, WindowsRichInNAreNotScored) {
       << run.err;
   const std::vector<std::string> scores = last_column(run.out);
   ASSERT_EQ(scores.size(), 4u);
-  EXPECT_EQ(scores[1], ".");
+  EXPECT_EQ(scores[1], "NA");
   EXPECT_EQ(scores[0], scores[3]);
-  EXPECT_NE(scores[2], ".");
+  EXPECT_NE(scores[2], "NA");
   EXPECT_EQ(std::vector<std::string>(2, scores[0]),
             last_column(run_bigbird(predict({"--data", path("few.tsv")})).out));
 
@@ -349,7 +351,7 @@ TEST_F(PromoterModel, TheModelKeepsItsWindowAndTheEvaluationTheKindOfItsNegative
   EXPECT_EQ(window.at("length"), 800);
   EXPECT_EQ(window.at("target_offset"), 500);
   EXPECT_EQ(read_text(path("tuned/final/profiles.tsv")),
-            "##train_prior=0.5\n#index\tname\tgroup\n0\tpromoter\t.\n");
+            "##train_prior=0.5\nindex\tname\tgroup\n0\tpromoter\tNA\n");
   must(predict({"--data", path("examples/test.tsv"), "-o", path("kind.tsv")}));
   for (const auto& arguments :
        std::vector<std::vector<std::string>>{{"-m", path("tuned/final"), "--data", path("examples/test.tsv")},
@@ -446,7 +448,7 @@ TEST_F(PromoterModel, AScanGivesTheScoresOfPredictOnBothStrands) {
   EXPECT_EQ(by_threshold.at(0).at("threshold"), 0);
   EXPECT_EQ(by_threshold.at(0).at("calls"), summary.at("calls"));
   EXPECT_EQ(by_threshold.at(0).at("tss_found"), 1);
-  const auto calls = table_rows(read_text(path("scan.bedgraph.calls")));
+  const auto calls = table_rows(read_text(path("scan.bedgraph.calls")), false);
   ASSERT_FALSE(calls.empty());
   EXPECT_EQ(summary.at("calls"), calls.size());
   EXPECT_EQ(calls[0].size(), 8u);
@@ -509,7 +511,7 @@ TEST_F(PromoterModel, LearnsFromOwnTablesOfSeveralClassesAndFromFastaPairs) {
   must(
       {"promoter", "predict", "-m", path("own/final"), "--data", path("gue/dev.csv"), "-o", path("own.tsv")});
   const std::string predictions = read_text(path("own.tsv"));
-  EXPECT_NE(predictions.find("#id\tchrom\tstart\tend\tstrand\tlabel\tn_share\tp0\tp1\tp2\n"),
+  EXPECT_NE(predictions.find("id\tchrom\tstart\tend\tstrand\tlabel\tn_share\tp0\tp1\tp2\n"),
             std::string::npos);
   for (const auto& row : table_rows(predictions)) {
     EXPECT_NEAR(std::stod(row[7]) + std::stod(row[8]) + std::stod(row[9]), 1.0, 1e-6);

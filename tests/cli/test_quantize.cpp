@@ -134,7 +134,8 @@ TEST_F(Quantize, APromoterModelKeepsItsAurocAndSaysWhatItIs) {
     EXPECT_NEAR(evaluated.at("auroc").get<double>(), measured.at(key).get<double>(), 1e-9) << key;
   }
   // Scores are near those of before, not the same, and their header says int8.
-  const Words predict{"promoter", "predict", "--data", path("data/valid.tsv"), "-m"};
+  const Words predict{"promoter", "predict", "--provenance", "inline", "--data", path("data/valid.tsv"),
+                      "-m"};
   const std::string before = must(predict + Words{path("promoter")}).out,
                     after = must(predict + Words{path("p8")}).out;
   const auto full = read_table(before), int8 = read_table(after);

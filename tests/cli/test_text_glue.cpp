@@ -315,7 +315,7 @@ TEST_F(TextGlue, EveryOptionOfPredictAndEvaluateIsTaken) {
   EXPECT_EQ(scores["accuracy"], json_of(must(evaluate("sst2", {path("glue/SST-2/train.tsv"), "--predictions",
                                                                path("straight/SST-2.tsv")})))["accuracy"]);
   EXPECT_EQ(scores["cut"], 24);
-  EXPECT_TRUE(holds(must(predict("mnli", "mnli-other", "x", {"--help"})).out, "--labels"));
+  EXPECT_TRUE(holds(must(predict("mnli", "mnli-other", "x", {"--help", "all"})).out, "--labels"));
 }
 
 TEST_F(TextGlue, FilesOfAnotherFormAreRefused) {

@@ -140,18 +140,18 @@ TEST_P(TrainingOptionsOf, EveryOptionThatDecidesTheWeightsReachesItsField) {
 
 TEST_P(TrainingOptionsOf, TheHelpShowsTheDefaults) {
   Words lines = {"--accumulate {N,auto}=auto ",
-                 "--dropout FLOAT=-1 ",
+                 "--dropout FLOAT=auto ",
                  "--lr FLOAT=0.0001 ",
-                 "--schedule TEXT=google ",
-                 "--optimizer TEXT=google ",
+                 "--schedule {google,huggingface}=google\n",
+                 "--optimizer {google,torch,lamb,adafactor}=google\n",
                  "--beta1 FLOAT=0.9 ",
                  "--beta2 FLOAT=0.999 ",
-                 "--epsilon FLOAT=0 ",
+                 "--epsilon FLOAT=auto ",
                  "--weight-decay FLOAT=0.01 ",
-                 "--clip-norm FLOAT=0 ",
-                 "--average FLOAT=0 ",
+                 "--clip-norm FLOAT=never ",
+                 "--average FLOAT=never ",
                  "--layer-decay FLOAT=1 ",
-                 "--memory-limit UINT=0 ",
+                 "--memory-limit UINT=auto ",
                  "--keep-last UINT=2 ",
                  "--keep-best UINT=1 ",
                  "--seed UINT=1 ",
@@ -159,10 +159,10 @@ TEST_P(TrainingOptionsOf, TheHelpShowsTheDefaults) {
   lines = lines + (is_pretraining()
                        ? Words{"--length INT=4096 ", "--batch {N,auto}=256 ", "--steps UINT=1000000 ",
                                "--save-every UINT=1000 ", "--eval-every UINT=1000 "}
-                       : Words{"--length INT=0 ", "--batch {N,auto}=32 ", "--steps UINT=0 ",
-                               "--epochs FLOAT=3 ", "--save-every UINT=500 ", "--eval-every UINT=0 "});
+                       : Words{"--length INT=0 ", "--batch {N,auto}=32 ", "--steps UINT=auto ",
+                               "--epochs FLOAT=3 ", "--save-every UINT=500 ", "--eval-every UINT=epoch "});
   lines.push_back(is_pretraining() ? "--final {best,last}=last " : "--final {best,last}=best ");
-  const RunResult help = must(verb() + Words{"--help"});
+  const RunResult help = must(verb() + Words{"--help", "all"});
   for (const std::string& line : lines) EXPECT_NE(help.out.find(line), std::string::npos) << line;
 }
 
@@ -177,7 +177,7 @@ TEST_P(TrainingOptionsOf, AnAutomaticBatchBecomesANumberThatTheRunKeeps) {
   EXPECT_EQ(read_train_state(path(run_name("auto/checkpoint-1"))).options.at("batch"), number);
   EXPECT_NE(read_text(path(run_name("auto/config.toml"))).find("\nbatch = " + number + "\n"),
             std::string::npos);
-  const std::string metrics = read_text(path(run_name("auto/metrics.tsv")));
+  const std::string metrics = read_text(path(run_name("auto/provenance.json")));
   EXPECT_NE(metrics.find("--batch " + number + " "), std::string::npos) << metrics;
   EXPECT_EQ(metrics.find("auto"), std::string::npos) << metrics;
   // As few parts as fit: of what is left of a machine's memory one.
@@ -192,7 +192,7 @@ TEST_P(TrainingOptionsOf, AnAutomaticBatchBecomesANumberThatTheRunKeeps) {
   const RunResult unsaid = must(train(run_name("unsaid"), {"--batch", number, "--steps", "1"}));
   EXPECT_NE(unsaid.err.find("accumulate chosen: 1 ("), std::string::npos) << unsaid.err;
   EXPECT_NE(read_text(path(run_name("unsaid/config.toml"))).find("\naccumulate = 1\n"), std::string::npos);
-  EXPECT_EQ(read_text(path(run_name("unsaid/metrics.tsv"))).find("--accumulate"), std::string::npos);
+  EXPECT_EQ(read_text(path(run_name("unsaid/provenance.json"))).find("--accumulate"), std::string::npos);
 
   const RunResult again = must(train(run_name("auto"), {"--batch", "auto", "--steps", "1", "--resume"}));
   EXPECT_NE(again.err.find("batch chosen: " + number + " (as in the part of the run"), std::string::npos)
@@ -383,8 +383,8 @@ TEST_P(TrainingOptionsOf, EachRateOfSeveralGivesWhatItGivesAlone) {
     must(train(run_name(std::string("alone-") + rate), steps + Words{"--lr", rate}));
     EXPECT_EQ(weights(std::string("rates/lr-") + rate), weights(std::string("alone-") + rate)) << rate;
   }
-  EXPECT_EQ(names_in(run_name("rates")),
-            (std::set<std::string>{"config.toml", "final", "lr-0.001", "lr-0.003", "rates.tsv"}));
+  EXPECT_EQ(names_in(run_name("rates")), (std::set<std::string>{"config.toml", "final", "lr-0.001",
+                                                                "lr-0.003", "provenance.json", "rates.tsv"}));
   // Each folder's options repeat what is in that folder: one rate, and all of them.
   const auto repeat = [&](const std::string& name, const std::string& folder) {
     must(verb() + Words{"--config", path(run_name(folder) + "/config.toml"), "-o", path(run_name(name))});

@@ -93,7 +93,7 @@ TEST_F(VariantsEvaluate, NumbersAreThoseOfScikitLearn) {
     EXPECT_TRUE(low <= one.auroc + 1e-6 && one.auroc <= high + 1e-6) << low << " " << high;
   }
   EXPECT_EQ(find(rows, "effect", "all").at("share"), "0.444444");
-  EXPECT_EQ(find(rows, "effect", "splice_donor_variant").at("auroc"), ".");
+  EXPECT_EQ(find(rows, "effect", "splice_donor_variant").at("auroc"), "NA");
   // Six scores, "all" and three classes; the profile's column is none of the usual ones.
   EXPECT_EQ(rows.size(), 24U);
   EXPECT_EQ(rows[0].at("class"), "all");
@@ -114,7 +114,7 @@ TEST_F(VariantsEvaluate, ScoresAndDirectionsAreChosen) {
   EXPECT_EQ(find(rows, "p0_diff", "all").at("direction"), "size");
   // One of five negatives is larger, the others are equal: 0.5 * 4/5.
   EXPECT_EQ(find(rows, "p0_diff", "all").at("auroc"), "0.4");
-  EXPECT_EQ(find(rows, "p0_diff", "all").at("auroc_low"), ".");
+  EXPECT_EQ(find(rows, "p0_diff", "all").at("auroc_low"), "NA");
   EXPECT_EQ(find(rows, "diff", "all").at("direction"), "higher");
   EXPECT_EQ(find(rows, "track_phylop", "all").at("auroc"), "0.1875");
   refused(evaluate({"--labels", path("labels.tsv"), "--score", "cadd"}), 1, "there is no column cadd");
@@ -183,8 +183,8 @@ TEST_F(VariantsEvaluate, MeasuredEffectsAreThoseOfSciPy) {
     EXPECT_LE(std::stod(row.at("spearman_low")), expected[i].spearman);
     EXPECT_GE(std::stod(row.at("spearman_high")), expected[i].spearman - 1e-6);
     if (std::isnan(expected[i].auroc)) {
-      EXPECT_EQ(row.at("auroc"), ".");
-      EXPECT_EQ(row.at("significant"), ".");
+      EXPECT_EQ(row.at("auroc"), "NA");
+      EXPECT_EQ(row.at("significant"), "NA");
       continue;
     }
     EXPECT_EQ(row.at("significant"), "3");
@@ -202,7 +202,7 @@ TEST_F(VariantsEvaluate, MeasuredEffectsAreThoseOfSciPy) {
   EXPECT_EQ(must(evaluate(again)).out, run.out);
   again.insert(again.end(), {"--bootstrap", "0", "--significant-below", "0.005"});
   const Row low = read_table(must(evaluate(again)).out)[0];
-  EXPECT_EQ(low.at("spearman_low"), ".");
+  EXPECT_EQ(low.at("spearman_low"), "NA");
   EXPECT_EQ(low.at("significant"), "1");
   refused(evaluate({"--effects", path("measured.tsv")}), 1, "there is no column effect");
   refused(evaluate({"--labels", path("labels.tsv"), "--effects-column", "logFC"}), 2, "--effects");
@@ -252,7 +252,7 @@ TEST_F(VariantsEvaluate, OtherToolsAreCompared) {
   EXPECT_EQ(rows[0].at("alleles"), "8");
   EXPECT_EQ(rows[0].at("missing"), "2");
   EXPECT_NEAR(std::stod(rows[0].at("spearman")), 0.7289156626506024, 1e-6);
-  EXPECT_EQ(rows[0].at("top_100"), ".");
+  EXPECT_EQ(rows[0].at("top_100"), "NA");
   // Many alleles: the tool's score is that of the effect but for every tenth, which it puts last.
   std::string many = "#chrom\tpos\tref\talt\tdiff\tlfc\n", tool = "chrom\tpos\tref\talt\tx\n";
   for (int i = 1; i <= 3000; ++i) {
@@ -281,7 +281,7 @@ TEST_F(VariantsEvaluate, ReadsWhatVariantsWrites) {
   std::string labels = "chrom\tpos\tref\talt\tcausal\n";
   int label = 0;
   for (const Row& row : read_table(file("real.tsv"))) {
-    if (row.at("ref").size() != 1 || row.at("alt").size() != 1 || row.at("skip") != ".") continue;
+    if (row.at("ref").size() != 1 || row.at("alt").size() != 1 || row.at("skip") != "NA") continue;
     labels += row.at("chrom") + "\t" + row.at("pos") + "\t" + row.at("ref") + "\t" + row.at("alt") + "\t" +
               std::to_string(label) + "\n";
     label = 1 - label;

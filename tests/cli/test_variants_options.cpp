@@ -57,14 +57,14 @@ TEST_F(VariantsOptions, EdgeSaysWhatBecomesOfAWindowBeyondItsContig) {
     EXPECT_EQ(shift[end].at("flags"), "edge_shifted");
     EXPECT_EQ(shift[end].at("n"), "0");
     EXPECT_EQ(skip[end].at("skip"), "edge");
-    EXPECT_EQ(skip[end].at("p0_ref"), ".");
+    EXPECT_EQ(skip[end].at("p0_ref"), "NA");
     // Moved inwards, the first base of the contig is the first of its window, the last one the last.
     const auto placed = scores(ends, {"--offset", end == 0 ? "0" : "99"});
     expect_equal_scores(shift[end], placed[end]);
-    EXPECT_EQ(placed[end].at("flags"), ".");
+    EXPECT_EQ(placed[end].at("flags"), "NA");
     EXPECT_NE(shift[end].at("p0_ref"), pad[end].at("p0_ref"));
   }
-  EXPECT_EQ(skip[2].at("skip"), ".");
+  EXPECT_EQ(skip[2].at("skip"), "NA");
   expect_equal_scores(pad[2], skip[2]);
 }
 
@@ -87,7 +87,7 @@ TEST_F(VariantsOptions, RefMismatchSaysWhatBecomesOfARefThatTheGenomeDoesNotHave
   EXPECT_EQ(swap[0].at("skip"), "ref_mismatch");
   EXPECT_EQ(swap[1].at("flags"), "swapped");
   expect_equal_scores(swap[1], swap[2]);
-  EXPECT_EQ(swap[2].at("flags"), ".");
+  EXPECT_EQ(swap[2].at("flags"), "NA");
 }
 
 TEST_F(VariantsOptions, MaxNIsTheLargestShareThatIsScored) {
@@ -97,7 +97,7 @@ TEST_F(VariantsOptions, MaxNIsTheLargestShareThatIsScored) {
   EXPECT_EQ(scores(records)[0].at("skip"), "too_many_n");
   EXPECT_EQ(scores(records, {"--max-n", "0.39"})[0].at("skip"), "too_many_n");
   const Row scored = scores(records, {"--max-n", "0.4"})[0];
-  EXPECT_EQ(scored.at("skip"), ".");
+  EXPECT_EQ(scored.at("skip"), "NA");
   EXPECT_EQ(scored.at("n"), "0.4");
 }
 
@@ -107,7 +107,7 @@ TEST_F(VariantsOptions, NMatchesTakesTheGenomesBaseForAnNOfRef) {
   const auto strict = scores(records);
   EXPECT_EQ(strict[0].at("skip"), "ambiguous_ref");
   const auto matching = scores(records, {"--n-matches"});
-  EXPECT_EQ(matching[0].at("skip"), ".");
+  EXPECT_EQ(matching[0].at("skip"), "NA");
   expect_equal_scores(matching[0], matching[1]);
   expect_equal_scores(matching[1], strict[1]);
 }
@@ -119,11 +119,11 @@ TEST_F(VariantsOptions, PassOnlyLooksAtFilter) {
   unknown.replace(unknown.find("PASS"), 4, ".");
   const std::string lines = filtered + unknown + always();
   for (const auto& [option, expected] :
-       {std::pair<std::vector<std::string>, std::string>{{}, "."}, {{"--pass-only"}, "filtered"}}) {
+       {std::pair<std::vector<std::string>, std::string>{{}, "NA"}, {{"--pass-only"}, "filtered"}}) {
     const auto rows = scores(lines, option);
     EXPECT_EQ(rows[0].at("skip"), expected);
-    EXPECT_EQ(rows[1].at("skip"), ".");
-    EXPECT_EQ(rows[2].at("skip"), ".");
+    EXPECT_EQ(rows[1].at("skip"), "NA");
+    EXPECT_EQ(rows[2].at("skip"), "NA");
   }
 }
 
@@ -135,7 +135,7 @@ TEST_F(VariantsOptions, WindowIsTheNumberOfBasesRead) {
   const RunResult run = must(command({path("few.vcf"), "-o", path("narrow.tsv"), "--window", "40"}));
   EXPECT_NE(run.err.find("trained with windows of 100 bp"), std::string::npos) << run.err;
   const auto narrow = read_table(file("narrow.tsv"));
-  EXPECT_EQ(narrow[0].at("skip"), ".");
+  EXPECT_EQ(narrow[0].at("skip"), "NA");
   EXPECT_EQ(narrow[0].at("n"), "0");
   const auto summary = nlohmann::json::parse(file("narrow.tsv.summary.json"));
   EXPECT_EQ(summary.at("run").at("window"), 40);
@@ -147,8 +147,8 @@ TEST_F(VariantsOptions, AllShiftsMustBeScored) {
   const std::string records = snv(60) + always();
   const auto rows = scores(records, {"--edge", "skip", "--shifts", "3", "--shift-step", "20"});
   EXPECT_EQ(rows[0].at("skip"), "edge");
-  EXPECT_EQ(rows[1].at("skip"), ".");
-  EXPECT_EQ(scores(records, {"--edge", "skip"})[0].at("skip"), ".");
+  EXPECT_EQ(rows[1].at("skip"), "NA");
+  EXPECT_EQ(scores(records, {"--edge", "skip"})[0].at("skip"), "NA");
 }
 
 TEST_F(VariantsOptions, ProfilesChooseColumnsAndNoScore) {
@@ -298,7 +298,7 @@ TEST_F(VariantsOptions, TheBackgroundFollowsTheSameRules) {
     std::string text;
     for (const std::string& word : options) text += word + " ";
     int scored = 0;
-    for (const Row& row : scores(records, options)) scored += row.at("skip") == "." ? 1 : 0;
+    for (const Row& row : scores(records, options)) scored += row.at("skip") == "NA" ? 1 : 0;
     EXPECT_EQ(count(options), expected) << text;
     EXPECT_EQ(scored, expected) << text;
   }

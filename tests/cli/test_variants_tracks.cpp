@@ -34,7 +34,7 @@ class VariantsTracks : public VariantsFixture {
       sum += value_at(position);
       ++count;
     }
-    if (count == 0) return ".";
+    if (count == 0) return "NA";
     std::ostringstream text;
     text.precision(6);
     text << sum / count;
@@ -60,8 +60,8 @@ TEST_F(VariantsTracks, TheColumnIsTheMeanOverTheChangedBases) {
   must(words);
   const auto rows = read_table(file("few.tsv"));
   const std::vector<std::string> expected = {
-      mean_text({301}),           mean_text({302}),      ".", mean_text({307}),
-      mean_text({401, 402, 403}), mean_text({412, 413}), ".", "."};
+      mean_text({301}),           mean_text({302}),      "NA", mean_text({307}),
+      mean_text({401, 402, 403}), mean_text({412, 413}), "NA", "NA"};
   ASSERT_EQ(rows.size(), expected.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(rows[i].at("track_phylop"), expected[i]) << i;
@@ -122,14 +122,14 @@ TEST_F(VariantsTracks, EnterTheFunctionalScore) {
   // The background's alleles are the first 48 rows.
   std::vector<double> values;
   for (std::size_t i = 0; i < 48; ++i) {
-    if (with[i].at("track_phylop") != ".") values.push_back(std::stod(with[i].at("track_phylop")));
+    if (with[i].at("track_phylop") != "NA") values.push_back(std::stod(with[i].at("track_phylop")));
   }
   ASSERT_LT(values.size(), 48u);
   int scored = 0;
   for (std::size_t i = 0; i < with.size(); ++i) {
-    if (with[i].at("skip") != ".") continue;
+    if (with[i].at("skip") != "NA") continue;
     double expected = 1;
-    if (with[i].at("track_phylop") != ".") {
+    if (with[i].at("track_phylop") != "NA") {
       const double value = std::stod(with[i].at("track_phylop"));
       const auto larger =
           std::count_if(values.begin(), values.end(), [&](double other) { return other >= value; });

@@ -30,9 +30,9 @@ inline std::vector<std::map<std::string, std::string>> read_table(const std::str
   for (const std::string& line : split(text, '\n')) {
     if (line.starts_with("##")) continue;
     const std::vector<std::string> fields = split(line, '\t');
-    if (line.starts_with("#")) {
+    if (names.empty()) {
       names = fields;
-      names[0].erase(0, 1);
+      if (names[0].starts_with("#")) names[0].erase(0, 1);  // as other tools write it
       continue;
     }
     EXPECT_EQ(fields.size(), names.size()) << line;

@@ -195,7 +195,7 @@ def predictions_of(program, folder, calibrated):
                         folder / "calibration.tsv"], check=True)
     table = subprocess.run([program, "promoter", "predict", "-q", "-m", model, "--calibrated", calibrated, "--data",
                             folder / "test.tsv"], check=True, capture_output=True, text=True).stdout
-    scores = [float(line.split("\t")[-1]) for line in table.splitlines() if not line.startswith("#")]
+    scores = [float(line.split("\t")[-1]) for line in table.splitlines()[1:]]
     labels = rows_of(folder / "test.tsv")[1]
     if len(scores) != len(labels):
         sys.exit(f"{folder}: {len(scores)} scores of {len(labels)} windows")

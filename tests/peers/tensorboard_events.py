@@ -28,7 +28,7 @@ def main():
         for column in rows[0]:
             if column.lstrip("#") == "step":
                 continue
-            wanted = [(int(row["#step"]), float(row[column])) for row in rows if row[column] != "NA"]
+            wanted = [(int(row["step"]), float(row[column])) for row in rows if row[column] != "NA"]
             if not wanted:
                 continue
             got = [(event.step, event.value) for event in events.Scalars(f"{group}/{column}")]

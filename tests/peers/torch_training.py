@@ -31,7 +31,7 @@ def train(model, loss_of, updates):
 
 def losses_of_run(folder):
     """Those in the metrics.tsv of a run of bigbird."""
-    rows = [line.split("\t") for line in (folder / "metrics.tsv").read_text().splitlines() if not line.startswith("#")]
+    rows = [line.split("\t") for line in (folder / "metrics.tsv").read_text().splitlines() if line[0].isdigit()]
     return [float(row[1]) for row in rows]
 
 

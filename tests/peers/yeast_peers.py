@@ -225,7 +225,7 @@ def promoters(options):
     rows, test_x, test_y = side("test")
     scores = probabilities(test_x)
     with open(options.output, "w") as file:
-        file.write("#id\tchrom\tstart\tend\tlabel\tscore\n")  # the places, for --exclude
+        file.write("id\tchrom\tstart\tend\tlabel\tscore\n")  # the places, for --exclude
         for row, label, score in zip(rows, test_y, scores):
             place = "\t".join(row[name] for name in ("id", "chrom", "start", "end"))
             file.write(f"{place}\t{int(label)}\t{score:.7g}\n")
@@ -257,7 +257,7 @@ def tracks(options):
     with open_text(data / "bins.bed.gz") as file:
         bins = [line.split("\t") for line in file if not line.startswith("#")]
     with open(data / "profiles.tsv") as file:
-        names = [line.split("\t")[1] for line in file if not line.startswith("#")]
+        names = [line.split("\t")[1] for line in file if line[0].isdigit()]
     labels = np.unpackbits(np.load(data / "labels.npy"), axis=1, bitorder="little")[:, :len(names)]
     genome = genome_of(options.genome)
     window = manifest["window"]["length"] if isinstance(manifest.get("window"), dict) else options.window
@@ -314,7 +314,7 @@ def score_variants(net, genome, window, names, options):
     """Per row of a table with chrom, pos (1-based), ref, alt: the mean over both strands of logit(ALT) - logit(REF), a column a track,
     the strongest of them first."""
     with open(options.scores, "w") as file:
-        file.write("\t".join(["#chrom", "pos", "ref", "alt", "strongest"] + names) + "\n")
+        file.write("\t".join(["chrom", "pos", "ref", "alt", "strongest"] + names) + "\n")
         for chrom, pos, ref, alt in alleles_of(options.variants):
             bases, at = genome[chrom], int(pos) - 1
             first = at - window // 2
@@ -407,7 +407,7 @@ def motifs(options):
         matrices.append(motif_of(around(peaks[target], 0), far[:len(peaks[target])]))
         print(target, "".join("ACGT"[base] for base in matrices[-1].argmax(1)), len(peaks[target]), "peaks", file=sys.stderr)
     with open(options.output, "w") as file:
-        file.write("\t".join(["#chrom", "pos", "ref", "alt", "strongest"] + targets) + "\n")
+        file.write("\t".join(["chrom", "pos", "ref", "alt", "strongest"] + targets) + "\n")
         for chrom, pos, ref, alt in alleles_of(options.variants):
             bases, at = genome[chrom], int(pos) - 1
             left, right = bases[max(0, at - WIDTH + 1):at], bases[at + len(ref):at + len(ref) + WIDTH - 1]
@@ -436,7 +436,7 @@ def masked(options):
     for line in lines[1:]:
         likely[int(line[at["sequence"]].removeprefix("line")) - 1][line[at["piece"]]] = float(line[at["probability"]])
     with open(options.output, "w") as file:
-        file.write("#chrom\tpos\tref\talt\tllr\n")
+        file.write("chrom\tpos\tref\talt\tllr\n")
         for i, (chrom, pos, ref, alt) in enumerate(alleles):
             forward, reverse = likely[2 * i], likely[2 * i + 1]
             turned = dict(zip("ACGT", "TGCA"))

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "apps/common_options.h"
 #include "tests/policy/passed_options.h"
 #include "tests/support/support.h"
 
@@ -27,7 +28,7 @@ std::set<std::string> verbs() {
 // verb that passes it is enough.
 const std::set<std::string> common = {"--help",        "--quiet",
                                       "--verbose",     "--log",
-                                      "--config",      "--no-provenance",
+                                      "--config",      "--provenance",
                                       "--threads",     "--device",
                                       "--precision",   "--nondeterministic",
                                       "--stop-before", "--ranks",
@@ -106,6 +107,21 @@ TEST(PassedOptions, EveryOptionOfEveryVerbIsPassedBySomeTest) {
     if (common_passed.count(name) == 0) missing += "any verb " + name + "\n";
   }
   EXPECT_EQ(missing, "") << "no test of tests/cli or tests/emulated passes these to these verbs";
+}
+
+// Verbs with many options say which of them --help shows, and each of those is one of theirs.
+TEST(Options, TheListOfCommonOptionsIsOfTheVerb) {
+  for (const auto& [verb, options] : all_options()) {
+    std::set<std::string> names;
+    for (const OptionNames& option : options) names.insert(option.begin(), option.end());
+    const auto common_here = apps::common_options(verb);
+    if (options.size() > 32) {
+      EXPECT_FALSE(common_here.empty()) << verb << " has " << options.size() << " options";
+    }
+    EXPECT_LE(common_here.size(), 17u) << verb;
+    for (const std::string_view name : common_here)
+      EXPECT_TRUE(names.contains("--" + std::string(name))) << verb << ": no option --" << name;
+  }
 }
 
 }  // namespace

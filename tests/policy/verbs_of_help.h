@@ -38,7 +38,7 @@ inline std::set<std::string> known_verbs() {
 }
 
 inline const std::string& help_of(const std::string& verb) {
-  return asked(verb + " --help").out;
+  return asked(verb + " --help all").out;
 }
 
 // The line of --help that begins with this option or argument, empty where the verb has none.

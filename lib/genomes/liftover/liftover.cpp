@@ -203,7 +203,7 @@ LiftoverSummary lift_file(const LiftoverOptions& options) {
   OutputSet outputs({{message("`output`"), options.output}, {message("`unmapped`"), options.unmapped}});
   OutputStream out(options.output);
   const auto unmapped = options.unmapped.empty() ? nullptr : std::make_unique<OutputStream>(options.unmapped);
-  if (!vcf) {
+  if (!vcf && options.provenance_in_tables) {
     for (const std::string& text : options.provenance) out.write("##" + text + "\n");
   }
   OrderCheck order;

@@ -31,6 +31,7 @@ struct LiftoverOptions {
   double min_match = 0.95;              // fraction of a BED record's bases that must map
   int bed_columns = 12;                 // first columns that are BED; the others are kept as they are
   std::vector<std::string> provenance;  // lines for the output's header, without their ##
+  bool provenance_in_tables = false;    // on top of a BED too, not only in a VCF
 };
 
 struct LiftoverSummary {

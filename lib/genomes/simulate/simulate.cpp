@@ -159,16 +159,16 @@ void check_options(const SimulateOptions& options) {
   }
 }
 
-// "##" lines that open a text output; empty without provenance.
-std::string provenance_head(const SimulateOptions& options) {
+// "##" lines that open a VCF, or a table.
+std::string provenance_head(const SimulateOptions& options, bool wanted) {
   std::string head;
-  if (!options.with_provenance) return head;
+  if (!wanted) return head;
   for (const std::string& line : provenance_lines(options.provenance)) head += "##" + line + "\n";
   return head;
 }
 
 std::string vcf_header(const SimulateOptions& options) {
-  std::string header = "##fileformat=VCFv4.2\n" + provenance_head(options) +
+  std::string header = "##fileformat=VCFv4.2\n" + provenance_head(options, options.with_provenance) +
                        "##FILTER=<ID=PASS,Description=\"All filters passed\">\n";
   for (int i = 0; i < options.chromosomes; ++i) {
     header += fmt::format("##contig=<ID={},length={}>\n", chromosome_name(i), chromosome_length(options, i));
@@ -226,12 +226,12 @@ class GenomeFiles {
         promoters_(folder.file("promoters.tss.bed")),
         variants_(folder.file("variants.vcf.gz")) {
     make_folders(folder.file("peaks"));
-    promoters_.write(provenance_head(options));
+    promoters_.write(provenance_head(options, options.provenance_in_tables));
     variants_.write(vcf_header(options));
     for (std::size_t track = 0; track < simulated_tracks; ++track) {
       peaks_[track] =
           std::make_unique<OutputStream>(folder.file("peaks/" + track_name(track) + ".narrowPeak.gz"));
-      peaks_[track]->write(provenance_head(options));
+      peaks_[track]->write(provenance_head(options, options.provenance_in_tables));
     }
   }
 

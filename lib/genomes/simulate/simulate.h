@@ -20,6 +20,7 @@ struct SimulateOptions {
   int promoters_per_mb = 60;       // 1 to 200
   std::uint64_t seed = 1;
   bool with_provenance = true;
+  bool provenance_in_tables = false;  // as "##" lines on top of tables too
   Provenance provenance;
 };
 

@@ -91,7 +91,7 @@ class ChromatinBuilder {
   }
 
   std::vector<std::string> comments() const {
-    return options_.with_provenance ? provenance_lines(options_.provenance) : std::vector<std::string>{};
+    return options_.provenance_in_tables ? provenance_lines(options_.provenance) : std::vector<std::string>{};
   }
 
   void drop(const char* reason, std::int64_t bins) {

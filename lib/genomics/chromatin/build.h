@@ -59,6 +59,7 @@ struct ChromatinBuildOptions {
   std::optional<double> max_n;      // bins whose window has a larger fraction of N are dropped
   bool clip = false;                // see read_peaks
   bool with_provenance = true;
+  bool provenance_in_tables = false;  // as "##" lines on top of tables too
   Provenance provenance;
 };
 

@@ -337,7 +337,7 @@ void ChromatinDatasetWriter::write_profiles() const {
     const auto count = [&](Split split) {
       return std::to_string(positives_[k][static_cast<std::size_t>(split)]);
     };
-    table.row({std::to_string(k), profiles_[k].name, profiles_[k].group, count(Split::train),
+    table.row({std::to_string(k), profiles_[k].name, text_field(profiles_[k].group), count(Split::train),
                count(Split::valid), count(Split::test), count(Split::none)});
   }
   out.close();

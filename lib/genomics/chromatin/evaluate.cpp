@@ -311,14 +311,13 @@ void write_profile_scores(const std::string& path, const std::vector<ChromatinSc
       const ProfileScores& profile = scores.profiles[i];
       const RankMetrics& ranks = profile.ranks;
       const auto number = [&](double value) {
-        return profile.scored() ? fmt::format("{}", value) : std::string(".");
+        return profile.scored() ? fmt::format("{}", value) : missing_field;
       };
       const double share =
           static_cast<double>(ranks.positives) / static_cast<double>(ranks.positives + ranks.negatives);
-      table.row({fmt::format("{}", i), profiles[i].name, profiles[i].group,
+      table.row({fmt::format("{}", i), profiles[i].name, text_field(profiles[i].group),
                  fmt::format("{}", ranks.positives), number(ranks.auroc), number(ranks.auprc),
-                 fmt::format("{}", ranks.negatives), fmt::format("{:.6g}", share),
-                 scores.name.empty() ? "." : scores.name});
+                 fmt::format("{}", ranks.negatives), fmt::format("{:.6g}", share), text_field(scores.name)});
     }
   }
   out.close();

@@ -89,8 +89,8 @@ std::string chromatin_scores_json(const std::vector<ChromatinScores>& evaluation
                                   const std::vector<Profile>& profiles, const std::string& provenance_json,
                                   std::optional<std::size_t> excluded = {});
 
-// "#index name group positives auroc auprc negatives share_positive predictions", a row per profile and set
-// of predictions; "." where a profile is not scored. Whole or not at all; "-" is stdout.
+// "index name group positives auroc auprc negatives share_positive predictions", a row per profile and set
+// of predictions; NA where a profile is not scored. Whole or not at all; "-" is stdout.
 void write_profile_scores(const std::string& path, const std::vector<ChromatinScores>& evaluations,
                           const std::vector<Profile>& profiles, const std::vector<std::string>& comments);
 

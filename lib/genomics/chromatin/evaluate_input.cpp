@@ -96,9 +96,8 @@ void PredictionMatrix::read_tsv() {
   while (table.next(fields)) {
     for (std::size_t column = first; column < fields.size(); ++column) {
       const std::string_view text = fields[column];
-      numbers_.push_back(text == "." || text == "nan" || text == "NaN" || text == "NA"
-                             ? std::numeric_limits<double>::quiet_NaN()
-                             : parse_number(text, table.where(), table.columns()[column]));
+      numbers_.push_back(is_missing(text) ? std::numeric_limits<double>::quiet_NaN()
+                                          : parse_number(text, table.where(), table.columns()[column]));
     }
     ++rows_;
   }

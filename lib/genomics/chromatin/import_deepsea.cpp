@@ -223,7 +223,7 @@ class Importer {
 
   DeepseaImportSummary import() {
     const std::vector<std::string> comments =
-        options_.with_provenance ? provenance_lines(options_.provenance) : std::vector<std::string>{};
+        options_.provenance_in_tables ? provenance_lines(options_.provenance) : std::vector<std::string>{};
     ChromatinDatasetWriter writer(options_.output, options_.replace, contigs(), profiles_, window_, comments);
     std::unique_ptr<FastaWriter> sequences;
     if (!bins_) sequences = std::make_unique<FastaWriter>(writer.file(sequence_file));

@@ -31,6 +31,7 @@ struct DeepseaImportOptions {
   std::optional<std::int64_t> train_lines;
   std::int64_t memory = std::int64_t{512} << 20;  // bytes for slabs of samples
   bool with_provenance = true;
+  bool provenance_in_tables = false;  // as "##" lines on top of tables too
   Provenance provenance;
 };
 

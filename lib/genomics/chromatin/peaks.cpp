@@ -141,10 +141,10 @@ std::vector<PeakTrack> read_peak_list(const std::string& path) {
       throw_bad_input(table.where() + ": a row without a name or without a file",
                       "a row for each track: name, group (TF, DHS, HM, or . for none), file");
     }
-    if (row.profile.group.empty()) row.profile.group = ".";
+    if (is_missing(row.profile.group)) row.profile.group = ".";
     row.file = find_beside(row.file, folder, table.where(),
                            "files of a list are looked for from the list's folder and the working folder");
-    if (has_track && fields[track] != ".") row.track = fields[track];
+    if (has_track && !is_missing(fields[track])) row.track = fields[track];
     if (!seen.emplace(row.file, row.track).second) {
       throw_bad_input(fmt::format("{}: {}{}{} is listed twice", table.where(), row.file,
                                   row.track.empty() ? "" : ", track ", row.track),

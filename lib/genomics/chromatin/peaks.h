@@ -24,9 +24,9 @@ struct PeakTrack {
   std::string track;  // only the peaks whose column 4 is this; empty: all of the file
 };
 
-// Table "#name group file" with an optional column "track" ("." for all of the file). A file is relative to
-// the list, or to the working folder (find_beside). Errors name file and line: an empty name or file; a file
-// (and track) listed twice; no row; more than 65,535.
+// Table "name group file" with an optional column "track" (NA or "." for all of the file). A file is relative
+// to the list, or to the working folder (find_beside). Errors name file and line: an empty name or file; a
+// file (and track) listed twice; no row; more than 65,535.
 std::vector<PeakTrack> read_peak_list(const std::string& path);
 
 // 12 bytes, because a bundle of 919 tracks has tens of millions.

@@ -29,22 +29,19 @@ std::vector<std::string> place_fields(const PredictedRow& row) {
   return {row.chrom,
           std::to_string(row.begin),
           std::to_string(row.end),
-          row.name,
+          text_field(row.name),
           std::to_string(row.window_begin),
           std::to_string(row.window_end),
           std::to_string(row.shift),
-          known ? fmt::format("{:.6g}", row.n_share) : ".",
+          known ? fmt::format("{:.6g}", row.n_share) : missing_field,
           row.cut ? "1" : "0",
           name_of(row.status)};
 }
 
-std::string column_name(const PredictionColumns& columns, std::size_t index) {
-  return fmt::format("{}:{}", index, columns.profiles[index].name);
-}
-
 std::vector<std::string> table_columns(const PredictionColumns& columns) {
   std::vector<std::string> names = place_columns;
-  for (const std::size_t index : columns.selected) names.push_back(column_name(columns, index));
+  const std::vector<std::string> labels = profile_labels(columns.profiles);
+  for (const std::size_t index : columns.selected) names.push_back(labels[index]);
   return names;
 }
 
@@ -68,7 +65,7 @@ class TableSink : public PredictionSink {
   void add(const PredictedRow& row, std::span<const float> values) override {
     std::vector<std::string> fields = place_fields(row);
     for (const float value : values) fields.push_back(fmt::format("{:.9g}", value));
-    if (values.empty()) fields.resize(fields.size() + width_, ".");
+    if (values.empty()) fields.resize(fields.size() + width_, missing_field);
     table_.row(fields);
   }
   void close() override { out_.close(); }
@@ -199,7 +196,7 @@ class TrackSink : public PredictionSink {
     for (const std::size_t index : columns.selected) {
       const std::string file = track_name(kind, index);
       const Profile& profile = columns.profiles[index];
-      table.row({std::to_string(index), profile.name, profile.group, file});
+      table.row({std::to_string(index), profile.name, text_field(profile.group), file});
       tracks_.push_back(make_track_writer(folder_->file(file), format, contigs, comments));
     }
     out.close();

@@ -427,7 +427,7 @@ class PromoterBuilder {
   }
 
   std::vector<std::string> comments() const {
-    return options_.with_provenance ? provenance_lines(options_.provenance) : std::vector<std::string>{};
+    return options_.provenance_in_tables ? provenance_lines(options_.provenance) : std::vector<std::string>{};
   }
 
   void write_dropped(const AtomicFolder& folder) const {

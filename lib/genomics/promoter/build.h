@@ -48,6 +48,7 @@ struct PromoterBuildOptions {
   bool allow_leaks = false;  // a data set that leaks is written all the same
   std::uint64_t seed = 1;
   bool with_provenance = true;
+  bool provenance_in_tables = false;  // as "##" lines on top of tables too
   Provenance provenance;
 };
 

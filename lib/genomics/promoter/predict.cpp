@@ -108,7 +108,7 @@ LabelledPredictions read_labelled_predictions(const std::string& path, const Exc
       continue;
     }
     const int known = class_below(fields[label], table.where(), predictions.classes);
-    if (fields[columns.front()] == ".") {
+    if (is_missing(fields[columns.front()])) {
       ++predictions.left_out;
       continue;
     }

@@ -183,6 +183,7 @@ class Scanner {
     run.close(files ? files->paths() : std::vector<std::string>{}, [&] {
       if (files) counted = files->close();
     });
+    counted.provenance = told_;
     return counted;
   }
 
@@ -297,8 +298,9 @@ class Scanner {
         provenance.inputs.push_back(model_input(options_.models[i], scorer_.digests()[i]));
       }
       calibrated_.add_to(provenance);
-      facts.comments = provenance_lines(provenance);
-      calibrated_.add_to(facts.comments);
+      told_ = provenance_lines(provenance);
+      calibrated_.add_to(told_);
+      if (options_.provenance_in_tables) facts.comments = told_;
       facts.provenance = provenance_json(provenance);
     }
     return facts;
@@ -453,6 +455,7 @@ class Scanner {
   std::int64_t left_ = 0;
   std::int64_t right_ = 0;
   PromoterBaselines fitted_;
+  std::vector<std::string> told_;                 // lines of provenance, once the facts are made
   std::vector<BaselineScorer> baseline_scorers_;  // of each thread
 };
 

@@ -42,8 +42,9 @@ struct PromoterScanOptions {
   std::string baseline_from;         // with tss: what fit_promoter_baselines() takes; empty: G and C alone
   std::string summary;               // JSON; empty: none is written
   bool with_provenance = true;
-  Provenance provenance;  // the models' digests are added
-  ChunkedWork work;       // a chunk has so many positions; calls and summary are no outputs of a shard
+  bool provenance_in_tables = false;  // as "##" lines on top of tables too
+  Provenance provenance;              // the models' digests are added
+  ChunkedWork work;  // a chunk has so many positions; calls and summary are no outputs of a shard
 };
 
 // Positions p are the multiples of step in each region. The window of p is that of a promoter with its TSS at

@@ -43,8 +43,9 @@ struct PromoterScanSummary : ScannedWindows {
   std::vector<ScanRanking> rankings;           // with known TSS: the model's, then what stands beside it
   std::int64_t tss_excluded = 0;               // TSS and calls in excluded regions, not evaluated
   std::int64_t calls_excluded = 0;
-  std::int64_t tss_outside = 0;   // TSS outside the regions, not evaluated
-  std::int64_t tss_unscored = 0;  // evaluated, but no position within the distance has a score
+  std::int64_t tss_outside = 0;              // TSS outside the regions, not evaluated
+  std::int64_t tss_unscored = 0;             // evaluated, but no position within the distance has a score
+  std::vector<std::string> provenance = {};  // lines of what the tracks come from; none where it is left out
 };
 
 // A position with a score on at least one strand; NaN on one without.

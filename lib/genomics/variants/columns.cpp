@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "lib/core/error.h"
+#include "lib/io/tables/tsv.h"
 
 namespace bigbird {
 namespace {
@@ -36,7 +37,8 @@ VariantColumns::VariantColumns(const std::vector<Profile>& profiles, const std::
                                const std::vector<std::size_t>& written, std::size_t values_per_profile,
                                const std::vector<std::string>& tracks,
                                const std::vector<std::string>& baselines)
-    : groups_(groups.size()),
+    : labels_(profile_labels(profiles)),
+      groups_(groups.size()),
       written_values_(written.size() * values_per_profile),
       background_(values_per_profile > 4) {
   const std::string strands =
@@ -45,13 +47,14 @@ VariantColumns::VariantColumns(const std::vector<Profile>& profiles, const std::
       "P(ALT) - P(REF) of the profile with the largest |logFC * diff|; probabilities are not calibrated; " +
           strands);
   add("LFC", "Float", "log2 of odds(ALT) / odds(REF) of the same profile; " + strands);
-  add("PROFILE", "Integer", "Index of that profile (0-based) in the model's profiles.tsv");
+  add("PROFILE", "String",
+      "Name of that profile in the model's profiles.tsv, NAME:INDEX of a name that several have");
   for (const ProfileGroup& group : groups) {
     const std::string name = plain(group.name == "." ? "no group" : group.name);
     add(group.id + "_DIFF", "Float", "The diff of largest size among the profiles of " + name);
-    add(group.id + "_DIFF_PROFILE", "Integer", "Index of its profile");
+    add(group.id + "_DIFF_PROFILE", "String", "Its profile");
     add(group.id + "_LFC", "Float", "The logFC of largest size among the profiles of " + name);
-    add(group.id + "_LFC_PROFILE", "Integer", "Index of its profile");
+    add(group.id + "_LFC_PROFILE", "String", "Its profile");
   }
   if (background_) {
     add("E", "Float",
@@ -101,6 +104,10 @@ void VariantColumns::add(const std::string& id, const std::string& type, const s
   names_.push_back(std::move(name));
 }
 
+ColumnValue VariantColumns::label(std::int32_t profile) const {
+  return profile < 0 ? std::string() : labels_.at(static_cast<std::size_t>(profile));
+}
+
 std::vector<ColumnValue> VariantColumns::values(const AlleleResult& allele) const {
   std::vector<ColumnValue> values;
   values.reserve(fields_.size());
@@ -113,12 +120,12 @@ std::vector<ColumnValue> VariantColumns::values(const AlleleResult& allele) cons
   }
   values.emplace_back(allele.difference);
   values.emplace_back(allele.log_fold_change);
-  values.emplace_back(allele.profile);
+  values.push_back(label(allele.profile));
   for (const GroupSummary& group : allele.groups) {
     values.emplace_back(group.difference);
-    values.emplace_back(group.difference_profile);
+    values.push_back(label(group.difference_profile));
     values.emplace_back(group.log_fold_change);
-    values.emplace_back(group.log_fold_change_profile);
+    values.push_back(label(group.log_fold_change_profile));
   }
   if (background_) {
     values.emplace_back(allele.e_value);
@@ -137,13 +144,12 @@ std::vector<ColumnValue> VariantColumns::values(const AlleleResult& allele) cons
 
 std::string column_text(const ColumnValue& value) {
   if (const float* number = std::get_if<float>(&value)) {
-    return std::isnan(*number) ? "." : fmt::format("{:.6g}", *number);
+    return std::isnan(*number) ? missing_field : fmt::format("{:.6g}", *number);
   }
   if (const std::int32_t* number = std::get_if<std::int32_t>(&value)) {
-    return *number == no_integer ? "." : std::to_string(*number);
+    return *number == no_integer ? missing_field : std::to_string(*number);
   }
-  const auto& text = std::get<std::string>(value);
-  return text.empty() ? "." : text;
+  return text_field(std::get<std::string>(value));
 }
 
 }  // namespace bigbird

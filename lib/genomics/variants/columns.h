@@ -35,6 +35,9 @@ class VariantColumns {
  private:
   void add(const std::string& id, const std::string& type, const std::string& description);
 
+  ColumnValue label(std::int32_t profile) const;
+
+  std::vector<std::string> labels_;
   std::size_t groups_;
   std::size_t written_values_;
   bool background_;
@@ -42,7 +45,7 @@ class VariantColumns {
   std::vector<std::string> names_;
 };
 
-// As a table shows it: 6 significant digits, as htslib writes floats; "." where missing.
+// As a table shows it: 6 significant digits, as htslib writes floats; NA where missing.
 std::string column_text(const ColumnValue& value);
 
 }  // namespace bigbird

@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::basic_json<OrderedMap>;
 
 std::string number_text(double value) {
-  return std::isnan(value) ? "." : fmt::format("{:.6g}", value);
+  return std::isnan(value) ? missing_field : fmt::format("{:.6g}", value);
 }
 
 Json number_json(double value) {
@@ -101,7 +101,7 @@ void write_effects_table(const std::string& path, const VariantEvaluation& evalu
     table.row({one.score.name, score_direction_name(one.score.direction), measured_name(one),
                std::to_string(one.alleles), std::to_string(one.missing), number_text(one.spearman),
                number_text(one.interval.low), number_text(one.interval.high),
-               one.sizes ? std::to_string(one.significant.positives) : ".",
+               one.sizes ? std::to_string(one.significant.positives) : missing_field,
                number_text(share_of_positives(one.significant)), number_text(one.significant.auroc),
                number_text(one.auroc_interval.low), number_text(one.auroc_interval.high),
                number_text(one.significant.auprc)});

@@ -161,8 +161,8 @@ class VariantRun {
         parts_(parts),
         input_(options.scoring.input, options.scoring.regions, context_.fasta, context_.contigs,
                options.scoring.chunk),
-        outputs_({options.format, options.output, options.provenance, context.scorer.profiles(), written,
-                  chunk_scorer_.values_per_profile()},
+        outputs_({options.format, options.output, options.provenance, options.provenance_in_tables,
+                  context.scorer.profiles(), written, chunk_scorer_.values_per_profile()},
                  report_prefix(options.report, options.format, options.output), input_.reader(),
                  context_.fasta.contigs(), columns_) {}
 

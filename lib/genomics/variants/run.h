@@ -28,6 +28,7 @@ struct VariantRunOptions {
   Shard shard;         // of the chunks of records
   Restart restart = Restart::refuse;
   std::vector<std::string> provenance;  // lines without "##"
+  bool provenance_in_tables = false;    // on top of tables too, not only in VCF and HDF5
   std::string provenance_json;          // empty for none
 };
 

@@ -98,6 +98,10 @@ VcfType vcf_type(VariantFormat format) {
   return format == VariantFormat::bcf ? VcfType::bcf : VcfType::text;
 }
 
+std::vector<std::string> head_of_table(const VariantWriterOptions& options) {
+  return options.comments_in_tables ? options.comments : std::vector<std::string>{};
+}
+
 std::vector<std::string> header_lines(const std::vector<std::string>& comments) {
   std::vector<std::string> lines;
   for (const std::string& comment : comments) lines.push_back("##" + comment);
@@ -191,7 +195,7 @@ class ScoreMatrixWriter : public VariantWriter {
       : per_profile_(options.values_per_profile),
         profiles_(options.written.size()),
         prefix_(variant_prefix(options.format, options.output)),
-        rows_(prefix_ + ".rows.tsv", options.comments, columns,
+        rows_(prefix_ + ".rows.tsv", head_of_table(options), columns,
               columns.names().size() - profiles_ * per_profile_, true) {
     const auto width = static_cast<std::int64_t>(profiles_);
     if (options.format == VariantFormat::h5) {
@@ -346,8 +350,8 @@ std::vector<std::string> score_files(VariantFormat format, const std::string& ou
 }
 
 std::vector<std::string> allele_fields(const VcfRecord& record, std::size_t allele) {
-  return {record.chrom, std::to_string(record.position + 1), record.id, record.ref,
-          record.alts.empty() ? "." : record.alts[allele]};
+  return {record.chrom, std::to_string(record.position + 1), text_field(record.id), record.ref,
+          record.alts.empty() ? missing_field : text_field(record.alts[allele])};
 }
 
 std::unique_ptr<VariantWriter> make_variant_writer(const VariantWriterOptions& options,
@@ -356,7 +360,7 @@ std::unique_ptr<VariantWriter> make_variant_writer(const VariantWriterOptions& o
                                                    const VariantColumns& columns) {
   switch (options.format) {
     case VariantFormat::tsv:
-      return std::make_unique<ScoreTableWriter>(options.output, options.comments, columns,
+      return std::make_unique<ScoreTableWriter>(options.output, head_of_table(options), columns,
                                                 columns.names().size(), false);
     case VariantFormat::npy:
     case VariantFormat::h5:
@@ -411,7 +415,7 @@ VariantOutputs::VariantOutputs(const VariantWriterOptions& options, const std::s
     for (const char* suffix : {".skipped.tsv", ".summary.json"})
       names.push_back({message("`report`"), report_ + suffix});
     require_different(names);
-    skipped_ = std::make_unique<SkippedTable>(report_ + ".skipped.tsv", options.comments);
+    skipped_ = std::make_unique<SkippedTable>(report_ + ".skipped.tsv", head_of_table(options));
   }
 }
 

@@ -59,6 +59,7 @@ struct VariantWriterOptions {
   VariantFormat format = VariantFormat::vcf;
   std::string output;                 // "-": stdout
   std::vector<std::string> comments;  // provenance, without "##"
+  bool comments_in_tables = false;    // not in headers of VCF and attributes of HDF5 alone
   std::vector<Profile> profiles;
   std::vector<std::size_t> written;  // their indices, of the profiles with numbers of their own
   std::size_t values_per_profile = 4;
@@ -70,7 +71,7 @@ std::unique_ptr<VariantWriter> make_variant_writer(const VariantWriterOptions& o
                                                    const std::vector<Contig>& contigs,
                                                    const VariantColumns& columns);
 
-// Fields chrom, pos (1-based), id, ref, alt of ALT number `allele` (from 0; "." where the record has none),
+// Fields chrom, pos (1-based), id, ref, alt of ALT number `allele` (from 0; NA where the record has none),
 // as the tables begin.
 std::vector<std::string> allele_fields(const VcfRecord& record, std::size_t allele);
 

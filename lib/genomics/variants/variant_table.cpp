@@ -57,10 +57,6 @@ std::string_view part_of(std::string_view text, char separator, std::size_t inde
   return text.substr(0, text.find(separator));
 }
 
-bool is_missing(std::string_view text) {
-  return text.empty() || text == "." || text == "NA" || text == "nan" || text == "NaN";
-}
-
 VariantTable::VariantTable(const std::string& path) : lines_(path) {
   read_header();
 }

@@ -92,8 +92,6 @@ class VariantTable {
 
 // Part `index` of a text that `separator` divides; empty where there is none.
 std::string_view part_of(std::string_view text, char separator, std::size_t index);
-// A cell without a value: "", ".", "NA", "nan".
-bool is_missing(std::string_view text);
 
 // What is known of alleles: labels of 0 and 1, and the classes of their consequences, from a table or from a
 // VCF such as ClinVar's.

@@ -5,7 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lib/core/error.h"
 #include "lib/core/json_text.h"
+#include "lib/core/ordered_map.h"
+#include "lib/io/files/file.h"
 
 namespace bigbird {
 namespace {
@@ -15,6 +18,42 @@ std::string on_one_line(std::string text) {
     if (letter == '\t' || letter == '\n' || letter == '\r') letter = ' ';
   }
   return text;
+}
+
+using Json = nlohmann::basic_json<OrderedMap>;
+
+// What follows `key` in `line`; nothing where it begins otherwise.
+std::string_view after(std::string_view line, std::string_view key) {
+  return line.starts_with(key) ? line.substr(key.size()) : std::string_view();
+}
+
+// "model:run/final sha256=0f.. arithmetic=int8" as provenance_lines() writes it. A path may hold blanks.
+Json input_of_line(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return {{"path", std::string(text)}};
+  Json input = {{"role", std::string(text.substr(0, colon))}, {"path", ""}};
+  std::string_view path = text.substr(colon + 1);
+  std::string arithmetic, sha256;
+  for (auto [key, value] : {std::pair{" arithmetic=", &arithmetic}, std::pair{" sha256=", &sha256}}) {
+    const std::size_t at = path.rfind(key);
+    if (at == std::string_view::npos) continue;
+    *value = path.substr(at + std::string_view(key).size());
+    path = path.substr(0, at);
+  }
+  input["path"] = std::string(path);
+  if (!sha256.empty()) input["sha256"] = sha256;
+  if (!arithmetic.empty()) input["arithmetic"] = arithmetic;
+  return input;
+}
+
+std::string line_of_input(const Json& input) {
+  std::string line = "bigbird_input=";
+  if (input.contains("role")) line += input["role"].get<std::string>() + ":";
+  line += input.at("path").get<std::string>();
+  for (const char* key : {"sha256", "arithmetic"}) {
+    if (input.contains(key)) line += fmt::format(" {}={}", key, input[key].get<std::string>());
+  }
+  return line;
 }
 
 }  // namespace
@@ -54,6 +93,60 @@ std::string provenance_json(const Provenance& provenance) {
   }
   // Paths may hold any bytes; what is no UTF-8 is replaced rather than refused.
   return json_text(json);
+}
+
+std::string provenance_path(const std::string& output) {
+  return output + ".provenance.json";
+}
+
+std::string provenance_json(const std::vector<std::string>& lines) {
+  Json json, settings;
+  for (const std::string& line : lines) {
+    if (const auto version = after(line, "bigbird_version="); !version.empty()) {
+      json = Json{{"version", std::string(version)}};
+    } else if (const auto command = after(line, "bigbird_command="); !command.empty()) {
+      // Lines of one version say it once.
+      if (json.contains("command")) json = Json{{"version", json.value("version", std::string())}};
+      json["command"] = std::string(command);
+    } else if (const auto seed = after(line, "bigbird_seed="); !seed.empty()) {
+      const Json number = Json::parse(seed, nullptr, false);
+      json["seed"] = number.is_number() ? number : Json(std::string(seed));
+    } else if (const auto from = after(line, "bigbird_reference="); !from.empty()) {
+      json["reference"] = std::string(from);
+    } else if (const auto input = after(line, "bigbird_input="); !input.empty()) {
+      json["inputs"].push_back(input_of_line(input));
+    } else if (const std::size_t equals = line.find('='); equals != std::string::npos) {
+      settings[line.substr(0, equals)] = line.substr(equals + 1);
+    }
+  }
+  if (!settings.is_null()) json["settings"] = std::move(settings);
+  return json_text(json);
+}
+
+std::vector<std::string> provenance_beside(const std::string& output) {
+  return output == "-" ? std::vector<std::string>{} : read_provenance(provenance_path(output));
+}
+
+std::vector<std::string> read_provenance(const std::string& path) {
+  if (!file_is_regular(path)) return {};
+  std::vector<std::string> lines;
+  try {
+    const Json json = Json::parse(read_file(path));
+    const auto add = [&](const char* key) {
+      if (!json.contains(key)) return;
+      const Json& value = json[key];
+      lines.push_back(
+          fmt::format("bigbird_{}={}", key, value.is_string() ? value.get<std::string>() : json_text(value)));
+    };
+    for (const char* key : {"version", "command", "seed", "reference"}) add(key);
+    for (const Json& input : json.value("inputs", Json::array())) lines.push_back(line_of_input(input));
+    const Json settings = json.value("settings", Json::object());
+    for (const auto& [key, value] : settings.items()) lines.push_back(key + "=" + value.get<std::string>());
+  } catch (const Json::exception& error) {
+    throw_bad_input(fmt::format("{}: {}", path, json_problem(error)),
+                    "it is written with the file that it is named after, and may be removed");
+  }
+  return lines;
 }
 
 }  // namespace bigbird

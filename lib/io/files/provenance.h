@@ -27,10 +27,22 @@ struct Provenance {
 // The version this library was built as.
 std::string bigbird_version();
 
-// "bigbird_version=0.1.0", "bigbird_command=...", ...: TSV and VCF put "##" before each. Tabs and newlines
-// become blanks.
+// "bigbird_version=0.1.0", "bigbird_command=...", ...: a VCF puts "##" before each, and a table on request.
+// Tabs and newlines become blanks.
 std::vector<std::string> provenance_lines(const Provenance& provenance);
 // A JSON object (compact text): the value of the "provenance" key.
 std::string provenance_json(const Provenance& provenance);
+
+// Tables and tracks tell their provenance in a file beside them, so that every reader of tables opens them by
+// its usual line: OUT.provenance.json for OUT.
+std::string provenance_path(const std::string& output);
+// The object of that file for such lines; other lines of the form "key=value" are its member "settings", an
+// object of texts. A file that went through several verbs has the lines of all: the last one's count. "null"
+// without lines.
+std::string provenance_json(const std::vector<std::string>& lines);
+// The lines of such a file; none where there is no file. Error{bad_input} for JSON of another form.
+std::vector<std::string> read_provenance(const std::string& path);
+// Of what lies beside `output`, which may be "-".
+std::vector<std::string> provenance_beside(const std::string& output);
 
 }  // namespace bigbird

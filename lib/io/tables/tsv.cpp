@@ -7,8 +7,17 @@
 #include <charconv>
 
 #include "lib/core/error.h"
+#include "lib/io/files/provenance.h"
 
 namespace bigbird {
+
+bool is_missing(std::string_view text) {
+  return text.empty() || text == "." || text == missing_field || text == "nan" || text == "NaN";
+}
+
+std::string text_field(std::string_view text) {
+  return text.empty() || text == "." ? missing_field : std::string(text);
+}
 
 void split_tabs(std::string_view line, std::vector<std::string_view>& fields) {
   fields.clear();
@@ -52,14 +61,14 @@ TsvReader::TsvReader(const std::string& path) : lines_(path) {
       comments_.emplace_back(line.substr(2));
       continue;
     }
-    if (line.front() != '#') break;
     std::vector<std::string_view> fields;
-    split_tabs(line.substr(1), fields);
+    split_tabs(line.substr(line.front() == '#' ? 1 : 0), fields);
     columns_.assign(fields.begin(), fields.end());
+    if (comments_.empty()) comments_ = provenance_beside(path);
     return;
   }
-  throw_bad_input(fmt::format("{}: no header line starting with '#'", path),
-                  "the first line that does not start with ## must name the columns: #first<TAB>second");
+  throw_bad_input(fmt::format("{}: no line with the names of columns", path),
+                  "the first line that does not start with ## must name the columns: first<TAB>second");
 }
 
 bool TsvReader::has_column(const std::string& name) const {
@@ -95,7 +104,7 @@ TsvWriter::TsvWriter(OutputStream& out, const std::vector<std::string>& columns,
                      const std::vector<std::string>& comments)
     : out_(out), column_count_(columns.size()) {
   for (const std::string& comment : comments) out_.write("##" + comment + "\n");
-  out_.write(fmt::format("#{}\n", fmt::join(columns, "\t")));
+  out_.write(fmt::format("{}\n", fmt::join(columns, "\t")));
 }
 
 void TsvWriter::row(const std::vector<std::string>& fields) {

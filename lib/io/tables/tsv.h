@@ -1,5 +1,6 @@
-// TSV tables as the toolkit writes and reads them: "##" lines (provenance), one header line starting with
-// "#", then rows.
+// TSV tables as the toolkit writes and reads them: one line with the names of the columns, then rows; NA
+// where there is no value. Readers of tables (pandas, R, polars) open them by their usual line. On request
+// lines of provenance, after "##", stand on top.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +13,20 @@
 
 namespace bigbird {
 
+// What stands in a cell without a value.
+inline constexpr const char* missing_field = "NA";
+// Whether a cell has none: "", ".", "NA", "nan", "NaN". Earlier versions wrote ".".
+bool is_missing(std::string_view text);
+// A text of which "." and "" mean that there is none, as it is written: a contig, a strand, a group.
+std::string text_field(std::string_view text);
+
 class TsvReader {
  public:
-  // Reads the "##" lines and the header. Error when there is no header line starting with '#'.
+  // Reads the "##" lines and the line of names, before whose first a '#' may stand (as earlier versions wrote
+  // it). Error when there is no line of names.
   explicit TsvReader(const std::string& path);
 
-  // The "##" lines without the two signs.
+  // The "##" lines without the two signs; without one, those that lie beside the file (provenance_beside).
   const std::vector<std::string>& comments() const { return comments_; }
   const std::vector<std::string>& columns() const { return columns_; }
   // Index of a column; Error naming the file when it is not there.
@@ -45,7 +54,7 @@ std::int64_t parse_integer(std::string_view text, const std::string& where, std:
 
 class TsvWriter {
  public:
-  // Writes "##" + each comment (none wanted: empty list), then "#" + the columns.
+  // Writes "##" + each comment (none wanted: empty list), then the names of the columns.
   TsvWriter(OutputStream& out, const std::vector<std::string>& columns,
             const std::vector<std::string>& comments);
 

@@ -1,6 +1,7 @@
 // Where the models lie that come with the program.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,9 @@ namespace bigbird {
 // checkout.
 std::vector<std::string> places_of_models(const std::string& program, const std::string& named);
 
-// The folder of the model of this name. Error{environment} naming the folders that lack it.
+// The folder of the model of this name ("yeast-r64", "yeast-r64/tracks"); nothing where there is none.
+std::optional<std::string> find_shipped_model(const std::string& name);
+// The same. Error{environment} naming the folders that lack it.
 std::string shipped_model(const std::string& name);
 
 }  // namespace bigbird

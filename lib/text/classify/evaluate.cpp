@@ -360,7 +360,7 @@ std::string class_table_tsv(const ScoredTexts& scored) {
                     "leave the table away");
   }
   const ClassMetrics metrics = class_metrics(scored.labels, scored.predicted, scored.classes.size());
-  std::string text = "#class\tprecision\trecall\tf1\tsupport";
+  std::string text = "class\tprecision\trecall\tf1\tsupport";
   for (const std::string& name : scored.classes.names()) text += "\tas." + escape_controls(name);
   text += "\n";
   for (std::size_t c = 0; c < metrics.classes; ++c) {

@@ -12,6 +12,7 @@
 #include "lib/core/json_text.h"
 #include "lib/inference/probabilities.h"
 #include "lib/io/files/sha256.h"
+#include "lib/io/tables/tsv.h"
 #include "lib/io/text/text_lines.h"
 #include "lib/text/classify/evaluate.h"
 #include "lib/text/text_settings.h"
@@ -56,7 +57,7 @@ std::vector<std::string> labels_that_are_there(const TextClassifier& classifier,
 std::string predicted_label(const TextClassifier& classifier, std::span<const double> values) {
   if (classifier.problem() != ProblemType::multi_label) return classifier.names()[best_output(values)];
   const std::vector<std::string> labels = labels_that_are_there(classifier, values);
-  return labels.empty() ? "." : fmt::format("{}", fmt::join(labels, ","));
+  return labels.empty() ? missing_field : fmt::format("{}", fmt::join(labels, ","));
 }
 
 void add_text(Sha256& digest, const LabelledText& text) {
@@ -152,7 +153,7 @@ std::string PredictionRows::head(const std::vector<std::string>& comments) const
   }
   std::string head;
   for (const std::string& comment : comments) head += "##" + comment + "\n";
-  return head + fmt::format("#{}\n", fmt::join(columns, "\t"));
+  return head + fmt::format("{}\n", fmt::join(columns, "\t"));
 }
 
 std::string PredictionRows::row(const std::string& id, std::span<const double> values) const {

@@ -72,7 +72,7 @@ InputTally classify_texts(const NextText& next, TextClassifier& classifier,
 enum class PredictionForm { tsv, jsonl };
 
 // Lines of an output. A table has the columns id, label, score and p.CLASS for every class; of one number id
-// and score; several labels stand as "a,b", none as ".". JSON Lines have the same with the classes as members
+// and score; several labels stand as "a,b", none as NA. JSON Lines have the same with the classes as members
 // of "scores", and several labels as a list, none as an empty one.
 class PredictionRows {
  public:

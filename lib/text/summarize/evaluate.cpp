@@ -162,7 +162,7 @@ std::string summary_scores_tsv(const SummaryEvaluation& evaluation,
                                const std::vector<std::string>& provenance_lines) {
   std::string text;
   for (const std::string& line : provenance_lines) text += "##" + line + "\n";
-  text += "#id";
+  text += "id";
   for (const std::string& type : evaluation.rouge.types)
     text += fmt::format("\t{0}_precision\t{0}_recall\t{0}_f1", type);
   text += "\tsummary_words\tpredicted_words\n";

@@ -85,7 +85,7 @@ std::string head_of(const SummaryPredictionOptions& options) {
   if (options.form != SummaryForm::tsv) return {};
   std::string head;
   for (const std::string& comment : options.comments) head += "##" + comment + "\n";
-  return head + "#id\tsummary\tscore\ttokens\n";
+  return head + "id\tsummary\tscore\ttokens\n";
 }
 
 const char* kind_of(SummaryForm form) {

@@ -33,7 +33,7 @@ def make(options):
     (options.model / "window.json").write_text(json.dumps(
         {"task": "chromatin", "length": options.window, "target_offset": options.before, "target_length": options.bin}))
     (options.model / "profiles.tsv").write_text(
-        "#index\tname\tgroup\n" + "".join(f"{i}\tprofile{i}\t.\n" for i in range(options.profiles)))
+        "index\tname\tgroup\n" + "".join(f"{i}\tprofile{i}\t.\n" for i in range(options.profiles)))
 
 
 def read_contig(path, wanted):

@@ -15,13 +15,12 @@
 namespace bigbird {
 namespace {
 
-TEST(MachineRates, ATableHoldsEveryRateAndWhatWasSkipped) {
+TEST(MachineRates, ATableHoldsEveryRate) {
   MachineRates rates;
   rates.rates = {{"forward", "4 x 256, 512 tokens", "tokens/s", {1234.5, 1200, 0.0625, 5, 2.25}}};
-  rates.skipped = {{"training step", "no room"}};
   EXPECT_EQ(machine_rates_tsv(rates, {"bigbird_version=1.2.3", "threads=2"}),
-            "##bigbird_version=1.2.3\n##threads=2\n##skipped=training step: no room\n"
-            "#what\tshape\tmedian\tbest\tunit\trepeats\tspread\tseconds\n"
+            "##bigbird_version=1.2.3\n##threads=2\n"
+            "what\tshape\tmedian\tbest\tunit\trepeats\tspread\tseconds\n"
             "forward\t4 x 256, 512 tokens\t1200\t1234.5\ttokens/s\t5\t0.062\t2.250\n");
 }
 

@@ -67,5 +67,27 @@ TEST(Slurm, WhatIsNoNumberIsLeftOut) {
           ->memory);
 }
 
+std::string threads_of(const std::map<std::string, std::string>& variables) {
+  const auto granted = granted_threads([&](const char* name) -> const char* {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+  return granted ? granted->variable + "=" + std::to_string(granted->threads) : "";
+}
+
+TEST(GrantedThreads, TheFirstThatSaysANumber) {
+  EXPECT_EQ(threads_of({}), "");
+  EXPECT_EQ(threads_of({{"OMP_NUM_THREADS", "4,2"}, {"SLURM_JOB_ID", "1"}, {"SLURM_CPUS_PER_TASK", "8"}}),
+            "OMP_NUM_THREADS=4");
+  EXPECT_EQ(threads_of({{"SLURM_JOB_ID", "1"}, {"SLURM_CPUS_PER_TASK", "8"}}), "SLURM_CPUS_PER_TASK=8");
+  EXPECT_EQ(threads_of({{"SLURM_CPUS_PER_TASK", "8"}}), "");
+  EXPECT_EQ(threads_of({{"PBS_JOBID", "1"}, {"NCPUS", "6"}}), "NCPUS=6");
+  EXPECT_EQ(threads_of({{"PBS_JOBID", "1"}, {"NCPUS", "6"}, {"PBS_NUM_PPN", "5"}}), "PBS_NUM_PPN=5");
+  EXPECT_EQ(threads_of({{"JOB_ID", "1"}, {"NSLOTS", "3"}}), "NSLOTS=3");
+  EXPECT_EQ(threads_of({{"LSB_JOBID", "1"}, {"LSB_DJOB_NUMPROC", "2"}}), "LSB_DJOB_NUMPROC=2");
+  for (const char* text : {"", "0", "-1", "x", "99999999999"})
+    EXPECT_EQ(threads_of({{"OMP_NUM_THREADS", text}}), "");
+}
+
 }  // namespace
 }  // namespace bigbird

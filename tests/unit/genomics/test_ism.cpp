@@ -277,12 +277,12 @@ TEST_F(Ism, FilesOfAResult) {
   const IsmResult result = mutate_region(asked, *backend_);
   write_ism((folder_ / "x.tsv").string(), result, {"note"});
   const std::string table = read_text(folder_ / "x.tsv");
-  EXPECT_TRUE(table.starts_with("##note\n#chrom\tpos\tref\talt\t1:K562|CTCF\nchr1\t204\t")) << table;
-  EXPECT_TRUE(table.ends_with("chr1\t206\tN\t.\t.\n")) << table;
+  EXPECT_TRUE(table.starts_with("##note\nchrom\tpos\tref\talt\tK562|CTCF:1\nchr1\t204\t")) << table;
+  EXPECT_TRUE(table.ends_with("chr1\t206\tN\tNA\tNA\n")) << table;
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 2 + 3 + 3 + 1);
   write_ism((folder_ / "x.npy").string(), result, {});
   EXPECT_NE(read_text(folder_ / "x.npy").find("'shape': (1,3,4"), std::string::npos);
-  EXPECT_EQ(read_text(folder_ / "x.profiles.tsv"), "#row\tindex\tname\tgroup\n0\t1\tK562|CTCF\tTF\n");
+  EXPECT_EQ(read_text(folder_ / "x.profiles.tsv"), "row\tindex\tname\tgroup\n0\t1\tK562|CTCF\tTF\n");
   EXPECT_TRUE(read_text(folder_ / "x.rows.tsv").ends_with("2\tchr1\t206\tN\n"));
 }
 

@@ -62,9 +62,8 @@ TEST_F(RateSweep, KeepsTheRateOfLowestValidationLoss) {
   EXPECT_EQ(trained_[2].run, run_ + "/lr-0.001");
   EXPECT_EQ(trained_[1].rate, 3e-4);
   EXPECT_EQ(read_text(run_ + "/final/weights"), std::to_string(3e-4));
-  EXPECT_EQ(
-      read_text(run_ + "/rates.tsv"),
-      "#rate\tbest_step\tvalid_loss\tchosen\n0.0001\t7\t0.7\t0\n0.0003\t7\t0.25\t1\n0.001\t7\t0.5\t0\n");
+  EXPECT_EQ(read_text(run_ + "/rates.tsv"),
+            "rate\tbest_step\tvalid_loss\tchosen\n0.0001\t7\t0.7\t0\n0.0003\t7\t0.25\t1\n0.001\t7\t0.5\t0\n");
   EXPECT_EQ(summary.final_valid_loss, 0.25);
   EXPECT_EQ(summary.tokens, 300u) << "of all three";
   EXPECT_EQ(options_.run, run_) << "given back";

@@ -193,7 +193,7 @@ TEST(MetricsLog, RowsAfterTheCheckpointAndATornLineAreCut) {
     MetricsLog log(path, {"step", "loss"}, {"bigbird_version=1"}, 3);
     log.row(4, {"again"});
   }
-  EXPECT_EQ(read_text(path), "##bigbird_version=1\n#step\tloss\n1\t10\n2\t20\n3\t30\n4\tagain\n");
+  EXPECT_EQ(read_text(path), "##bigbird_version=1\nstep\tloss\n1\t10\n2\t20\n3\t30\n4\tagain\n");
 }
 
 TEST(MetricsLog, AFileOfAnEarlierVersionKeepsItsColumnsAndGetsTheNewOnes) {
@@ -206,7 +206,7 @@ TEST(MetricsLog, AFileOfAnEarlierVersionKeepsItsColumnsAndGetsTheNewOnes) {
     log.row(3, {"31", "0.8", "0.4"});
   }
   const std::string expected =
-      "##bigbird_version=0\n#step\tloss\told\tseconds\tmfu\n1\t10\tx\t0.5\tNA\n2\t20\ty\t0.6\tNA\n"
+      "##bigbird_version=0\nstep\tloss\told\tseconds\tmfu\n1\t10\tx\t0.5\tNA\n2\t20\ty\t0.6\tNA\n"
       "3\t31\tNA\t0.8\t0.4\n";
   EXPECT_EQ(read_text(path), expected);
   MetricsLog(path, {"step", "loss", "seconds", "mfu"}, {"bigbird_version=1"}, 3).row(4, {"41", "0.9", "0.5"});

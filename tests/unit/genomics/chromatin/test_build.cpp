@@ -292,7 +292,7 @@ TEST_F(ChromatinBuild, WritesBinsLabelsAndCounts) {
   EXPECT_EQ(bins(), "chr1\t200\t400\ttrain\nchr1\t600\t800\ttrain\nchr2\t3800\t4000\ttest\n");
   EXPECT_EQ(read_text(folder_ / "out/labels.npy").substr(128), std::string("\x03\x04\x04"));
   EXPECT_EQ(read_text(folder_ / "out/profiles.tsv"),
-            "#index\tname\tgroup\ttrain\tvalid\ttest\tnone\n0\tA\tTF\t1\t0\t0\t0\n1\tB\tDHS\t1\t0\t0\t0\n"
+            "index\tname\tgroup\ttrain\tvalid\ttest\tnone\n0\tA\tTF\t1\t0\t0\t0\n1\tB\tDHS\t1\t0\t0\t0\n"
             "2\tB\tDHS\t1\t0\t1\t0\n");
   EXPECT_EQ(summary.grid, 50 + 20 + 2);
   EXPECT_EQ(summary.bins, 3);

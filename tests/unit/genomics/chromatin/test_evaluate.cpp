@@ -212,8 +212,8 @@ TEST_F(ChromatinEvaluate, ReportNamesWhatIsNotScored) {
   const std::string path = folder_ / "profiles.tsv";
   write_profile_scores(path, {scores}, labels.profiles(), {});
   const std::string text = testing::read_text(path);
-  EXPECT_EQ(text.find("#index\tname\tgroup\tpositives\tauroc\tauprc\t"), 0u);
-  EXPECT_NE(text.find("3\tB|none|None\tTF\t0\t.\t.\t480\t0\trc\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("index\tname\tgroup\tpositives\tauroc\tauprc\t"), 0u);
+  EXPECT_NE(text.find("3\tB|none|None\tTF\t0\tNA\tNA\t480\t0\trc\n"), std::string::npos) << text;
   // Curves end at (1, 1) and at full recall with the share of positives.
   const ProfileScores& drawn = scores.profiles[5];
   EXPECT_EQ(drawn.roc.front(), (std::pair<double, double>{0, 0}));

@@ -41,15 +41,13 @@ TEST(Tsv, WritesAndReadsBack) {
     EXPECT_EQ(reader.where(), (folder / name).string() + ":5");
     EXPECT_FALSE(reader.next(fields));
   }
-  EXPECT_EQ(read_text(folder / "x.tsv"), "##bigbird_seed=1\n##note\n#id\tscore\na\t0.5\n\tx y\n");
+  EXPECT_EQ(read_text(folder / "x.tsv"), "##bigbird_seed=1\n##note\nid\tscore\na\t0.5\n\tx y\n");
 }
 
 TEST(Tsv, BadTablesNameFileAndLine) {
   const TemporaryFolder folder;
-  write_text(folder / "none.tsv", "a\tb\n");
-  expect_bad_input(error_of([&] { TsvReader{folder / "none.tsv"}; }), "none.tsv", "no header line");
   write_text(folder / "empty.tsv", "##only\n");
-  expect_bad_input(error_of([&] { TsvReader{folder / "empty.tsv"}; }), "empty.tsv", "no header line");
+  expect_bad_input(error_of([&] { TsvReader{folder / "empty.tsv"}; }), "empty.tsv", "no line with the names");
   write_text(folder / "x.tsv", "#a\tb\r\n1\t2\r\n\n1\t2\t3\n");
   TsvReader reader(folder / "x.tsv");
   std::vector<std::string_view> fields;
@@ -59,6 +57,27 @@ TEST(Tsv, BadTablesNameFileAndLine) {
   const auto missing = error_of([&] { reader.column("c"); });
   expect_bad_input(missing, "x.tsv", "no column named c");
   EXPECT_NE(missing->hint().find("a, b"), std::string::npos);
+}
+
+// Earlier versions wrote a '#' before the names of the columns.
+TEST(Tsv, TheLineOfNamesIsReadWithAndWithoutASign) {
+  const TemporaryFolder folder;
+  for (const char* names : {"#a\tb\n", "a\tb\n", "\n##c=d\n#a\tb\n"}) {
+    write_text(folder / "x.tsv", std::string(names) + "1\t2\n");
+    TsvReader reader(folder / "x.tsv");
+    EXPECT_EQ(reader.columns(), (std::vector<std::string>{"a", "b"})) << names;
+    std::vector<std::string_view> fields;
+    ASSERT_TRUE(reader.next(fields));
+    EXPECT_EQ(fields[0], "1");
+  }
+}
+
+TEST(Tsv, CellsWithoutAValue) {
+  for (const char* text : {"", ".", "NA", "nan", "NaN"}) EXPECT_TRUE(is_missing(text)) << text;
+  for (const char* text : {"0", "N", "na", "..", "none"}) EXPECT_FALSE(is_missing(text)) << text;
+  EXPECT_EQ(text_field("."), "NA");
+  EXPECT_EQ(text_field(""), "NA");
+  EXPECT_EQ(text_field("chr1"), "chr1");
 }
 
 TEST(Tsv, RowsThatWouldBreakTheTableAreRefused) {
@@ -111,6 +130,36 @@ TEST(Provenance, JsonHoldsTheSame) {
   const auto other = nlohmann::json::parse(provenance_json(plain));
   EXPECT_FALSE(other.contains("seed"));
   EXPECT_TRUE(other["reference"].is_string());
+}
+
+// Beside an output lies what a table has no place for: the same lines come back.
+TEST(Provenance, LiesBesideAFileAndIsReadBack) {
+  const TemporaryFolder folder;
+  Provenance told = example();
+  told.inputs.push_back({"model", "a folder sha256=x/y", "cd34", "int8"});
+  std::vector<std::string> lines = provenance_lines(told);
+  lines.emplace_back("calibrated=platt");
+  const std::string path = folder / "x.tsv";
+  EXPECT_EQ(provenance_path(path), path + ".provenance.json");
+  write_text(path, "a\n1\n");
+  EXPECT_TRUE(TsvReader(path).comments().empty());
+  write_text(provenance_path(path), provenance_json(lines));
+  EXPECT_EQ(TsvReader(path).comments(), lines);
+  EXPECT_TRUE(provenance_beside("-").empty());
+  // Lines of the file itself count first.
+  write_text(path, "##made=here\na\n1\n");
+  EXPECT_EQ(TsvReader(path).comments(), std::vector<std::string>{"made=here"});
+
+  const auto json = nlohmann::json::parse(provenance_json(lines));
+  EXPECT_EQ(json["inputs"][2]["path"], "a folder sha256=x/y");
+  EXPECT_EQ(json["inputs"][2]["arithmetic"], "int8");
+  EXPECT_EQ(json["seed"], 7);
+  EXPECT_EQ(json["settings"]["calibrated"], "platt");
+  EXPECT_EQ(provenance_json(std::vector<std::string>{}), "null");
+  write_text(provenance_path(path), "[1");
+  expect_bad_input(error_of([&] { provenance_beside(path); }), "x.tsv.provenance.json", "");
+  write_text(provenance_path(path), R"({"inputs": 5})");
+  expect_bad_input(error_of([&] { provenance_beside(path); }), "x.tsv.provenance.json", "");
 }
 
 }  // namespace

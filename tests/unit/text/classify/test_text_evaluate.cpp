@@ -49,7 +49,7 @@ TEST_F(ScoresOfTexts, ClassesAreScoredByName) {
   EXPECT_EQ(json["confusion"], nlohmann::json::parse("[[2,1,0],[0,1,0],[0,1,0]]"));
   EXPECT_EQ(json["examples"], 5);
   EXPECT_EQ(class_table_tsv(scores),
-            "#class\tprecision\trecall\tf1\tsupport\tas.x\tas.y\tas.z\nx\t1\t0.666667\t0.8\t3\t2\t1\t0\n"
+            "class\tprecision\trecall\tf1\tsupport\tas.x\tas.y\tas.z\nx\t1\t0.666667\t0.8\t3\t2\t1\t0\n"
             "y\t0.333333\t1\t0.5\t1\t0\t1\t0\nz\t0\t0\t0\t1\t0\t1\t0\n");
 }
 
