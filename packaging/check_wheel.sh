@@ -25,4 +25,4 @@ bigbird variants >/dev/null 2>&1 && fail "a wrong command ended in status 0"
 say "readers"
 pip install --quiet --disable-pip-version-check pandas pyranges anndata h5py ||
   say "pandas, pyranges, anndata and h5py cannot be fetched: tests that need them skip"
-python -m unittest "$root/packaging/python/tests/test_read.py"
+python "$root/packaging/python/tests/test_read.py"
