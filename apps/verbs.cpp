@@ -8,7 +8,7 @@ namespace {
 
 constexpr VerbRow verb_rows[] = {
     {"Use a model", nullptr, nullptr},
-    {"demo", "score variants of a yeast strain with the model that comes with the program", cmd_demo},
+    {"demo", "score real variants with a model that comes with the program", cmd_demo},
     {"variants", "score the variants of a VCF, as annotated VCF, table or matrices", cmd_variants},
     {"variants background", "collect the effects of ordinary variants, for E-values",
      cmd_variants_background},

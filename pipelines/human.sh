@@ -3,7 +3,7 @@
 #   bash pipelines/human.sh DATA     DATA: the folder of pipelines/cpu_study.sh (docs/study.md says what it holds)
 # It can be stopped at any time and goes on where it was. chr20:1,000,001-2,000,000 is held out of everything; chr20:9,999,901-10,270,533
 # chooses (best states, thresholds, penalties).
-# Environment: OUT (human), PARTS ("data encoder tracks promoters folds peers report"), SEED (1), STEPS (1: the fraction of every run's updates; 0.01
+# Environment: OUT (human), PARTS ("data encoder tracks promoters ship folds peers report"), SEED (1), STEPS (1: the fraction of every run's updates; 0.01
 # tries the commands), FOLDS ("1 2 3 4 5"), PEERS (a python with torch, for tests/peers/yeast_peers.py), BIN (the folder of an installed bigbird).
 set -euo pipefail
 case ${1:-} in "" | -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
@@ -12,7 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/recipe.sh"
 
 data=$(cd "$1" 2>/dev/null && pwd) || fail "$1 is no folder" "docs/study.md says what it holds"
 out=${OUT:-human}
-parts=${PARTS:-data encoder tracks promoters folds peers report}
+parts=${PARTS:-data encoder tracks promoters ship folds peers report}
 seed=${SEED:-1}
 pieces=$data/human-grch37
 tata=$data/promoters/DeePromoter_human_TATA_300bp.txt.gz
@@ -30,6 +30,7 @@ export BIGBIRD_DEVICE=${BIGBIRD_DEVICE:-cpu}
 
 held_out=chr20:1000001-2000000
 chooses=chr20:9999901-10270533
+piece=chr20:1280001-1330000 # of the held-out side: what bigbird demo looks at
 # Windows and peaks are in the coordinates of GRCh37, where all but the pieces is N; documents are of the pieces and of the MHC of CHM13, whose
 # records are the regions.
 genome=genome.fa.gz
@@ -84,6 +85,32 @@ if wants promoters; then
 fi
 
 # Promoters against the same with 12 of 20 blocks replaced (tests/peers/promoter_folds.py): first windows of the genome, then each fold.
+# What models/human is but for its page: the tracks in bf16, which chr20:9,999,901-10,270,533 calibrates, and what bigbird demo reads.
+# Variants are those of 1000 Genomes that one in a hundred has; effects for E-values are of another part of the same held-out megabase.
+ship() { # ship FOLDER
+  local folder=$1 common=common.vcf.gz contig=${piece%:*} range=${piece#*:} program
+  for program in samtools bgzip bcftools; do
+    command -v $program >/dev/null || fail "$program was not found" "apt-get install samtools tabix bcftools"
+  done
+  rm -rf "$folder"
+  mkdir -p "$folder/demo"
+  run bigbird convert -q tracks/final "$folder/tracks" --dtype bf16
+  run bigbird chromatin calibrate -q -m "$folder/tracks" --data bins-1000 --measure-split valid -o calibration-tracks.tsv --force
+  bcftools view --no-version --drop-genotypes --include 'AF>=0.01' "$data/vcf-grch37/kgp3_chr20_1M-2M.b37.vcf.gz" |
+    sed -e 's/^20\t/chr20\t/' -e 's/^##contig=<ID=20\b/##contig=<ID=chr20/' | bcftools annotate --no-version --remove 'INFO,^INFO/AF' --output-type z --output $common
+  bcftools index --tbi --force $common
+  run bigbird variants background -q -m "$folder/tracks" -f "$genome" $common -r chr20:1500001-2000000 --max-records 1500 -o "$folder/background.safetensors"
+  # The piece stands in its place, a window wider on each side, with N around it.
+  samtools faidx "$genome" "$contig" | awk -v from="$((${range%-*} - 1000))" -v to="$((${range#*-} + 1000))" '
+    /^>/ { print; next }
+    { for (i = 1; i <= length($0); ++i) { ++at; printf "%s", (at >= from && at <= to ? substr($0, i, 1) : "N") } print "" }' |
+    bgzip >"$folder/demo/genome.fa.gz"
+  samtools faidx "$folder/demo/genome.fa.gz"
+  # Without lengths of contigs: the genome beside it ends where the pieces end.
+  bcftools view --no-version --regions "$piece" $common | sed '/^##contig=/d' | bgzip >"$folder/demo/variants.vcf.gz"
+}
+if wants ship; then ship human-model; fi
+
 if wants folds; then
   peers=$root/tests/peers
   read -ra folds <<<"${FOLDS:-1 2 3 4 5}"

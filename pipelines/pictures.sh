@@ -28,7 +28,7 @@ if [ "$yeast" != - ]; then
     awk -v title="Pretraining: masked bases" -v x_label="steps" -v y_label="validation loss" -f "$root/pipelines/curves.awk" \
       >"$out/yeast.svg"
   cp "$yeast/curves.svg" "$out/chromatin.svg"
-  run bigbird demo -q -o "$rest/demo" >/dev/null
+  run bigbird demo --species yeast-r64 -q -o "$rest/demo" >/dev/null
   cp "$rest/demo/effects.svg" "$out/variants.svg"
 fi
 if [ "$demo" != - ]; then

@@ -5,12 +5,14 @@
 #include <filesystem>
 #include <system_error>
 
+#include "lib/core/error.h"
 #include "lib/genomics/ism.h"
 #include "lib/genomics/variants/run.h"
 #include "lib/inference/model_task.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/region.h"
+#include "lib/report/report_inputs.h"
 #include "lib/report/sequence_logo.h"
 #include "lib/report/strongest_alleles.h"
 
@@ -57,6 +59,24 @@ std::vector<DemoVariant> strongest_of(const std::string& path) {
   return variants;
 }
 
+// The one VCF of a folder. Error{environment}: there is none.
+std::string variants_of(const std::string& folder) {
+  for (const std::string& name : names_in(folder)) {
+    if (name.ends_with(".vcf.gz")) return name;
+  }
+  throw_environment(folder + ": no file *.vcf.gz", "install the program anew, with its models");
+}
+
+// What `bigbird report scored.tsv` makes of the scores, with logos of the strongest.
+void write_page(const std::string& tracks, const std::string& fasta, kernels::Backend& backend) {
+  IsmOptions ism;
+  ism.models = {tracks};
+  ism.fasta = fasta;
+  ism.strands = Strands::both;
+  const AllelePicture picture = allele_logos(ism, false, backend, demo_logo_bases / 2, demo_logos);
+  write_text_atomic("report.html", report_html(make_report({"scored.tsv"}, {}, picture)));
+}
+
 }  // namespace
 
 DemoResult run_demo(const DemoOptions& options, SequenceScorer& scorer, kernels::Backend& backend) {
@@ -67,7 +87,8 @@ DemoResult run_demo(const DemoOptions& options, SequenceScorer& scorer, kernels:
   {
     const InFolder inside(folder.path());
     VariantRunOptions variants;
-    variants.scoring.input = "strain.vcf.gz";
+    result.variants = variants_of(".");
+    variants.scoring.input = result.variants;
     variants.scoring.fasta = "genome.fa.gz";
     variants.background = options.model + "/background.safetensors";
     variants.output = "scored.tsv";
@@ -88,6 +109,7 @@ DemoResult run_demo(const DemoOptions& options, SequenceScorer& scorer, kernels:
     const IsmResult effects = mutate_region(ism, backend);
     write_text_atomic("effects.svg", sequence_logo_svg(ism_logo(effects, 0, ism.value)));
     write_ism("effects.tsv", effects, {});
+    write_page(options.model + "/tracks", variants.scoring.fasta, backend);
     for (const char* table : {"scored.tsv", "effects.tsv"}) {
       if (!options.provenance.empty())
         write_text_atomic(provenance_path(table), provenance_json(options.provenance) + "\n");

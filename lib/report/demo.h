@@ -14,8 +14,8 @@
 namespace bigbird {
 
 struct DemoOptions {
-  // A folder with tracks/ (a model of profiles), background.safetensors, and demo/ with genome.fa.gz and
-  // strain.vcf.gz.
+  // A folder with tracks/ (a model of profiles), background.safetensors, and demo/ with genome.fa.gz and one
+  // file *.vcf.gz.
   std::string model;
   std::string output;  // folder
   bool replace = false;
@@ -33,13 +33,18 @@ struct DemoVariant {
 
 struct DemoResult {
   VariantTally tally;
+  std::string variants;                // the name of the VCF
   std::vector<DemoVariant> strongest;  // by E-value, of equal ones the larger effects first; at most 5
   std::string drawn;                   // the region around the first, as a user types one
 };
 
-// The output folder has what the two commands `variants` and `ism` write that apps prints: the genome and the
-// variants, scored.tsv, effects.tsv and effects.svg. It appears whole or not at all. Works inside of it, so
-// that outputs name files as a user there would. `scorer` holds the tracks.
+// Of the page: alleles with a logo, and bases of each.
+constexpr std::size_t demo_logos = 3;
+constexpr std::int64_t demo_logo_bases = 31;
+
+// The output folder has what the three commands `variants`, `ism` and `report` write that apps prints: the
+// genome and the variants, scored.tsv, effects.tsv, effects.svg and report.html. It appears whole or not at
+// all. Works inside of it, so that outputs name files as a user there would. `scorer` holds the tracks.
 DemoResult run_demo(const DemoOptions& options, SequenceScorer& scorer, kernels::Backend& backend);
 
 }  // namespace bigbird

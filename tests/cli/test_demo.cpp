@@ -48,6 +48,7 @@ TEST(Demo, ItsOutputsAreThoseOfTheCommandsThatItPrints) {
   const std::filesystem::path model = folder / "models/yeast-r64";
   std::filesystem::create_directories(model / "demo");
   write_tiny_classifier(model / "tracks");
+  write_tiny_classifier(model / "promoters");
   for (const std::string suffix : {"", ".fai", ".gzi"}) {
     if (std::filesystem::exists(path("genome/genome.fa.gz") + suffix))
       std::filesystem::copy_file(path("genome/genome.fa.gz") + suffix,
@@ -60,7 +61,7 @@ TEST(Demo, ItsOutputsAreThoseOfTheCommandsThatItPrints) {
         "50", "-o", (model / "background.safetensors").string()});
 
   const Models models(folder / "models");
-  const RunResult demo = must({"demo", "-o", path("demo")});
+  const RunResult demo = must({"demo", "--species", "yeast-r64", "-o", path("demo")});
   const std::filesystem::path canonical = std::filesystem::canonical(model);
   // The two commands, as they stand there, in a folder of their own.
   std::string commands = "set -eu\nbigbird() { '" + bigbird_binary() + "' \"$@\"; }\nmkdir " + path("typed") +
@@ -78,7 +79,7 @@ TEST(Demo, ItsOutputsAreThoseOfTheCommandsThatItPrints) {
     if (typed) commands += line + "\n";
     typed = typed && line.ends_with("\\");
   }
-  EXPECT_EQ(found, 2) << demo.out;
+  EXPECT_EQ(found, 3) << demo.out;
   write_text(folder / "typed.sh", commands);
   const RunResult again = run_program({"bash", path("typed.sh")});
   EXPECT_EQ(again.status, 0) << again.err;
@@ -87,6 +88,11 @@ TEST(Demo, ItsOutputsAreThoseOfTheCommandsThatItPrints) {
     EXPECT_GT(rows_of(folder / "demo" / table).size(), 100u) << table;
   }
   EXPECT_EQ(read_text(folder / "demo/effects.svg"), read_text(folder / "typed/effects.svg"));
+  // The pages differ in the commands that they tell of.
+  const std::string page = read_text(folder / "demo/report.html");
+  EXPECT_NE(page.find("<svg"), std::string::npos);
+  EXPECT_NE(read_text(folder / "typed/report.html").find(page.substr(page.find("<svg"), 2000)),
+            std::string::npos);
 
   // The first that it shows has the smallest E-value, and of those the largest effect.
   double smallest = 2.0;
@@ -117,10 +123,10 @@ TEST(Demo, ItsOutputsAreThoseOfTheCommandsThatItPrints) {
     const std::string described = must({"info", at, "-q"}).out;
     EXPECT_NE(described.find("kind\t" + kind + "\n"), std::string::npos) << described;
   }
-  const RunResult there = run_bigbird({"demo", "-o", path("demo")});
+  const RunResult there = run_bigbird({"demo", "--species", "yeast-r64", "-o", path("demo")});
   EXPECT_NE(there.status, 0);
   EXPECT_NE(there.err.find("exists"), std::string::npos) << there.err;
-  must({"demo", "-o", path("demo"), "--force", "-q"});
+  must({"demo", "--species", "yeast-r64", "-o", path("demo"), "--force", "-q"});
 }
 
 TEST(Demo, AProgramWithoutItsModelsSaysWhereItLooked) {
@@ -128,27 +134,36 @@ TEST(Demo, AProgramWithoutItsModelsSaysWhereItLooked) {
   const Models models(folder.path());
   const RunResult run = run_bigbird({"demo", "-o", (folder / "demo").string()});
   EXPECT_EQ(run.status, 3);
-  EXPECT_NE(run.err.find("yeast-r64"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("the model human was not found"), std::string::npos) << run.err;
   EXPECT_NE(run.err.find(folder.path().string()), std::string::npos) << run.err;
   EXPECT_NE(run.err.find("hint: "), std::string::npos) << run.err;
   EXPECT_FALSE(std::filesystem::exists(folder / "demo"));
 }
 
 TEST(ShippedModel, IsWholeAndSmall) {
-  const std::filesystem::path model = source_dir() / "models/yeast-r64";
-  std::uintmax_t bytes = 0;
-  for (const auto& file : std::filesystem::recursive_directory_iterator(model)) {
-    if (file.is_regular_file()) bytes += file.file_size();
+  const struct {
+    const char* name;
+    std::uintmax_t most_bytes;
+    std::vector<const char*> parts;
+    const char* scored;
+  } models[] = {{"human", 4'000'000, {"tracks"}, "238 of 238"},
+                {"yeast-r64", 8'000'000, {"encoder", "tracks", "promoters"}, "372 of 372"}};
+  for (const auto& each : models) {
+    const std::filesystem::path model = source_dir() / "models" / each.name;
+    std::uintmax_t bytes = 0;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(model)) {
+      if (file.is_regular_file()) bytes += file.file_size();
+    }
+    EXPECT_LE(bytes, each.most_bytes) << each.name;
+    for (const char* part : each.parts) {
+      const RunResult run = run_bigbird({"check", std::string(each.name) + "/" + part});
+      EXPECT_EQ(run.status, 0) << run.out << run.err;
+    }
+    const TemporaryFolder folder;
+    const RunResult demo = run_bigbird({"demo", "--species", each.name, "-o", (folder / "demo").string()});
+    EXPECT_EQ(demo.status, 0) << demo.err;
+    EXPECT_NE(demo.out.find(each.scored), std::string::npos) << demo.out;
   }
-  EXPECT_LE(bytes, 8'000'000u);
-  for (const char* part : {"encoder", "tracks", "promoters"}) {
-    const RunResult run = run_bigbird({"check", (model / part).string()});
-    EXPECT_EQ(run.status, 0) << run.out << run.err;
-  }
-  const TemporaryFolder folder;
-  const RunResult demo = run_bigbird({"demo", "-o", (folder / "demo").string()});
-  EXPECT_EQ(demo.status, 0) << demo.err;
-  EXPECT_NE(demo.out.find("372 of 372"), std::string::npos) << demo.out;
 }
 
 }  // namespace

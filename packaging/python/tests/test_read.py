@@ -26,7 +26,7 @@ class Reading(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = Path(tempfile.mkdtemp())
         cls.demo = cls.folder / "demo"
-        bigbird.run("demo", "-q", "-o", cls.demo)
+        bigbird.run("demo", "--species", "yeast-r64", "-q", "-o", cls.demo)
         cls.genome = cls.demo / "genome.fa.gz"
         cls.region = "chrXV:160000-165000"
         for name in ("some.tsv", "some.vcf.gz"):
