@@ -25,7 +25,8 @@ printf '__version__ = "%s"\n' "$version" >"$work/bigbird_cli/_version.py"
 newest=$(find "$work/bigbird_cli/program" -type f \( -name '*.so*' -o -name bigbird \) -exec objdump -T {} + 2>/dev/null |
   sed -n 's/.*(\{0,1\}GLIBC_2\.\([0-9]*\)[ )].*/\1/p' | sort -n | tail -n 1)
 [ -n "$newest" ] || fail "no symbol of the C library was found" "objdump is of binutils"
-export BIGBIRD_WHEEL_PLATFORM=manylinux_2_${newest}_$(uname -m)
+BIGBIRD_WHEEL_PLATFORM=manylinux_2_${newest}_$(uname -m)
+export BIGBIRD_WHEEL_PLATFORM
 mkdir -p "$packages"
 "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$packages" "$work" >&2 ||
   skip "pip could not build the wheel: hatchling comes from PyPI"

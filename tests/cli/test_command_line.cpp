@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tests/cli/shell.h"
 #include "tests/support/support.h"
 
 namespace bigbird::testing {
 namespace {
-
-// For redirections that run_bigbird cannot make. "$bigbird" is the program.
-RunResult run_shell(const std::string& script) {
-  return run_program({"sh", "-c", "bigbird='" + bigbird_binary() + "'\n" + script});
-}
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

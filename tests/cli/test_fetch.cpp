@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/io/files/sha256.h"
+#include "tests/cli/shell.h"
 #include "tests/support/hub_server.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_classifier.h"
