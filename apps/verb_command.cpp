@@ -71,8 +71,8 @@ void VerbCommand::read_provenance_place() {
 }
 
 void VerbCommand::read_command(const std::vector<std::string>& words) {
-  const std::set<std::string> flags = {"-q",          "--quiet", "-v",      "--verbose",
-                                       "--log-ranks", "--force", "--resume"};
+  const std::set<std::string> flags = {"-q",          "--quiet", "-v",       "--verbose",
+                                       "--log-ranks", "--force", "--resume", "--write-index"};
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const std::string long_name = word.substr(0, word.find('='));

@@ -28,6 +28,7 @@ void add_options(Verb& verb, VariantsCommand& typed) {
       ->type_name(choices(variant_format_names));
   verb.add_option("-o,--output OUT", typed.options.output,
                   "Where the scores go; - is stdout. OUT.skipped.tsv and OUT.summary.json lie beside it");
+  verb.add_flag("--write-index", typed.options.write_index, "Write OUT.csi too: of VCF.gz and BCF");
   verb.add_option("--report PREFIX", typed.options.report,
                   "PREFIX of skipped.tsv and summary.json in place of OUT");
   verb.add_option("--background FILE", typed.options.background,
@@ -54,6 +55,7 @@ int cmd_variants(int argc, char** argv) {
       {"bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz -O z -o scored.vcf.gz",
        "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz --shard 2/10 -o part2.tsv",
        "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz -r chr1:1-300000 -O tsv",
+       "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz --write-index -o scored.bcf",
        "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz --track phylop=phyloP100way.bw -o out.tsv"});
   VariantsCommand typed;
   add_options(verb, typed);

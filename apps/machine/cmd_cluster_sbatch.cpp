@@ -20,7 +20,9 @@ int cmd_cluster_sbatch(int argc, char** argv) {
       {"bigbird cluster sbatch --shards 8 variants -m run/final -f genome.fa.gz variants.vcf.gz -o "
        "scored.vcf.gz > submit.sh",
        "bigbird cluster sbatch --shards 100 --cpus-per-task 4 --time 8:00:00 promoter scan -m run/final -f "
-       "genome.fa.gz -o scores.bw --calls calls.bed > submit.sh"});
+       "genome.fa.gz -o scores.bw --calls calls.bed > submit.sh",
+       "bigbird cluster sbatch --shards 4 --gres gpu:1 --before 'module load bigbird' --sbatch=--exclude=n7 "
+       "variants -m run/final -f genome.fa.gz variants.vcf.gz --device cuda -o scored.bcf > submit.sh"});
   SlurmScriptOptions options;
   CLI::App& app = verb.app();
   app.prefix_command();
@@ -33,6 +35,16 @@ int cmd_cluster_sbatch(int argc, char** argv) {
                   "A task stops so long before its limit and is queued again; 0: it does not");
   verb.add_option("--partition", options.partition, "Partition");
   verb.add_option("--account", options.account, "Account");
+  verb.add_option("--qos", options.qos, "Quality of service");
+  verb.add_option("--constraint", options.constraint, "Features of nodes, as sbatch takes them");
+  verb.add_option(
+      "--gres", options.gres,
+      "Devices of a task, as gpu:1; the command then says --device cuda. The merge asks for none");
+  verb.add_option("--sbatch OPTIONS", options.sbatch,
+                  "Further options of sbatch, values with =; may be given again")
+      ->allow_extra_args(false);
+  verb.add_option("--before COMMANDS", options.before,
+                  "Shell commands that each job runs first, as \"module load bigbird\"");
   verb.add_option("--folder DIR", options.folder, "Where shards and logs go; OUT.shards where not given");
   verb.add_option("--program", options.program, "bigbird as the nodes find it");
   if (!verb.parse(argc, argv)) return 0;

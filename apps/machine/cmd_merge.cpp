@@ -27,6 +27,7 @@ struct MergeOptions {
   std::vector<std::string> shards;
   ScanPaths paths;
   std::string report;
+  bool write_index = false;
 };
 
 // What was merged, of which throughput is told.
@@ -64,9 +65,11 @@ Merged merge_any(const MergeOptions& options, bool of_variants) {
   if (numbers != promoter_scan_kind && !(options.paths.calls.empty() && options.paths.summary.empty()))
     throw_usage("merge: --calls and --summary are of shards of `promoter scan`");
   if (!variants && !options.report.empty()) throw_usage("merge: --report is of shards of `variants`");
+  if (!variants && options.write_index) throw_usage("merge: --write-index is of shards of `variants`");
   if (!numbers.empty()) return merge_numbers(options, numbers);
   if (!variants) return {merge_outputs(shards, options.paths.output)};
-  const VariantTally tally = merge_variants({shards, options.paths.output, options.report}).tally;
+  const VariantTally tally =
+      merge_variants({shards, options.paths.output, options.report, options.write_index}).tally;
   log_tally(tally);
   return {tally.alleles, "alleles"};
 }
@@ -86,6 +89,7 @@ int run_merge(const std::string& name, bool of_variants, int argc, char** argv) 
                   "Of `promoter scan`: counts and evaluation; OUT.summary.json where not given");
   verb.add_option("--report PREFIX", options.report,
                   "Of `variants`: PREFIX of skipped.tsv and summary.json in place of OUT");
+  verb.add_flag("--write-index", options.write_index, "Of `variants`: OUT.csi too, of VCF.gz and BCF");
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
   const Merged merged = merge_any(options, of_variants);

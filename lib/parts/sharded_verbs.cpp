@@ -5,7 +5,7 @@ namespace bigbird {
 
 const std::vector<ShardedVerb>& sharded_verbs() {
   static const std::vector<ShardedVerb> verbs = {
-      {"variants", "records", false, {".skipped.tsv", ".summary.json"}, {}, {"--report"}},
+      {"variants", "records", false, {".skipped.tsv", ".summary.json"}, {}, {"--report"}, {"--write-index"}},
       {"chromatin predict", "windows", true, {".run.json"}},
       {"promoter scan", "positions", true, {".run.json"}, {}, {"--calls", "--summary"}},
       {"embed", "sequences", true, {".run.json"}},

@@ -10,11 +10,12 @@ namespace bigbird {
 
 struct ShardedVerb {
   std::string name;
-  std::string records;                   // what the chunks hold, in words
-  bool numbers = false;                  // a shard is a file of numbers, whatever OUT is
-  std::vector<std::string> beside;       // what OUT of a shard has beside it: the ends of their names
-  std::vector<std::string> more = {};    // options of further outputs, each merged by itself
-  std::vector<std::string> merged = {};  // options of outputs that only the merge writes
+  std::string records;                         // what the chunks hold, in words
+  bool numbers = false;                        // a shard is a file of numbers, whatever OUT is
+  std::vector<std::string> beside;             // what OUT of a shard has beside it: the ends of their names
+  std::vector<std::string> more = {};          // options of further outputs, each merged by itself
+  std::vector<std::string> merged = {};        // options of outputs that only the merge writes
+  std::vector<std::string> merged_flags = {};  // the same without a value
 };
 
 const std::vector<ShardedVerb>& sharded_verbs();

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
+#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/shell_words.h"
@@ -47,6 +49,11 @@ std::optional<std::string> take_option(std::vector<std::string>& words, const st
   return std::nullopt;
 }
 
+// Takes a flag out of the words; whether it was there.
+bool take_flag(std::vector<std::string>& words, const std::string& name) {
+  return std::erase(words, name) > 0;
+}
+
 std::optional<std::string> value_of(std::vector<std::string> words, const std::string& name,
                                     const std::string& letter) {
   return take_option(words, name, letter);
@@ -83,9 +90,46 @@ std::string log_option(const std::string& folder, const std::string& name) {
 // What both jobs ask of sbatch alike.
 std::string placement(const SlurmScriptOptions& options) {
   std::string text;
-  if (!options.partition.empty()) text += " --partition=" + shell_word(options.partition);
-  if (!options.account.empty()) text += " --account=" + shell_word(options.account);
+  const std::pair<const char*, const std::string&> asked[] = {{"partition", options.partition},
+                                                              {"account", options.account},
+                                                              {"qos", options.qos},
+                                                              {"constraint", options.constraint}};
+  for (const auto& [name, value] : asked)
+    if (!value.empty()) text += fmt::format(" --{}={}", name, shell_word(value));
+  for (const std::string& more : options.sbatch) {
+    std::istringstream words(more);
+    for (std::string word; words >> word;) text += " " + shell_word(word);
+  }
   return text;
+}
+
+// Further options are options, and none that the script needs for itself.
+void check_further_options(const std::vector<std::string>& texts) {
+  static const std::vector<std::string> own = {
+      "-a",           "--array", "-J",       "--job-name", "-d",
+      "--dependency", "-o",      "--output", "-c",         "--cpus-per-task",
+      "-t",           "--time",  "--mem",    "--parsable", "--wrap",
+      "-N",           "--nodes", "-n",       "--ntasks"};
+  for (const std::string& text : texts) {
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+      if (!word.starts_with('-')) {
+        throw_usage("cluster sbatch: --sbatch " + text_for_message(word) + " is not an option of sbatch",
+                    "write values with =, as --sbatch \"--exclude=n7 --mail-type=END\"");
+      }
+      if (std::find(own.begin(), own.end(), word.substr(0, word.find('='))) != own.end())
+        throw_usage("cluster sbatch: --sbatch " + text_for_message(word) + ": the script gives this option");
+    }
+  }
+}
+
+// What both jobs run first, as the lines of a script.
+std::string first_lines(const SlurmScriptOptions& options) {
+  if (options.before.empty()) return "";
+  std::istringstream lines(options.before);
+  for (std::string line; std::getline(lines, line);)
+    if (line == "TASK") throw_usage("cluster sbatch: --before has a line TASK, which ends the script's text");
+  return options.before + "\n";
 }
 
 // An output of the command, and how the names of its shards end.
@@ -151,6 +195,10 @@ std::string slurm_script(const SlurmScriptOptions& options, std::vector<std::str
     if (const auto path = take_option(words, option))
       merged_options += fmt::format(" {} {}", option, shell_word(plain_path(*path)));
   }
+  for (const std::string& flag : verb.merged_flags)
+    if (take_flag(words, flag)) merged_options += " " + flag;
+  check_further_options(options.sbatch);
+  const std::string first = first_lines(options);
   const std::string folder =
       options.folder.empty() ? outputs.front().path + ".shards" : plain_path(options.folder);
   if (folder.find('\\') != std::string::npos) {
@@ -195,11 +243,12 @@ std::string slurm_script(const SlurmScriptOptions& options, std::vector<std::str
   }
   text += fmt::format(
       "array=$(sbatch --parsable --job-name={} --array=1-{}{} --requeue --open-mode=append {} \\\n"
-      "  --nodes=1 --ntasks=1 --cpus-per-task={} --mem={} --time={}{} << 'TASK'\n"
-      "#!/usr/bin/env bash\n",
+      "  --nodes=1 --ntasks=1 --cpus-per-task={} --mem={} --time={}{}{} << 'TASK'\n"
+      "#!/usr/bin/env bash\n"
+      "{}",
       name, options.shards, options.at_once == 0 ? "" : fmt::format("%{}", options.at_once),
       log_option(folder, "%a.log"), options.threads, shell_word(options.memory), shell_word(options.time),
-      placement(options));
+      placement(options), options.gres.empty() ? "" : " --gres=" + shell_word(options.gres), first);
   text += task_text(options, task, parts);
   text += "TASK\n)\n";
   text += fmt::format(
@@ -207,12 +256,13 @@ std::string slurm_script(const SlurmScriptOptions& options, std::vector<std::str
       "merge=$(sbatch --parsable --job-name={}-merge --dependency=\"afterok:$array\" --kill-on-invalid-dep=yes \\\n"
       "  --open-mode=append {} --nodes=1 --ntasks=1 --cpus-per-task=1 --mem={} --time={}{} << 'TASK'\n"
       "#!/usr/bin/env bash\n"
+      "{}"
       "set -e\n"
       "{}"
       "TASK\n)\n"
       "printf 'shards: job %s; merge: job %s; logs: %s\\n' \"$array\" \"$merge\" {}\n",
       name, log_option(folder, "merge.log"), shell_word(options.memory), shell_word(options.time),
-      placement(options), merge, shell_word(folder));
+      placement(options), first, merge, shell_word(folder));
   return text;
 }
 

@@ -15,13 +15,18 @@ struct SlurmScriptOptions {
   std::string memory = "4G";  // as sbatch takes it
   std::string time = "4:00:00";
   std::string stop_before = "2m";  // the limit; empty: a task does not stop before it
-  std::string partition, account;  // empty: not asked for
-  std::string folder;              // of shards and logs; empty: OUT.shards
+  // Empty: not asked for.
+  std::string partition, account, qos, constraint;
+  std::string gres;                 // of a task; the merge asks for none
+  std::vector<std::string> sbatch;  // further options of sbatch, each text one or more without spaces in them
+  std::string before;               // lines of shell that both jobs run first
+  std::string folder;               // of shards and logs; empty: OUT.shards
   std::string program = "bigbird";
 };
 
 // `command`: the words of one run, "variants", "-m" ... Error{usage}: of a verb that takes no shards; without
-// an output file; with an option that the script gives itself; a folder that sbatch cannot name.
+// an output file; with an option that the script gives itself; a folder that sbatch cannot name; a further
+// option of sbatch that is none or that the script gives; a line of `before` that ends the script's text.
 std::string slurm_script(const SlurmScriptOptions& options, std::vector<std::string> command);
 
 }  // namespace bigbird

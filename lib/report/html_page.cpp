@@ -13,7 +13,7 @@ namespace {
 // System colours are light or dark as the reader's system is; those of curves are seen on both.
 constexpr std::string_view page_style =
     ":root{color-scheme:light dark}\n"
-    "@media print{:root{color-scheme:light}figure,table{break-inside:avoid}}\n"
+    "@media print{:root{color-scheme:light}figure,tr{break-inside:avoid}.wide{overflow:visible}}\n"
     "body{font:16px/1.5 system-ui,Helvetica,Arial,sans-serif;color:CanvasText;background:Canvas;max-width:86rem;"
     "margin:2rem auto;padding:0 1rem}\n"
     "h1{font-size:1.5rem;margin:0 0 .2rem}h2{font-size:1.1rem;margin:1.8rem 0 .4rem;border-bottom:1px solid "
@@ -21,7 +21,7 @@ constexpr std::string_view page_style =
     "Canvas)}\n"
     "p{overflow-wrap:anywhere}table{border-collapse:collapse;margin:.6rem 0}caption,summary{text-align:left;"
     "padding:.2rem 0}th{white-space:nowrap}td,th{padding:.12rem 1.2rem .12rem 0;text-align:left;font-weight:normal;vertical-align:top;"
-    "overflow-wrap:anywhere}td.n{text-align:right;font-variant-numeric:tabular-nums}\n"
+    "overflow-wrap:anywhere}.wide{overflow-x:auto}td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\n"
     "pre,figure{background:color-mix(in srgb,CanvasText 5%,Canvas);border-radius:.4rem}pre{padding:.6rem .8rem;"
     "white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem}\n"
     ".figures{display:flex;flex-wrap:wrap;gap:1rem;margin:.8rem 0}figure{flex:1 1 30rem;max-width:42rem;margin:0}\n"
@@ -88,17 +88,17 @@ void HtmlPage::facts(const std::vector<std::pair<std::string, std::string>>& row
 void HtmlPage::table(const std::string& caption, const std::vector<std::string>& columns,
                      const std::vector<std::vector<std::string>>& rows, bool folded) {
   if (folded) body_ += "<details><summary>" + svg_escaped(caption) + "</summary>\n";
-  body_ += "<table>\n";
+  body_ += "<div class=\"wide\">\n<table>\n";
   if (!folded && !caption.empty()) body_ += "<caption>" + svg_escaped(caption) + "</caption>\n";
-  body_ += "<tr>";
+  body_ += "<thead><tr>";
   for (const std::string& column : columns) body_ += "<th>" + svg_escaped(column) + "</th>";
-  body_ += "</tr>\n";
+  body_ += "</tr></thead>\n";
   for (const std::vector<std::string>& row : rows) {
     body_ += "<tr>";
     for (const std::string& text : row) body_ += cell(text);
     body_ += "</tr>\n";
   }
-  body_ += folded ? "</table>\n</details>\n" : "</table>\n";
+  body_ += folded ? "</table>\n</div>\n</details>\n" : "</table>\n</div>\n";
 }
 
 void HtmlPage::listing(const std::string& caption, const std::string& text) {

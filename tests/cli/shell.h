@@ -1,4 +1,5 @@
-// A line of a shell that runs the program, for tests of what only a shell can ask: variables, pipes, descriptors.
+// A line of a shell that runs the program, for tests of what only a shell can ask: variables, pipes,
+// descriptors.
 #pragma once
 
 #include <string>

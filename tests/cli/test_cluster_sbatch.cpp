@@ -167,14 +167,49 @@ TEST_F(ClusterSbatch, EveryVerbOfTheTableTakesAShard) {
 
 TEST_F(ClusterSbatch, SlurmIsAskedForWhatWasTyped) {
   same({"variants", "-m", path("chromatin"), "-f", path("genome.fa"), path("in.vcf")}, ".tsv",
-       {"--at-once", "2", "--cpus-per-task", "2", "--mem", "900M", "--time", "30", "--partition", "long",
-        "--account", "lab x", "--folder", "parts here"});
+       {"--at-once",
+        "2",
+        "--cpus-per-task",
+        "2",
+        "--mem",
+        "900M",
+        "--time",
+        "30",
+        "--partition",
+        "long",
+        "--account",
+        "lab x",
+        "--qos",
+        "normal",
+        "--constraint",
+        "zen4|zen5",
+        "--gres",
+        "gpu:1",
+        "--sbatch",
+        "--exclude=n7 --mail-type=END",
+        "--sbatch=--nice=5",
+        "--before",
+        "export OF_BEFORE=1\necho \"first: $OF_BEFORE\"",
+        "--folder",
+        "parts here"});
   const std::string asked = file("asked");
   EXPECT_TRUE(holds(asked, "--array=1-3%2 ")) << asked;
-  EXPECT_TRUE(holds(asked, "--cpus-per-task=2 --mem=900M --time=30 --partition=long --account=lab x"))
-      << asked;
+  const std::string both =
+      " --partition=long --account=lab x --qos=normal --constraint=zen4|zen5 --exclude=n7 --mail-type=END "
+      "--nice=5";
+  EXPECT_TRUE(holds(asked, "--cpus-per-task=2 --mem=900M --time=30" + both + " --gres=gpu:1\n")) << asked;
+  EXPECT_TRUE(holds(asked, "--cpus-per-task=1 --mem=900M --time=30" + both + "\n")) << asked;
+  for (const char* log : {"parts here/1.log", "parts here/3.log", "parts here/merge.log"})
+    EXPECT_TRUE(holds(file(log), "first: 1\n")) << log;
   EXPECT_TRUE(holds(asked, "--output=parts here/%a.log")) << asked;
   EXPECT_TRUE(holds(asked, "--dependency=afterok:100 --kill-on-invalid-dep=yes")) << asked;
+}
+
+TEST_F(ClusterSbatch, TheMergeWritesTheIndex) {
+  same({"variants", "-m", path("chromatin"), "-f", path("genome.fa"), path("in.vcf"), "--write-index"},
+       ".bcf");
+  EXPECT_TRUE(file("whole.bcf.csi") == file("sharded.bcf.csi"));
+  EXPECT_FALSE(exists("sharded.bcf.shards/1.bcf.csi"));
 }
 
 TEST_F(ClusterSbatch, ATaskThatStoppedInTimeIsQueuedAgainByItself) {
@@ -267,6 +302,10 @@ TEST_F(ClusterSbatch, WhatCannotBeAScriptIsRefused) {
     must(script(Words{"--time", limit} + good));
   must(script(Words{"--time", "1", "--stop-before", "0"} + good));
   refused(Words{"cluster", "sbatch"} + good, 2, "--shards");
+  refused(script(Words{"--sbatch", "--exclude n7"} + good), 2, "n7 is not an option of sbatch");
+  for (const char* own : {"--array=1-9", "-d", "--time=1"})
+    refused(script(Words{std::string("--sbatch=") + own} + good), 2, "the script gives this option");
+  refused(script(Words{"--before", "module load x\nTASK\ntouch y"} + good), 2, "--before has a line TASK");
   EXPECT_FALSE(holds(must(script(Words{"--stop-before", "0"} + good)).out, "--stop-before"));
 }
 

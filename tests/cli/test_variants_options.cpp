@@ -231,6 +231,42 @@ TEST_F(VariantsOptions, ARegionTakesTheRecordsThatOverlapIt) {
   refused(command({path("in.vcf"), "-r", "chr1:700-750"}), 1, "in.vcf");
 }
 
+TEST_F(VariantsOptions, AnIndexIsWrittenOnRequest) {
+  std::string records;
+  for (const std::int64_t position : {500, 600, 700, 800}) records += snv(position);
+  write_text(path("sorted.vcf"), header() + records);
+  const auto positions = [&](const std::string& scored, const char* region) {
+    std::vector<std::string> found;
+    for (const Row& row : read_table(must(command({scored, "-O", "tsv", "-r", region})).out))
+      found.push_back(row.at("pos"));
+    return found;
+  };
+  for (const std::string name : {"with.vcf.gz", "with.bcf"}) {
+    must(command({path("sorted.vcf"), "--chunk", "1", "--write-index", "-o", path(name)}));
+    EXPECT_EQ(positions(path(name), "chr1:590-710"), (std::vector<std::string>{"600", "700"})) << name;
+    // A whole output gets the index that it lacks; so do merged shards.
+    std::filesystem::remove(path(name + ".csi"));
+    must(
+        command({path("sorted.vcf"), "--chunk", "1", "--write-index", "--resume", "auto", "-o", path(name)}));
+    EXPECT_EQ(positions(path(name), "chr1:790-800"), (std::vector<std::string>{"800"})) << name;
+    std::vector<std::string> merge = {"merge", "--write-index", "-o", path("merged_" + name)};
+    for (const char* shard : {"1/2", "2/2"}) {
+      merge.push_back(path(std::string("part") + shard[0] + name));
+      must(command({path("sorted.vcf"), "--chunk", "1", "-o", merge.back(), "--shard", shard}));
+    }
+    must(merge);
+    EXPECT_EQ(file("merged_" + name + ".csi"), file(name + ".csi")) << name;
+  }
+  for (const char* output : {"-", "out.tsv", "out.vcf"})
+    refused(command({path("sorted.vcf"), "--write-index", "-o", output}), 2, "cannot have an index");
+  // Scores of unsorted records are whole; an index that lay there before is not theirs.
+  write_text(path("unsorted.vcf"), header() + snv(700) + snv(500));
+  refused(command({path("unsorted.vcf"), "--write-index", "--force", "-o", path("with.bcf")}), 1,
+          "not sorted by position");
+  EXPECT_FALSE(std::filesystem::exists(path("with.bcf.csi")));
+  EXPECT_EQ(read_table(must(command({path("with.bcf"), "-O", "tsv"})).out).size(), 2u);
+}
+
 TEST_F(VariantsOptions, AFileOfTheOtherAssemblyIsRefusedByBothVerbs) {
   // As long as it says, most of it a hole of the file.
   write_text(path("grch37.fa"), ">chr20\nACGT");

@@ -15,6 +15,7 @@
 #include "lib/genomics/variants/score_writers.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
+#include "lib/io/genome/indexed_table.h"
 #include "lib/io/genome/vcf.h"
 #include "lib/parts/merge.h"
 
@@ -206,6 +207,7 @@ bool has_variant_summary(const std::string& output) {
 VariantSummary merge_variants(const VariantMergeOptions& options) {
   const std::vector<ShardOutput> shards = open_shards(options.shards);
   const VariantFormat format = variant_format(shards.front().summary.format, options.output);
+  if (options.write_index) require_indexable(format, options.output);
   VariantSummary merged = merged_summary(shards);
   const std::string report = report_prefix(options.report, format, options.output);
   const bool background = format == VariantFormat::h5
@@ -224,6 +226,7 @@ VariantSummary merge_variants(const VariantMergeOptions& options) {
     write_text_atomic(summary_path(report), summary_json(merged));
   }
   outputs.commit();
+  if (options.write_index) write_variant_index(options.output);
   return merged;
 }
 

@@ -267,6 +267,7 @@ void add_effects(const ChunkResult& result, std::size_t profiles, std::size_t va
 }  // namespace
 
 VariantsDone run_variants(const VariantRunOptions& options, SequenceScorer& scorer) {
+  if (options.write_index) require_indexable(options.format, options.output);
   ScoringContext context(options.scoring, scorer);
   const std::vector<std::size_t> written = choose_profiles(options, scorer.profiles());
   VariantSummary summary = empty_summary(options, run_json(options, context, written));
@@ -276,12 +277,15 @@ VariantsDone run_variants(const VariantRunOptions& options, SequenceScorer& scor
   if (goes_on(options.restart) &&
       is_whole_run(told, variant_prefix(options.format, options.output), summary)) {
     parts.leave_whole(options.output);
+    if (options.write_index) write_variant_index(options.output);
     return {read_variant_summary(told).tally, 0};  // nothing was scored now
   }
   scorer.open();
   VariantRun run(options, context, written, std::move(summary), parts);
   run.score_input();
-  return run.finish();
+  const VariantsDone done = run.finish();
+  if (options.write_index) write_variant_index(options.output);
+  return done;
 }
 
 VariantTally run_variant_background(const VariantBackgroundOptions& options, SequenceScorer& scorer) {

@@ -24,8 +24,9 @@ struct VariantRunOptions {
   std::string profiles;                       // as written_profiles takes them; empty: all of at most 8
   std::string output;                         // "-": stdout
   VariantFormat format = VariantFormat::vcf;
-  std::string report;  // as of report_prefix (score_writers.h)
-  Shard shard;         // of the chunks of records
+  std::string report;        // as of report_prefix (score_writers.h)
+  bool write_index = false;  // OUT.csi too; VCF.gz and BCF only
+  Shard shard;               // of the chunks of records
   Restart restart = Restart::refuse;
   std::vector<std::string> provenance;  // lines without "##"
   bool provenance_in_tables = false;    // on top of tables too, not only in VCF and HDF5
@@ -39,7 +40,8 @@ struct VariantsDone {
 
 // Finished chunks are kept in PREFIX.parts/ until the output is whole (not when it goes to stdout): at most
 // as large as the numbers that are written. Error{bad_input} when no allele of a whole file was scored (the
-// counts are written nevertheless).
+// counts are written nevertheless), or the scores are whole but their records are not sorted and an index was
+// asked for.
 VariantsDone run_variants(const VariantRunOptions& options, SequenceScorer& scorer);
 
 struct VariantMergeOptions {
@@ -47,6 +49,7 @@ struct VariantMergeOptions {
   std::vector<std::string> shards;
   std::string output;  // of the shards' own format; "-": stdout, for VCF and tables
   std::string report;  // as of run_variants
+  bool write_index = false;
 };
 // Whether a summary of such an output lies beside it.
 bool has_variant_summary(const std::string& output);

@@ -316,6 +316,13 @@ VariantFormat variant_format(const std::string& word, const std::string& output)
   return format;
 }
 
+void require_indexable(VariantFormat format, const std::string& output) {
+  if (output == "-" || (format != VariantFormat::vcf_gz && format != VariantFormat::bcf)) {
+    throw_usage(output + " cannot have an index",
+                "only files of VCF.gz and BCF have one: OUT.vcf.gz or OUT.bcf");
+  }
+}
+
 const char* variant_format_word(VariantFormat format) {
   return find_name(variant_format_names, format);
 }

@@ -34,6 +34,8 @@ inline constexpr std::array<std::pair<VariantFormat, const char*>, 6> variant_fo
 // `word`: one of these names; empty: by the suffix of `output`, else vcf. Error{usage} for
 // another word, and for matrices to "-".
 VariantFormat variant_format(const std::string& word, const std::string& output);
+// Error{usage}: an index was asked for of what cannot have one: only files of VCF.gz and BCF can.
+void require_indexable(VariantFormat format, const std::string& output);
 const char* variant_format_word(VariantFormat format);
 // What the names of further files begin with: `output`, for matrices without its suffix .npy or .h5.
 std::string variant_prefix(VariantFormat format, const std::string& output);

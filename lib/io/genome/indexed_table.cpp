@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <htslib/hts.h>
 #include <htslib/tbx.h>
+#include <htslib/vcf.h>
+
+#include <cstdio>
 
 #include "lib/core/error.h"
 #include "lib/io/files/htslib_handles.h"
@@ -69,6 +72,19 @@ void build_vcf_index(const std::string& path) {
     throw_runtime(path + ": the tabix index could not be written",
                   "check that the folder is writable: tabix -p vcf " + path);
   }
+}
+
+void write_variant_index(const std::string& path) {
+  silence_htslib();
+  constexpr int smallest_bin_bits = 14;  // as bcftools index has it
+  constexpr int not_saved = -4;          // of htslib
+  const int code = bcf_index_build3(path.c_str(), nullptr, smallest_bin_bits, 0);
+  if (code == 0) return;
+  std::remove((path + ".csi").c_str());  // of before, or a part
+  if (code == not_saved)
+    throw_runtime(path + ".csi: cannot be written", "the scores are whole; then: bcftools index " + path);
+  throw_bad_input(path + ": its records are not sorted by position, so it has no index",
+                  "the scores are whole; sort them, or their input: bcftools sort " + path);
 }
 
 std::optional<std::uint64_t> records_in_index(const std::string& path) {

@@ -39,6 +39,10 @@ class IndexedTable {
 // Writes FILE.tbi for a BGZF VCF sorted by position. Error naming the file when it cannot be indexed.
 void build_vcf_index(const std::string& path);
 
+// Writes FILE.csi for a VCF.gz (BGZF) or BCF. Error{bad_input} where its records are not sorted by position,
+// Error{runtime} where the index cannot be written; the file stays as it is.
+void write_variant_index(const std::string& path);
+
 // Records of a VCF.gz or BCF as its index (.csi or .tbi) counts them; nothing without an index that counts.
 // An index may be older than its file: good for progress, not for checks.
 std::optional<std::uint64_t> records_in_index(const std::string& path);
