@@ -183,13 +183,16 @@ std::string common_sections() {
       entry("BIGBIRD_THREADS, BIGBIRD_OUTPUT, ...",
             "The value of the option of that name, where neither the command line nor --config has one.") +
       entry(
-          "OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, PBS_NUM_PPN, NSLOTS, LSB_DJOB_NUMPROC",
+          "OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, PBS_NUM_PPN, NCPUS, NSLOTS, LSB_DJOB_NUMPROC",
           "Threads, where --threads is not given: the first that is set, of a batch system within its jobs.") +
-      entry("BIGBIRD_MODELS", "The folder of the models that come with the program.");
+      entry("BIGBIRD_MODELS", "The folder of the models that come with the program.") +
+      entry("BIGBIRD_OFFLINE, HF_HUB_OFFLINE", "Where 1, models are fetched from nowhere.") +
+      entry("HF_TOKEN, HF_ENDPOINT", "The token for models that need leave, and another hub.");
   page += ".SH FILES\n" +
           entry("OUT.provenance.json", "What a table or track comes from; see --provenance.") +
           entry("OUT.parts/", "Finished parts of work that was stopped, for --resume.") +
-          entry("~/.cache/bigbird", "What can be made again: packed weights, tables of products.");
+          entry("~/.cache/bigbird",
+                "What can be made again: packed weights, tables of products, fetched models.");
   return page + ".SH SEE ALSO\nbigbird(1)\n";
 }
 

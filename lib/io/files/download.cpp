@@ -49,7 +49,8 @@ class Transfer {
     set(CURLOPT_URL, url.c_str());
     set(CURLOPT_USERAGENT, "bigbird/" BIGBIRD_VERSION);
     set(CURLOPT_PROTOCOLS_STR, "http,https");
-    set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    // What was asked for in private is not sent on in the open.
+    set(CURLOPT_REDIR_PROTOCOLS_STR, url.starts_with("https:") ? "https" : "http,https");
     set(CURLOPT_FOLLOWLOCATION, 1L);
     set(CURLOPT_MAXREDIRS, 10L);
     set(CURLOPT_NOSIGNAL, 1L);
@@ -132,6 +133,10 @@ bool may_pass(const Answer& answer) {
 // Throws what an answer that is no good means.
 [[noreturn]] void refuse(const std::string& url, const Answer& answer) {
   throw_if_cancelled();
+  if (answer.code == CURLE_WRITE_ERROR) {  // of a file's bytes its receiver tells
+    throw_bad_input(fmt::format("{}: the answer is longer than {} MiB", url, longest_text >> 20),
+                    "it is no list of files: check the name");
+  }
   if (answer.code != CURLE_OK) {
     throw_runtime(
         fmt::format("{}: {}", url, answer.problem),

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "lib/core/error.h"
+#include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
 #include "lib/io/genome/table_index.h"
 #include "lib/io/genome/vcf_handles.h"
@@ -78,13 +79,17 @@ void write_variant_index(const std::string& path) {
   silence_htslib();
   constexpr int smallest_bin_bits = 14;  // as bcftools index has it
   constexpr int not_saved = -4;          // of htslib
-  const int code = bcf_index_build3(path.c_str(), nullptr, smallest_bin_bits, 0);
-  if (code == 0) return;
-  std::remove((path + ".csi").c_str());  // of before, or a part
+  const std::string index = path + ".csi";
+  std::remove(index.c_str());  // of what the file held before
+  AtomicFile file(index);
+  const int code = bcf_index_build3(path.c_str(), file.written_path().c_str(), smallest_bin_bits, 0);
   if (code == not_saved)
-    throw_runtime(path + ".csi: cannot be written", "the scores are whole; then: bcftools index " + path);
-  throw_bad_input(path + ": its records are not sorted by position, so it has no index",
-                  "the scores are whole; sort them, or their input: bcftools sort " + path);
+    throw_runtime(index + ": cannot be written", "the scores are whole; then: bcftools index " + path);
+  if (code != 0) {
+    throw_bad_input(path + ": its records are not sorted by position, so it has no index",
+                    "the scores are whole; sort them, or their input: bcftools sort " + path);
+  }
+  file.commit();
 }
 
 std::optional<std::uint64_t> records_in_index(const std::string& path) {
