@@ -11,6 +11,8 @@ if GENOME:
             INDEX,
         log:
             "results/logs/index.log",
+        conda:
+            "../envs/bigbird.yaml"
         resources:
             mem_mb=1000,
             runtime=30,
@@ -30,6 +32,8 @@ rule check:
         touch("results/checked"),
     log:
         "results/logs/check.log",
+    conda:
+        "../envs/bigbird.yaml"
     retries: 0
     resources:
         mem_mb=config["memory_mb"],

@@ -19,6 +19,8 @@ rule score:
         ),
     log:
         "results/logs/score.{shard}.log",
+    conda:
+        "../envs/bigbird.yaml"
     retries: config["retries"]
     threads: config["threads"]
     resources:
@@ -54,6 +56,8 @@ for option, path, suffix in OUTPUTS:
             ),
         log:
             f"results/logs/merge{'' if option == '-o' else option[1:]}.log",
+        conda:
+            "../envs/bigbird.yaml"
         resources:
             mem_mb=config["memory_mb"],
             runtime=config["minutes"],
@@ -62,4 +66,4 @@ for option, path, suffix in OUTPUTS:
             options=MERGE_OPTIONS if option == "-o" else [],
         shell:
             "{params.bigbird:q} merge {input.shards:q} {params.options:q} -o {output.out:q} 2> {log:q} || "
-            "{{ cat {log:q} >&2; exit 1; }}; grep -v '^$' {log:q} > {output.said:q}"
+            "{{ cat {log:q} >&2; exit 1; }}; sed '/^$/d' {log:q} > {output.said:q}"
