@@ -1,0 +1,1 @@
+"""What bigbird writes, in a report of MultiQC."""
