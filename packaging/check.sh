@@ -38,7 +38,7 @@ try ".deb, and lintian" bash packaging/deb.sh
 deb=$(the_one "$packages/bigbird_*.deb" "bash packaging/deb.sh")
 try ".deb: installed in a bare bookworm, run, removed" bash packaging/check_deb.sh "$deb"
 try ".deb: made again, same bytes" twice deb.sh "${deb##*/}"
-for part in dockerfiles names conda conda-build apptainer; do
+for part in $(bash packaging/check_recipes.sh --parts); do
   try "recipes: $part" bash packaging/check_recipes.sh "$part"
 done
 try "image of packaging/Dockerfile, and a job in it" bash packaging/check_image.sh

