@@ -25,7 +25,8 @@ for word in "$@"; do
   if [ "$word" = --dry-run ]; then dry=yes; else steps+=("$word"); fi
 done
 all_steps=(check sources archive deb wheel multiqc image sbom sums tag)
-[ ${#steps[@]} -gt 0 ] || steps=("${all_steps[@]}")
+whole=no
+[ ${#steps[@]} -gt 0 ] || { steps=("${all_steps[@]}") && whole=yes; }
 set_source_date
 python=${PYTHON:-python3}
 archive=$packages/bigbird-$version-linux-$(uname -m).tar.xz
@@ -38,7 +39,8 @@ made() {
   (cd "$packages" && compgen -G "bigbird[-_]*$version*" | grep -v '\.part$') || fail "$packages has no file of $version"
 }
 notes() { # the section of the changelog, without its heading
-  awk -v heading="## $version " 'index($0, "## ") == 1 { inside = index($0, heading) == 1; next } inside' CHANGELOG.md
+  awk -v heading="## $version " 'index($0, "## ") == 1 { inside = index($0, heading) == 1; next }
+    inside && (NF || begun) { begun = 1; print }' CHANGELOG.md
 }
 
 do_check() {
@@ -58,6 +60,8 @@ do_check() {
 # A git archive's gzip has no time in it; its tar has the commit's.
 do_sources() {
   mkdir -p "$packages"
+  # With all steps: what an earlier commit left would stand in SHA256SUMS where a step is skipped now.
+  [ $whole = no ] || rm -f "$packages"/bigbird[-_]*"$version"*
   git archive --format=tar --prefix="bigbird-$version/" HEAD | gzip -9n >"$packages/bigbird-$version.tar.gz"
 }
 do_archive() { bash packaging/tarball.sh; }
