@@ -176,6 +176,7 @@ program() { # the program that recipes run, as `bigbird` in PATH, with the model
 
 # Versions of packages are written as each tool wants it; what CMake looks for is read from cmake/.
 check_versions() {
+  command -v python3 >/dev/null || skip "no python3"
   python3 - "$version" <<'PYTHON'
 import re, sys
 from pathlib import Path

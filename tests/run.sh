@@ -120,7 +120,8 @@ page_in_browser() {
 # What of packaging/ takes seconds; bash packaging/check.sh is the rest. An archive that is thrown away is hardly compressed.
 packaging() {
   export BUILD=$root/build/release OUT=$root/build/packaging
-  LEVEL=0 may_skip bash packaging/tarball.sh &&
+  may_skip bash packaging/check_recipes.sh versions &&
+    LEVEL=0 may_skip bash packaging/tarball.sh &&
     may_skip bash packaging/check_tarball.sh &&
     may_skip bash packaging/deb.sh
 }

@@ -49,9 +49,7 @@ refused() { # refused TEXT WORD...: Snakemake ends with a line that is the text,
 "$bigbird" variants -m "$work/inputs/chromatin" -f "$genome" "$variants" --chunk 20 -o whole.vcf.gz 2>whole.log
 flow local "${of_variants[@]}"
 runs -n
-"$snakemake" --lint >snakemake.log 2>&1 || true # an environment for each rule is all that it misses
-[ "$(grep -c '^    \* ' snakemake.log)" = "$(grep -c 'Specify a conda environment' snakemake.log)" ] ||
-  wrong "snakemake --lint: $(grep '^    \* ' snakemake.log)"
+runs --lint
 refused "config: Additional properties are not allowed ('shardss' was unexpected)" -n --config shardss=3
 refused "config: shards: 0 is less than the minimum of 1" -n --config shards=0
 refused "config: model: nowhere: there is no such file" -n --config model=nowhere

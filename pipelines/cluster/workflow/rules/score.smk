@@ -66,4 +66,4 @@ for option, path, suffix in OUTPUTS:
             options=MERGE_OPTIONS if option == "-o" else [],
         shell:
             "{params.bigbird:q} merge {input.shards:q} {params.options:q} -o {output.out:q} 2> {log:q} || "
-            "{{ cat {log:q} >&2; exit 1; }}; sed '/^$/d' {log:q} > {output.said:q}"
+            "{{ cat {log:q} >&2; exit 1; }}; {{ grep -v '^$' {log:q} || true; }} > {output.said:q}"
