@@ -33,7 +33,7 @@ set_build() {
     ensure_packages "${packages_base[@]}"
     # A package without plug-ins is whole, but for ranks over an MPI.
     (ensure_packages "${packages_mpi[@]}") || say "no MPI can be installed: the package has no plug-ins"
-    local options=(-DBIGBIRD_TESTS=OFF -DBIGBIRD_BENCH=OFF)
+    local options=()
     [ -f "$build_folder/CMakeCache.txt" ] || ! command -v ninja >/dev/null || options+=(-G Ninja)
     ! command -v ccache >/dev/null || options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
     export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"

@@ -8,7 +8,13 @@ program_on_path() {
     [ -x "$BIN/bigbird" ] || fail "$BIN/bigbird is no program" "BIN is the folder that holds the installed bigbird"
   else
     ensure_packages "${packages_base[@]}"
-    configure release
+    # Kernels for devices are half of the build. A folder that was configured before stays what it is.
+    local options=()
+    if [ ! -f "$root/build/release/CMakeCache.txt" ] && ! has_nvidia_device; then
+      options=("-DBIGBIRD_CUDA=${BIGBIRD_CUDA:-OFF}")
+      [ -n "${BIGBIRD_CUDA:-}" ] || say "no NVIDIA device in this machine: built without CUDA (BIGBIRD_CUDA=AUTO in the environment builds it)"
+    fi
+    configure release "${options[@]}"
     build release bigbird
     BIN=$root/build/release/bin
   fi

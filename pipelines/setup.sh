@@ -49,6 +49,11 @@ ensure_packages() {
     fail "the packages could not be installed" "sudo $line"
 }
 
+# Whether a driver of NVIDIA has a device here, under WSL too.
+has_nvidia_device() {
+  compgen -G '/dev/nvidia[0-9]*' >/dev/null || [ -e /dev/dxg ]
+}
+
 # configure PRESET [CMAKE_OPTION...]: into build/PRESET, with ninja and ccache where they are.
 configure() {
   local preset=$1

@@ -78,7 +78,7 @@ run_tests() {
     # By make, as who types the build's lines without a generator: it links objects in another order than Ninja. The other builds are Ninja's.
     [ -f build/release/CMakeCache.txt ] || one+=(-G "Unix Makefiles")
   fi
-  configure release -DBIGBIRD_TESTS=ON "-DBIGBIRD_WERROR=$werror" ${one[@]+"${one[@]}"}
+  configure release -DBIGBIRD_TESTS=ON -DBIGBIRD_BENCH=ON "-DBIGBIRD_CUDA=${BIGBIRD_CUDA:-AUTO}" "-DBIGBIRD_WERROR=$werror" ${one[@]+"${one[@]}"}
   part build build release
   part suite run_ctest release
 }

@@ -24,7 +24,7 @@ build=${programs_of:-${BUILD:-$root/build/gpu-pack}} data=${DATA:-$root/../share
 # What it is made of, so that verify.sh can say when the sources are others.
 stamp=$(bash "$root/tests/gpu/source_stamp.sh")
 if [ -z "$programs_of" ]; then
-  options=(--preset release -DBIGBIRD_CUDA=ON -DBIGBIRD_ONEDNN=OFF "-DCMAKE_CUDA_ARCHITECTURES=${ARCHITECTURES:-90-real}")
+  options=(--preset release -DBIGBIRD_TESTS=ON -DBIGBIRD_BENCH=ON -DBIGBIRD_CUDA=ON -DBIGBIRD_ONEDNN=OFF "-DCMAKE_CUDA_ARCHITECTURES=${ARCHITECTURES:-90-real}")
   [ -f "$build/CMakeCache.txt" ] || ! command -v ninja >/dev/null || options+=(-G Ninja)
   ! command -v ccache >/dev/null || options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
   # What another build of these sources has compiled is taken, as in pipelines/setup.sh.

@@ -158,7 +158,7 @@ from_build() {
   local build=${BUILD:-$root/build/gpu} log=$work/configure.log
   if [ "$(cat "$build/source-stamp" 2>/dev/null)" != "$stamp" ]; then
     [ -z "$call" ] || { say "nothing was built in $build of these sources" && return 1; }
-    timeout 60 cmake -S "$root" -B "$build" --preset release -DBIGBIRD_CUDA=ON >"$log" 2>&1 ||
+    timeout 60 cmake -S "$root" -B "$build" --preset release -DBIGBIRD_TESTS=ON -DBIGBIRD_BENCH=ON -DBIGBIRD_CUDA=ON >"$log" 2>&1 ||
       { cat "$log" >>"$out/verify.log" && say "cannot build here: $(grep -m1 -A2 'CMake Error' "$log" | tr '\n' ' ')" && return 1; }
     within 840 cmake --build "$build" --parallel "$(nproc)" --target test_gpu bench_gpu bigbird || return
     echo "$stamp" >"$build/source-stamp"
