@@ -248,7 +248,7 @@ std::string closing_line() {
   const ProcessCost cost = process_cost();
   const double wall = cost.wall_seconds;
   const double peak = static_cast<double>(cost.peak_memory) / (1024.0 * 1024.0);
-  std::string line = fmt::format("[{}] bigbird {}: {:.2f} s wall, {:.2f} s CPU, {:.0f} MB peak memory",
+  std::string line = fmt::format("[{}] bigbird {}: {:.2f} s wall, {:.2f} s CPU, {:.0f} MiB peak memory",
                                  told.verb, BIGBIRD_VERSION, wall, cost.cpu_seconds, peak);
   if (!told.unit.empty() && wall > 0) line += ", " + amount_text(told.amount / wall, told.unit) + "/s";
   if (told.made > 0) line += ", " + cpu_time_text(cost.cpu_seconds / told.made) + "/" + told.one;

@@ -284,9 +284,7 @@ void require_inference_memory(const std::function<std::vector<MemoryRow>(const B
                               const BatchSize& batch, std::int64_t longest, const kernels::Backend& backend) {
   const MemoryBefore before = memory_before(backend, 0);
   const TrainingMemory memory = plan_inference_memory(plan(batch), backend, before);
-  for (const MemoryPlan& place : memory.places) {
-    for (const std::string& line : memory_table(place)) log_info(line);
-  }
+  log_memory(memory);
   SmallerRuns smaller(1);
   if (batch.sequences > 0) {
     for (std::int64_t sequences = batch.sequences / 2; sequences > 0; sequences /= 2) {

@@ -41,7 +41,7 @@ ShardLog read_log(const std::string& path) {
   std::string_view line;
   while (lines.next(line)) {
     const auto wall = number_before(line, " s wall, "), cpu = number_before(line, " s CPU, "),
-               memory = number_before(line, " MB peak memory");
+               memory = number_before(line, " MiB peak memory");
     if (wall && cpu && memory) {
       ++log.runs;
       log.wall += *wall;
@@ -96,7 +96,7 @@ ReportSection shards_section(const std::string& path) {
                     "give a run folder, or the folder OUT.shards of `cluster sbatch`");
   ReportTable table{
       "shards", {"shard", "state", "runs", "wall s", "CPU s", "peak MB", "alleles", "scored"}, {}, false};
-  BarChart wall{"wall time", "seconds", {}, {}}, memory{"peak memory", "MB", {}, {}};
+  BarChart wall{"wall time", "seconds", {}, {}}, memory{"peak memory", "MiB", {}, {}};
   std::size_t whole = 0;
   double all_wall = 0, all_cpu = 0, longest = 0, most = 0;
   std::uint64_t alleles = 0, scored = 0;
@@ -130,7 +130,7 @@ ReportSection shards_section(const std::string& path) {
       {"CPU hours", fmt::format("{:.4f}", all_cpu / 3600)},
       {"wall seconds, longest shard", fmt::format("{:.2f}", longest)},
       {"wall seconds, mean", fmt::format("{:.2f}", all_wall / static_cast<double>(shards.size()))},
-      {"peak memory, MB", fmt::format("{:.0f}", most)}};
+      {"peak memory, MiB", fmt::format("{:.0f}", most)}};
   if (last > shards.size())
     facts.emplace_back("indices without any file", std::to_string(last - shards.size()));
   if (alleles > 0) {

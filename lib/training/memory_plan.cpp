@@ -20,6 +20,26 @@ constexpr std::size_t rounding_of_allocations = 16 * 256;
 // Beside those that compute: one keeps the lease of what is written, one prepares what is computed next.
 constexpr int threads_that_wait = 2;
 
+// What every process takes once it works, whatever the model: code that is read from disk meanwhile, and the
+// heaps of threads, batches and writers. As measured on runs of 50 to 300 MiB; of larger ones it is nothing.
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+constexpr std::size_t code_to_come = 2 * mebibyte;
+constexpr std::size_t heaps_of_training = 4 * mebibyte, heaps_of_inference = mebibyte;
+
+// Of the process: what it is now, and what comes with the work.
+MemoryPlan process_as_it_is(const MemoryBefore& before, const std::string& program, const std::string& files,
+                            std::size_t heaps) {
+  const std::size_t mapped = before.resident.file + code_to_come;
+  return {"memory",
+          {{program, before.resident.anonymous},
+           {files, mapped},
+           {"heaps of threads, batches and writers", heaps}},
+          0,
+          mapped,
+          before.process_limit,
+          before.limit_name};
+}
+
 void sum_up(MemoryPlan& plan) {
   for (const MemoryRow& row : plan.rows) plan.total += row.bytes;
 }
@@ -128,9 +148,8 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
   if (averages_weights) model.push_back(fp32_row("average of the weights", arena));
 
   TrainingMemory memory;
-  MemoryPlan process{"memory", {}, 0, before.resident.file, before.process_limit, before.limit_name};
-  process.rows.push_back({"program and sample index, as they stand", before.resident.anonymous});
-  process.rows.push_back({"mapped files (libraries, token shards)", before.resident.file});
+  MemoryPlan process = process_as_it_is(before, "program and sample index, as they stand",
+                                        "mapped files (libraries, token shards)", heaps_of_training);
   if (before.device_limit > 0) {
     model.push_back({"rounding of allocations", rounding_of_allocations});
     MemoryPlan device{"memory of " + backend.name(), std::move(model), 0, 0, before.device_limit};
@@ -159,9 +178,8 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
 TrainingMemory plan_inference_memory(std::vector<MemoryRow> model, const kernels::Backend& backend,
                                      const MemoryBefore& before) {
   TrainingMemory memory;
-  MemoryPlan process{"memory", {}, 0, before.resident.file, before.process_limit, before.limit_name};
-  process.rows.push_back({"program, as it stands", before.resident.anonymous});
-  process.rows.push_back({"mapped files (libraries)", before.resident.file});
+  MemoryPlan process =
+      process_as_it_is(before, "program, as it stands", "mapped files (libraries)", heaps_of_inference);
   if (before.device_limit > 0) {
     MemoryPlan device{"memory of " + backend.name(), std::move(model), 0, 0, before.device_limit};
     add_driver_row(device, backend);
@@ -175,9 +193,25 @@ TrainingMemory plan_inference_memory(std::vector<MemoryRow> model, const kernels
   return memory;
 }
 
+std::string memory_line(const MemoryPlan& plan) {
+  std::string line = fmt::format("{} planned: {}", plan.where, format_bytes(plan.total));
+  if (plan.limit > 0) {
+    line += fmt::format(", the limit is {}{}", format_bytes(plan.limit),
+                        plan.limit_name.empty() ? "" : " (" + plan.limit_name + ")");
+  }
+  return line;
+}
+
+void log_memory(const TrainingMemory& memory) {
+  for (const MemoryPlan& plan : memory.places) {
+    log_info(memory_line(plan));
+    for (const std::string& line : memory_table(plan)) log_debug(line);
+  }
+}
+
 std::vector<std::string> memory_table(const MemoryPlan& plan) {
   std::vector<std::string> lines;
-  lines.push_back(plan.where + " planned:");
+  lines.push_back(fmt::format("parts of the {}:", plan.where));
   for (const MemoryRow& row : plan.rows) {
     if (row.bytes == 0) continue;
     const std::string types = row.number_types();
@@ -223,9 +257,7 @@ void require_memory(const TrainingMemory& memory, const SmallerRuns& smaller) {
 
 void run_in_memory(kernels::Backend& backend, const TrainingMemory& memory, const SmallerRuns& smaller,
                    const std::function<void()>& work) {
-  for (const MemoryPlan& plan : memory.places) {
-    for (const std::string& line : memory_table(plan)) log_info(line);
-  }
+  log_memory(memory);
   require_memory(memory, smaller);
   try {
     if (memory.reserve > 0) backend.reserve(memory.reserve);

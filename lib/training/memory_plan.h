@@ -77,8 +77,14 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
 TrainingMemory plan_inference_memory(std::vector<MemoryRow> model, const kernels::Backend& backend,
                                      const MemoryBefore& before);
 
+// "memory planned: 61.1 MiB, the limit is 23.07 GiB".
+std::string memory_line(const MemoryPlan& plan);
+
 // The table as lines for the log. A row ends with the types of its numbers.
 std::vector<std::string> memory_table(const MemoryPlan& plan);
+
+// Logs the line of every place and, for who asks for more (LogLevel::debug), its table.
+void log_memory(const TrainingMemory& memory);
 
 // The same for other programs: "where part bytes numbers", a row for each part, then "peak to expect",
 // "limit" where there is one and, of the program's own memory, "used at the most" when `used` is not 0.
@@ -96,7 +102,7 @@ using SmallerRuns = std::vector<std::vector<SmallerRun>>;
 // hint, of every group, the first run that fits.
 void require_memory(const TrainingMemory& memory, const SmallerRuns& smaller);
 
-// Logs the tables, requires the memory, and runs `work`, on a device with the memory reserved. When the
+// Logs the plan (log_memory), requires the memory, and runs `work`, on a device with the memory reserved. When the
 // device has less than it said, throws the Error of require_memory().
 void run_in_memory(kernels::Backend& backend, const TrainingMemory& memory, const SmallerRuns& smaller,
                    const std::function<void()>& work);

@@ -246,7 +246,7 @@ TEST(CommandLine, TheClosingLineGivesVersionTimesAndMemoryUnlessQuiet) {
   ASSERT_EQ(result.status, 0) << result.err;
   const std::string last = result.err.substr(result.err.rfind('\n', result.err.size() - 2) + 1);
   EXPECT_EQ(last.rfind("[simulate] bigbird " BIGBIRD_VERSION ": ", 0), 0u) << last;
-  for (const char* part : {"s wall", "s CPU", "MB peak memory", "bp/s"})
+  for (const char* part : {"s wall", "s CPU", "MiB peak memory", "bp/s"})
     EXPECT_TRUE(contains(last, part)) << last;
   const RunResult quiet = run_bigbird(
       {"simulate", "-o", (folder / "quiet").string(), "--bp", "100K", "--chromosomes", "1", "-q"});

@@ -84,9 +84,9 @@ TEST_F(LedVerbs, L6LearnsItsSummariesAndWritesThem) {
   EXPECT_EQ(json.at("model_type"), "led");
   EXPECT_EQ(json.at("max_decoder_position_embeddings"), 24);
   EXPECT_EQ(json.at("attention_window"), (std::vector<int>{4, 8}));
-  const RunResult written =
-      must({"text", "summarize", "predict", "-m", path("run/final"), path("pairs.jsonl"), "--device", "cpu"});
-  for (const char* row : {"memory planned:", "keys and values of the sources"})
+  const RunResult written = must({"text", "summarize", "predict", "-m", path("run/final"),
+                                  path("pairs.jsonl"), "--device", "cpu", "-v"});
+  for (const char* row : {"memory planned: ", "keys and values of the sources"})
     EXPECT_TRUE(holds(written.err, row)) << written.err;
   std::istringstream lines(written.out);
   std::uint64_t i = 0;

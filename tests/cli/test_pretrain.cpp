@@ -131,8 +131,8 @@ void expect_error(const RunResult& result, int status, const std::string& words)
 
 TEST_F(Pretrain, WritesTheRunFolder) {
   testing::write_tiny_shards(path("valid"), folder_ / "tokenizer", {4, 10, 20, 2});
-  const RunResult result = run_bigbird(
-      arguments("run", {"--steps", "6", "--save-every", "2", "--valid", path("valid"), "--eval-every", "3"}));
+  const RunResult result = run_bigbird(arguments(
+      "run", {"--steps", "6", "--save-every", "2", "--valid", path("valid"), "--eval-every", "3", "-v"}));
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_TRUE(result.out.empty());
   for (const char* file :
@@ -263,7 +263,7 @@ TEST_F(Pretrain, ThreadsDoNotChangeTheWeights) {
 }
 
 // The program's own memory and the sanitizers' would hide the model's: a model of some 200 MB.
-TEST_F(Pretrain, PeakMemoryIsWithinTenPercentOfThePlan) {
+TEST_F(Pretrain, PeakMemoryIsWithinFivePercentOfThePlan) {
   if (testing::under_sanitizer) GTEST_SKIP() << "sanitizers keep memory of their own";
   testing::write_tiny_shards(path("long"), folder_ / "tokenizer", {8, 60, 40, 1});
   for (const std::string run : {"kept", "recomputed", "bf16"}) {
@@ -276,12 +276,12 @@ TEST_F(Pretrain, PeakMemoryIsWithinTenPercentOfThePlan) {
     const RunResult result = run_bigbird(words);
     ASSERT_EQ(result.status, 0) << result.err;
     std::smatch planned;
-    ASSERT_TRUE(std::regex_search(result.err, planned, std::regex("peak to expect +([0-9.]+) MiB")))
+    ASSERT_TRUE(std::regex_search(result.err, planned, std::regex("memory planned: ([0-9.]+) MiB")))
         << result.err;
     std::smatch measured;
-    ASSERT_TRUE(std::regex_search(result.err, measured, std::regex("([0-9]+) MB peak memory"))) << result.err;
+    ASSERT_TRUE(std::regex_search(result.err, measured, std::regex("([0-9]+) MiB peak memory"))) << result.err;
     const double peak = std::stod(measured[1]);
-    EXPECT_NEAR(std::stod(planned[1]) / peak, 1.0, 0.1) << result.err;
+    EXPECT_NEAR(std::stod(planned[1]) / peak, 1.0, 0.05) << result.err;
   }
 }
 

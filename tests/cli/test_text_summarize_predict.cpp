@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -313,8 +314,11 @@ TEST_F(SummarizePredict, ReadsAFolderOfTextsAndTheStandardInput) {
 
 TEST_F(SummarizePredict, SaysWhatMemoryItTakesBeforeItStarts) {
   const std::string said = must(predict({"--max-tokens", "5"})).err;
-  for (const char* row : {"memory planned:", "parameters", "keys and values", "peak to expect"})
-    EXPECT_TRUE(holds(said, row)) << row << '\n' << said;
+  EXPECT_TRUE(std::regex_search(said, std::regex("memory planned: [0-9.]+ MiB"))) << said;
+  EXPECT_FALSE(holds(said, "peak to expect")) << "the parts are for -v: " << said;
+  const std::string more = must(predict({"--max-tokens", "5", "-v"})).err;
+  for (const char* row : {"memory planned: ", "parameters", "keys and values", "peak to expect"})
+    EXPECT_TRUE(holds(more, row)) << row << '\n' << more;
 }
 
 TEST_F(SummarizePredict, RefusesWhatItCannotDo) {

@@ -157,7 +157,7 @@ def under_each_attention(bigbird, options, name, files, settings):
             text = said.read_text()
             scores.append(json.loads(run.with_suffix(f".{seed}.json").read_text())["accuracy"])
             speeds.append(int(re.search(r"updates took .*: (\d+) tokens/s", text).group(1)))
-            peaks.append(int(re.findall(r"(\d+) MB peak memory", text)[-1]))
+            peaks.append(int(re.findall(r"(\d+) MiB peak memory", text)[-1]))
         results.append((attention, scores, statistics.median(speeds), max(peaks)))
     print("| attention | accuracy of each seed | mean | tokens a second | peak MB |")
     print("|---|---|---|---|---|")

@@ -30,7 +30,7 @@ def run(program, words):
         _, status, usage = os.wait4(process.pid, 0)
     # What the program says itself: the system counts this process too, of which it was a copy at first.
     with open("log", encoding="utf-8") as log:
-        peak = re.findall(r"([0-9]+) MB peak memory", log.read())
+        peak = re.findall(r"([0-9]+) MiB peak memory", log.read())
     return (os.waitstatus_to_exitcode(status), time.monotonic() - begin, usage.ru_utime + usage.ru_stime,
             float(peak[-1]) if peak else 0.0)
 

@@ -178,9 +178,7 @@ void Summarizer::require_memory() const {
     return plan_inference_memory(memory(sizes), backend_, before);
   };
   const TrainingMemory plan = plan_of(sizes());
-  for (const MemoryPlan& place : plan.places) {
-    for (const std::string& line : memory_table(place)) log_info(line);
-  }
+  log_memory(plan);
   SmallerRuns smaller(3);  // one option at a time
   const auto offer = [&](std::vector<SmallerRun>& group, const char* option, std::int64_t Sizes::*size,
                          std::int64_t least) {

@@ -387,7 +387,7 @@ class Growth:
         columns, *rows = [line.rstrip("\n").split("\t") for line in open(f"{run}/metrics.tsv") if not line.startswith("##")]
         at = [float(row[columns.index("seconds")]) for row in rows]
         times = [later - earlier for earlier, later in zip(at, at[1:])]
-        peak = re.search(r"(\d+) MB peak memory", text)
+        peak = re.search(r"(\d+) MiB peak memory", text)
         self.table.add(program="bigbird", attention="sparse", **{"pass": "update"}, tokens=UPDATE_LENGTH, ranks=ranks,
                        threads=threads, rounds=len(times), seconds=f"{statistics.median(times):.3f}", lowest=f"{min(times):.3f}",
                        highest=f"{max(times):.3f}", peak_gb=f"{int(peak[1]) * 1048576 / 1e9:.3f}" if peak else "-",

@@ -232,8 +232,8 @@ TEST_F(ReportOf, ATrackTakesNoMemoryForTheBasesOfItsIntervals) {
 
 TEST_F(ReportOf, AJobInShardsSumsItsLogs) {
   file("o.shards/1.log",
-       "[variants] bigbird 0.1.0: 10.00 s wall, 19.00 s CPU, 300 MB peak memory\n"
-       "[variants] bigbird 0.1.0: 5.00 s wall, 9.00 s CPU, 200 MB peak memory, 7 alleles/s\n");
+       "[variants] bigbird 0.1.0: 10.00 s wall, 19.00 s CPU, 300 MiB peak memory\n"
+       "[variants] bigbird 0.1.0: 5.00 s wall, 9.00 s CPU, 200 MiB peak memory, 7 alleles/s\n");
   file("o.shards/1.vcf.gz", "x");
   file("o.shards/2.log", "bigbird: error: model: no such file or folder\nhint: x\n");
   file("o.shards/4.log", "begun\n");
