@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "lib/core/log.h"
+#include "lib/io/files/file.h"
 
 namespace bigbird::apps {
 
@@ -64,6 +65,11 @@ void VariantOptions::add_tracks(Verb& verb) {
                   "bigWig of conservation (phyloP, phastCons, GERP++): the mean over the bases that ALT "
                   "changes, as a column. NAME: of the column, else the file's; several are taken")
       ->allow_extra_args(false);
+}
+
+void VariantOptions::require_inputs() const {
+  require_readable(scoring_.input);
+  require_readable(scoring_.fasta);
 }
 
 VariantScoringOptions VariantOptions::scoring() const {

@@ -27,6 +27,8 @@ class VariantOptions {
   const std::string& profiles() const { return sequences_.profiles(); }
 
   const std::vector<std::string>& models() const { return models_; }
+  // Error{bad_input} where the genome or the variants cannot be opened.
+  void require_inputs() const;
   VariantScoringOptions scoring() const;
   std::unique_ptr<SequenceScorer> make_scorer(kernels::Backend& backend) const;
   // Of the verb, with the digests of the models.

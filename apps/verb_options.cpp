@@ -105,13 +105,22 @@ CLI::Validator count_suffix() {
   return CLI::Validator(expand, "", "count");
 }
 
-CLI::Option* VerbOptions::with_word(CLI::Option* option, const std::string& word, const std::string& number) {
-  const auto expand = [word, number](std::string& text) {
-    if (text == word) text = number;
+CLI::Option* VerbOptions::with_words(CLI::Option* option,
+                                     const std::vector<std::pair<std::string, std::string>>& words) {
+  const auto expand = [words](std::string& text) {
+    for (const auto& [word, number] : words)
+      if (text == word) {
+        text = number;
+        break;
+      }
     return std::string();
   };
   option->transform(CLI::Validator(expand, "", "word"));
-  if (option->get_default_str() == number) option->default_str(word);
+  for (const auto& [word, number] : words)
+    if (option->get_default_str() == number) {
+      option->default_str(word);
+      break;
+    }
   return option;
 }
 
@@ -227,8 +236,8 @@ void VerbOptions::add_stop_before() {
              "kept, the status is 143");
 }
 
-void VerbOptions::add_force() {
-  add_flag("--force", force_, "Overwrite an output that exists")->group("General");
+void VerbOptions::add_force(const std::string& help) {
+  add_flag("--force", force_, help)->group("General");
 }
 
 CLI::Option* VerbOptions::add_exclude(std::vector<std::string>& paths, const std::string& what) {

@@ -73,7 +73,12 @@ class VerbOptions {
     return add_option(names, value, help, check)->transform(count_suffix());
   }
   // A number that --help shows, and a user may type, as a word too: `auto` for 0. As default it is shown so.
-  static CLI::Option* with_word(CLI::Option* option, const std::string& word, const std::string& number);
+  static CLI::Option* with_word(CLI::Option* option, const std::string& word, const std::string& number) {
+    return with_words(option, {{word, number}});
+  }
+  // Several such words, each with its number.
+  static CLI::Option* with_words(CLI::Option* option,
+                                 const std::vector<std::pair<std::string, std::string>>& words);
   template <typename Value>
   CLI::Option* add_flag(const std::string& names, Value& value, const std::string& help) {
     return app_.add_flag(names, value, help);
@@ -94,7 +99,8 @@ class VerbOptions {
   void add_nondeterministic();  // --nondeterministic, for verbs that train
   // --stop-before TIME, for verbs that go on with --resume.
   void add_stop_before();
-  void add_force();  // --force: an output folder that holds a run may be overwritten
+  // --force, and what it replaces: an output that is one file is replaced without it.
+  void add_force(const std::string& help = "Replace an output folder that holds something");
   // --exclude BED, several times. what: the end of its help, what becomes of what touches the regions.
   CLI::Option* add_exclude(std::vector<std::string>& paths, const std::string& what);
 

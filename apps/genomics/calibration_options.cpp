@@ -21,7 +21,7 @@ void CalibrationOptions::add(Verb& verb, const std::string& model_of) {
                   "Reliability curves: mean probability and observed fraction of each bin");
   verb.add_option("--svg FILE", svg_, "Picture of the reliability curves");
   for (const char* place : {"--curve", "--svg"}) verb.leave_out_of_provenance(place);
-  verb.add_force();
+  verb.add_force("Replace a calibration that the model has");
 }
 
 void CalibrationOptions::check(const Verb& verb) const {

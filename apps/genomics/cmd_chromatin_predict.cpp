@@ -16,6 +16,7 @@
 #include "lib/core/log.h"
 #include "lib/genomics/chromatin/predict.h"
 #include "lib/genomics/chromatin/predict_run.h"
+#include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 
 namespace bigbird::apps {
@@ -133,6 +134,8 @@ int cmd_chromatin_predict(int argc, char** argv) {
   check(typed);
   ChromatinPredictOptions options;
   options.format = parse_prediction_format(typed.format);
+
+  for (const std::string& input : {typed.records, typed.regions, typed.fasta}) require_readable(input);
 
   const auto backend = verb.make_backend(typed.models);
   SequenceScorer scorer({.models = typed.models,

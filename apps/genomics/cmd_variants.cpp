@@ -66,6 +66,7 @@ int cmd_variants(int argc, char** argv) {
   typed.options.format = variant_format(typed.type, typed.options.output);
   typed.options.restart = typed.work.restart(verb);
   typed.options.shard = typed.work.shard();
+  typed.shared.require_inputs();
   const auto backend = verb.make_backend(typed.shared.models());
   const std::unique_ptr<SequenceScorer> scorer = typed.shared.make_scorer(*backend);
   if (verb.provenance()) {

@@ -27,6 +27,7 @@ int cmd_variants_background(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   options.scoring = shared.scoring();
+  shared.require_inputs();
   const auto backend = verb.make_backend(shared.models());
   const std::unique_ptr<SequenceScorer> scorer = shared.make_scorer(*backend);
   if (verb.provenance()) options.provenance_json = provenance_json(shared.provenance(verb, *scorer));

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/process_memory.h"
+#include "lib/core/settings.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/temporary_names.h"
 
@@ -86,6 +88,11 @@ bool file_exists(const std::string& path) {
 bool file_is_regular(const std::string& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
+}
+
+void require_readable(const std::string& path) {
+  if (path.empty() || path == "-" || path.find("://") != std::string::npos) return;
+  if (access(path.c_str(), R_OK) != 0) throw_cannot_read(path, errno);
 }
 
 bool folder_exists(const std::string& path) {
@@ -232,13 +239,33 @@ void AtomicFile::commit() {
   if (synced) sync_folder(parent_folder(target_));
 }
 
+namespace {
+
+// Nobody means these when they ask that an output be replaced.
+void require_replaceable(const std::string& folder) {
+  std::error_code unknown;
+  const fs::path path = fs::weakly_canonical(folder, unknown), here = fs::current_path(unknown);
+  const char* home = std::getenv("HOME");
+  const bool holds_us = std::mismatch(path.begin(), path.end(), here.begin(), here.end()).first == path.end();
+  const bool is_home = home != nullptr && *home != '\0' && path == fs::weakly_canonical(home, unknown);
+  if (!holds_us && !is_home) return;
+  throw_usage(fmt::format("{}: is {}, and is not replaced as a whole", folder,
+                          is_home ? "the home folder" : "the folder that the program runs in, or holds it"),
+              "give the name of a folder in it");
+}
+
+}  // namespace
+
 AtomicFolder::AtomicFolder(const std::string& path, bool replace)
     : target_(without_trailing_slashes(path)), replace_(replace) {
   if (target_ == "-") throw_usage("-: a folder cannot go to stdout", "give the name of a folder");
   if (file_exists(target_)) throw_cannot_write(target_, EEXIST);
-  if (!replace_ && !folder_is_empty(target_)) {
-    throw_bad_input(fmt::format("{}: the folder exists and is not empty", target_),
-                    "choose another output folder, or remove this one");
+  if (!folder_is_empty(target_)) {
+    if (!replace_) {
+      throw_bad_input(fmt::format("{}: the folder exists and is not empty", target_),
+                      message("`force` replaces all that it holds; or choose another folder"));
+    }
+    require_replaceable(target_);
   }
   make_folders(parent_folder(target_));
   remove_leftovers(target_);

@@ -124,6 +124,9 @@ Look look_at(const std::string& path) {
 // False when a file is there already.
 bool create(const std::string& path, const std::string& text) {
   const auto refuse = [&](int error) {
+    // Nobody typed the name of the lease; where the folder lacks, that is what was typed.
+    if (const std::string folder = parent_folder(path); error == ENOENT && !folder_exists(folder))
+      throw_runtime(folder + ": no such folder to write into", "make it, or choose another place");
     throw_runtime(fmt::format("{}: cannot write: {}", path, system_text(error)),
                   "is the folder there, may it be written to, and is there room?");
   };

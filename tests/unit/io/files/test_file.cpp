@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 
@@ -149,6 +150,29 @@ TEST(AtomicFolder, RefusesToOverwriteUnlessAsked) {
   EXPECT_FALSE(file_exists(folder / "run" / "a"));
   EXPECT_EQ(read_text(folder / "run" / "b"), "new");
   EXPECT_EQ(entries(folder.path()), 1);
+}
+
+TEST(AtomicFolder, NeverReplacesTheHomeFolderOrTheOneItRunsIn) {
+  const TemporaryFolder folder;
+  for (const char* name : {"home", "work/below", "work/below/old"}) make_folders(folder / name);
+  write_text(folder / "home/kept", "kept");
+  const std::filesystem::path before = std::filesystem::current_path();
+  const char* home = std::getenv("HOME");
+  const std::string home_before = home == nullptr ? "" : home;
+  setenv("HOME", (folder / "home").c_str(), 1);
+  std::filesystem::current_path(folder / "work/below");
+  for (const std::string path : {(folder / "home").string(), (folder / "work").string(), std::string(".."),
+                                 std::string("../../home/")})
+    EXPECT_EQ(error_of([&] { AtomicFolder{path, true}; }).kind(), ErrorKind::usage) << path;
+  write_text("old/kept", "old");
+  EXPECT_NO_THROW((AtomicFolder{"old", true})) << "a folder in the one that it runs in";
+  std::filesystem::current_path(before);
+  if (home == nullptr) {
+    unsetenv("HOME");
+  } else {
+    setenv("HOME", home_before.c_str(), 1);
+  }
+  EXPECT_EQ(read_file(folder / "home/kept"), "kept");
 }
 
 TEST(AtomicFolder, AcceptsAnEmptyFolderInPlace) {
