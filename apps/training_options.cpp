@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -46,6 +47,7 @@ TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const Training
       schedule_(name_of(options.schedule)),
       optimizer_(name_of(options.optimizer.variant)),
       usual_(options.optimizer),
+      paper_(words.paper),
       final_(name_of(options.final_state)) {
   verb_.add_option("--init MODEL", options_.init, "Begin from the weights of this model folder")
       ->required(words.needs_init);
@@ -55,6 +57,7 @@ TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const Training
                    "with a new one");
   }
   verb_.add_required("-o,--output RUN", options_.run, "Run folder to write");
+  if (paper_) add_recipe_option();
   add_update_options(words);
   add_optimizer_options();
   add_machine_options();
@@ -67,6 +70,14 @@ TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const Training
   verb_.add_force();
   verb_.leave_out_of_provenance("--tensorboard");
   ranks_.add(verb_);
+}
+
+void TrainingOptions::add_recipe_option() {
+  const OptionGroup group(verb_, "Training");
+  verb_.add_option(
+      "--recipe {standard,paper}", recipe_,
+      "Values of the options that are not given: those that learn at any size (standard), or the "
+      "published ones (paper)");
 }
 
 void TrainingOptions::add_update_options(const TrainingWords& words) {
@@ -92,25 +103,30 @@ void TrainingOptions::add_update_options(const TrainingWords& words) {
       verb_.add_count("--steps", options_.steps, counts_epochs ? "Updates; auto: by --epochs" : "Updates"),
       "auto", "0");
   verb_.with_word(
-      verb_.add_option("--dropout", options_.dropout,
-                       words.needs_init
-                           ? "Dropout of the hidden states; auto is the model's own"
-                           : "Dropout of the hidden states; auto is the model's own, 0.1 of a fresh one",
-                       CLI::Range(-1.0, 0.999)),
+      verb_.add_option(
+          "--dropout", options_.dropout,
+          words.needs_init
+              ? "Dropout of the hidden states; auto is the model's own"
+              : "Dropout of the hidden states; auto is the model's own, 0 of a fresh one, 0.1 with --recipe paper",
+          CLI::Range(-1.0, 0.999)),
       "auto", "-1");
 }
 
 void TrainingOptions::add_optimizer_options() {
   const OptionGroup group(verb_, "Training");
   OptimizerOptions& optimizer = options_.optimizer;
-  verb_
-      .add_option(
-          "--lr", rates_,
-          "Highest learning rate; several, as 1e-4,3e-4,1e-3, are tried one after another, and that of "
-          "lowest validation loss is kept")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->default_str(fmt::format("{:g}", options_.learning_rate));
+  CLI::Option* rate = verb_.add_option(
+      "--lr", rates_,
+      fmt::format(
+          "Highest learning rate; {}several, as 1e-4,3e-4,1e-3, are tried one after another, and that "
+          "of lowest validation loss is kept",
+          options_.rate_by_width
+              ? fmt::format("auto is {:g} at a width of 768, more in proportion for narrower models; ",
+                            options_.learning_rate)
+              : ""));
+  rate->delimiter(',')->allow_extra_args(false)->default_str(fmt::format("{:g}", options_.learning_rate));
+  verb_.with_word(rate, "auto", "nan");
+  if (options_.rate_by_width) rate->default_str("auto");
   verb_.add_count("--warmup", warmup_, "Steps of warm-up; default 10 % of the steps, at most 10000")
       ->default_str("");
   verb_.add_option("--schedule {google,huggingface}", schedule_,
@@ -130,18 +146,18 @@ void TrainingOptions::add_optimizer_options() {
                    CLI::NonNegativeNumber);
   verb_.with_word(
       verb_.add_option("--clip-norm", optimizer.clip_norm,
-                       "Cut the gradient to this norm; never, as published", CLI::NonNegativeNumber),
+                       "Cut the gradient to this norm, or never, as published", CLI::NonNegativeNumber),
       "never", "0");
   verb_.add_option("--layer-decay", optimizer.layer_decay,
                    "Each layer's rate as a fraction of the next one's above it; 1 gives all the same",
                    CLI::Range(0.0001, 1.0));
-  verb_.with_word(
+  verb_.with_words(
       verb_.add_option(
           "--average", options_.average_decay,
-          "Decay of a moving average of the weights (0.99 for some hundred steps), which is validated "
-          "and written in their place; never: no average",
-          CLI::Range(0.0, 0.9999999)),
-      "never", "0");
+          "Decay of a moving average of the weights, which is validated and written in their place; auto: "
+          "over about the last fifth of the run (0.99 of 500 steps); never: no average",
+          CLI::Range(-1.0, 0.9999999)),
+      {{"auto", "-1"}, {"never", "0"}});
 }
 
 void TrainingOptions::add_machine_options() {
@@ -173,11 +189,14 @@ void TrainingOptions::add_checkpoint_options() {
   verb_.with_word(verb_.add_option("--patience", options_.patience,
                                    "End the run after so many validations without a better one, or never"),
                   "never", "0");
-  verb_.with_word(
-      verb_.add_count("--eval-every", options_.eval_every,
-                      options_.validate_each_epoch ? "Steps between validations; epoch: once an epoch"
-                                                   : "Steps between validations, or never"),
-      options_.validate_each_epoch ? "epoch" : "never", "0");
+  std::vector<std::pair<std::string, std::string>> every{{"auto", std::to_string(each_tenth_of_run)},
+                                                         {"never", "0"}};
+  const bool counts_epochs = options_.epochs > 0;
+  if (counts_epochs) every.emplace_back("epoch", std::to_string(each_epoch));
+  verb_.with_words(verb_.add_count("--eval-every", options_.eval_every,
+                                   fmt::format("Steps between validations; auto: ten in the run; {}or never",
+                                               counts_epochs ? "epoch: once an epoch; " : "")),
+                   every);
   verb_.add_flag(
       "--resume", resume_,
       "Go on from the newest checkpoint in the output folder, exactly; also on another device, and "
@@ -202,12 +221,58 @@ void TrainingOptions::require_moments() const {
   }
 }
 
-void TrainingOptions::finish(const std::string& fasta) {
+Recipe TrainingOptions::recipe() const {
+  return parse_recipe(recipe_);
+}
+
+// What was not typed is the recipe's; the learning rate is made that of the model.
+void TrainingOptions::take_recipe(std::optional<std::int64_t> width) {
+  if (paper_ && recipe() == Recipe::paper) {
+    const auto take = [&](const char* option, auto& field, const auto& value, const std::string& shown) {
+      const CLI::App& app = verb_.app();
+      if (app.get_option_no_throw(option) == nullptr || verb_.given(option)) return;
+      field = value;
+      verb_.set_in_toml(option, shown);
+    };
+    const auto number = [](double value) { return fmt::format("{}", value); };
+    const RunOptions& paper = *paper_;
+    take("--length", options_.length, paper.length, std::to_string(paper.length));
+    take("--batch", options_.batch, paper.batch, std::to_string(paper.batch));
+    take("--steps", options_.steps, paper.steps, std::to_string(paper.steps));
+    take("--epochs", options_.epochs, paper.epochs, number(paper.epochs));
+    take("--schedule", schedule_, name_of(paper.schedule), name_of(paper.schedule));
+    take("--optimizer", optimizer_, name_of(paper.optimizer.variant), name_of(paper.optimizer.variant));
+    take("--clip-norm", options_.optimizer.clip_norm, paper.optimizer.clip_norm,
+         number(paper.optimizer.clip_norm));
+    take("--average", options_.average_decay, paper.average_decay, number(paper.average_decay));
+    take("--eval-every", options_.eval_every, paper.eval_every, std::to_string(paper.eval_every));
+    if (!verb_.given("--lr")) {
+      options_.learning_rate = paper.learning_rate;
+      options_.rate_by_width = paper.rate_by_width;
+    }
+    usual_ = paper.optimizer;
+  }
+  const bool by_width = rates_.empty() || (rates_.size() == 1 && std::isnan(rates_.front()));
+  if (by_width && options_.rate_by_width) {
+    if (!width) {
+      require_model_folders({options_.init});
+      width = ModelFolder(options_.init).config().hidden_size;
+    }
+    options_.learning_rate = rate_of_width(options_, *width);
+  }
+  options_.rate_by_width = false;
+  if (!by_width) return;
+  rates_.clear();
+  verb_.set_in_toml("--lr", fmt::format("{}", options_.learning_rate));
+}
+
+void TrainingOptions::finish(const std::string& fasta, std::optional<std::int64_t> width) {
   if (resume_ && verb_.force()) {
     throw_usage("--resume and --force contradict each other", "keep one of them");
   }
   if (resume_) options_.start = RunStart::resume;
   if (verb_.force()) options_.start = RunStart::overwrite;
+  take_recipe(width);
   options_.schedule = parse_schedule_form(schedule_);
   options_.optimizer.variant = parse_optimizer_variant(optimizer_);
   if (options_.optimizer.variant == OptimizerVariant::adafactor) require_moments();

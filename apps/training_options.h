@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,11 @@ namespace bigbird::apps {
 
 // What the verbs say differently of the same options.
 struct TrainingWords {
-  std::string sample;       // "Windows", "Sequences": of an update
-  std::string length;       // help of --length
-  bool needs_init = false;  // a model to begin from has to be given
-  bool classifies = false;  // and its head may be left out: --fresh-head
+  std::string sample;               // "Windows", "Sequences": of an update
+  std::string length;               // help of --length
+  bool needs_init = false;          // a model to begin from has to be given
+  bool classifies = false;          // and its head may be left out: --fresh-head
+  std::optional<RunOptions> paper;  // what --recipe paper is; without it there is no such option
 };
 
 // --init, -o, what is in the groups Training, Checkpoints and validation and Ranks, and the general --seed,
@@ -35,10 +37,16 @@ class TrainingOptions {
   TrainingOptions(const TrainingOptions&) = delete;
   TrainingOptions& operator=(const TrainingOptions&) = delete;
 
+  // After parsing: what --recipe says, and what --recipe paper is where that was not known before.
+  Recipe recipe() const;
+  void set_paper(const RunOptions& paper) { paper_ = paper; }
+
   // After parsing, and after the verb has put in what a task decides: the fields that are not bound as they
-  // are typed, provenance, with `fasta` where there is one, and the ranks of the run. Error{usage} for names
-  // that do not exist, for --resume with --force, and for options of AdamW and LAMB with another optimizer.
-  void finish(const std::string& fasta = "");
+  // are typed, what the recipe decides, provenance, with `fasta` where there is one, and the ranks of the
+  // run. `width`: of a fresh model; without it that of --init. Error{usage} for names that do not exist, for
+  // --resume with --force, and for options of AdamW and LAMB with another optimizer; {bad_input} where the
+  // rate follows the width and --init is no model folder.
+  void finish(const std::string& fasta = "", std::optional<std::int64_t> width = {});
 
   // A path of the data that `train` opens each time it runs: Error{usage} where --lr has several rates and
   // the path can be read only once (a pipe).
@@ -49,11 +57,13 @@ class TrainingOptions {
   void run(const std::function<TrainingSummary(kernels::Backend&)>& train);
 
  private:
+  void add_recipe_option();
   void add_update_options(const TrainingWords& words);
   void add_optimizer_options();
   void add_machine_options();
   void add_checkpoint_options();
   void require_moments() const;
+  void take_recipe(std::optional<std::int64_t> width);
 
   void open_ranks();
   void tell_defaults();
@@ -64,7 +74,9 @@ class TrainingOptions {
   RankOptions ranks_;
   std::string schedule_;
   std::string optimizer_;
-  const OptimizerOptions usual_;  // the verb's own, before anything is typed
+  OptimizerOptions usual_;  // of the recipe, before anything is typed
+  std::optional<RunOptions> paper_;
+  std::string recipe_ = name_of(Recipe::standard);
   std::string final_;
   std::vector<double> rates_;
   std::string fasta_;                           // of provenance

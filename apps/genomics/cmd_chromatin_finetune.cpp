@@ -19,10 +19,12 @@ int cmd_chromatin_finetune(int argc, char** argv) {
   verb.add_required("--data DIR", options.data, "Folder of chromatin build or import-deepsea");
   verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome, when it is not where the data folder says");
   TrainingOptions training(verb, options,
-                           {"Windows",
-                            "Tokens every window is padded or cut to; 0 is the longest of --length-windows "
-                            "random training windows, in whole blocks",
-                            true, true});
+                           {.sample = "Windows",
+                            .length = "Tokens every window is padded or cut to; 0 is the longest of "
+                                      "--length-windows random training windows, in whole blocks",
+                            .needs_init = true,
+                            .classifies = true,
+                            .paper = finetuning_defaults(Recipe::paper)});
   const OptionGroup group(verb, "Training");
   verb.add_count("--length-windows", options.length_windows, "Windows that are looked at for --length 0",
                  CLI::PositiveNumber);

@@ -36,9 +36,11 @@ int cmd_promoter_finetune(int argc, char** argv) {
                   "random, permute or dinucleotide, as promoter build makes them; its genomic ones stay");
   TrainingOptions training(
       verb, options,
-      {"Windows",
-       "Tokens every window is padded or cut to; 0 is the longest training window, in whole blocks", true,
-       true});
+      {.sample = "Windows",
+       .length = "Tokens every window is padded or cut to; 0 is the longest training window, in whole blocks",
+       .needs_init = true,
+       .classifies = true,
+       .paper = finetuning_defaults(Recipe::paper)});
   std::string pool;
   const OptionGroup group(verb, "Training");
   verb.add_option(

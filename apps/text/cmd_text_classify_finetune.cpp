@@ -51,7 +51,11 @@ int cmd_text_classify_finetune(int argc, char** argv) {
   encoding.add(verb);
   TrainingOptions training(
       verb, options,
-      {"Texts", "Most tokens of an input, special ones included; 0 is what the model takes", true, true});
+      {.sample = "Texts",
+       .length = "Most tokens of an input, special ones included; 0 is what the model takes",
+       .needs_init = true,
+       .classifies = true,
+       .paper = text_classification_defaults(Recipe::paper)});
   verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   options.encoding = encoding.encoding();

@@ -18,6 +18,7 @@ namespace {
 // What RoBERTa was fine-tuned with on every task (fairseq's README.glue.md), as BigBird's appendix E.4 has
 // it.
 void set_glue_defaults(TextFinetuneOptions& options) {
+  static_cast<RunOptions&>(options) = text_classification_defaults(Recipe::paper);
   options.epochs = 10;
   options.batch = 16;
   options.learning_rate = 1e-5;
@@ -74,7 +75,11 @@ int cmd_text_glue_finetune(int argc, char** argv) {
   encoding.add(verb);
   TrainingOptions training(
       verb, options,
-      {"Texts", "Most tokens of an input, special ones included; 0 is what the model takes", true, true});
+      {.sample = "Texts",
+       .length = "Most tokens of an input, special ones included; 0 is what the model takes",
+       .needs_init = true,
+       .classifies = true,
+       .paper = {}});
   verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   const GlueTask& task = find_glue_task(name);

@@ -30,7 +30,7 @@ void take_settings_of(const Verb& verb, QuestionFinetuneOptions& options) {
   }
   if (!verb.given("--lr")) {
     options.learning_rate = defaults.learning_rate;
-    taken.push_back(fmt::format("rate {:g}", defaults.learning_rate));
+    taken.push_back(fmt::format("rate {:g} at a width of 768", defaults.learning_rate));
   }
   if (!taken.empty()) log_info(fmt::format("{}: {}", options.task->name, fmt::join(taken, ", ")));
 }
@@ -85,11 +85,13 @@ int cmd_text_qa_finetune(int argc, char** argv) {
   add_window_options(verb, options.windows, "", formats);
   add_format_options(verb, options, formats);
   trivia.add(verb, options, formats);
-  TrainingOptions training(verb, options,
-                           {"Windows; of hotpotqa and wikihop questions, of triviaqa documents",
-                            "Most tokens of an input, question and special ones included; 0 is 4096, at most "
-                            "what the model takes",
-                            true});
+  TrainingOptions training(
+      verb, options,
+      {.sample = "Windows; of hotpotqa and wikihop questions, of triviaqa documents",
+       .length = "Most tokens of an input, question and special ones included; 0 is 4096, "
+                 "at most what the model takes",
+       .needs_init = true,
+       .paper = question_answering_defaults(*options.task, Recipe::paper)});
   if (!verb.parse(argc, argv)) return 0;
   options.task = &question_task(format);
   formats.check("text qa finetune", *options.task);
@@ -98,6 +100,7 @@ int cmd_text_qa_finetune(int argc, char** argv) {
   if (options.train == "-" || options.valid == "-")
     throw_usage("text qa finetune: questions are read from files", "write them to a file first");
   take_settings_of(verb, options);
+  training.set_paper(question_answering_defaults(*options.task, Recipe::paper));
   training.finish();
   random_mode.apply(options.random_mode, options.plan);
   training.reads(options.train);

@@ -39,8 +39,10 @@ int cmd_text_summarize_finetune(int argc, char** argv) {
   data.add(verb, SummaryParts::both);
   TrainingOptions training(
       verb, options,
-      {"Documents", "Most tokens of a document, its end included; 0 is what the model has positions for",
-       true});
+      {.sample = "Documents",
+       .length = "Most tokens of a document, its end included; 0 is what the model has positions for",
+       .needs_init = true,
+       .paper = summarization_defaults(Recipe::paper)});
   verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   options.line_marks = !blanks;

@@ -15,11 +15,24 @@
 namespace bigbird::apps {
 namespace {
 
+// What is a size in one recipe and another one in the other: an option and its field. A fresh model of the
+// standard recipe has no dropout: it sees its data a few times, and fine-tuning brings its own.
+struct RecipeSize {
+  const char* option;
+  std::int64_t ModelConfig::*field;
+  std::int64_t standard;
+  std::int64_t paper;
+};
+constexpr RecipeSize recipe_sizes[] = {{"--layers", &ModelConfig::num_hidden_layers, 4, 12},
+                                       {"--width", &ModelConfig::hidden_size, 256, 768},
+                                       {"--heads", &ModelConfig::num_attention_heads, 4, 12}};
+constexpr double paper_dropout = 0.1;
+
 // Options as typed; which of them were given is known to CLI11.
 struct Typed {
   ModelConfig config;
   std::int64_t intermediate = 0;  // 0: 4 x width
-  double attention_dropout = 0.1;
+  double attention_dropout = 0.0;
   AttentionOptionGroup attention;
   RandomModeOptions random_mode;
   std::string norm = "postnorm";
@@ -57,7 +70,8 @@ void add_model_options(Verb& verb, Typed& typed, PretrainOptions& options) {
       ->check(CLI::Range(1, 65536));
   verb.add_option("--stem-kernel", config.stem.kernel, "Bases that a filter of the stem sees, odd");
   verb.add_option("--attention-dropout", typed.attention_dropout,
-                  "Dropout of attention probabilities (full attention and longformer)",
+                  "Dropout of attention probabilities (full attention and longformer); 0.1 with --recipe "
+                  "paper",
                   CLI::Range(0.0, 0.999));
   verb.add_option("--relative-init", options.relative_init,
                   "etc: Standard deviation of fresh tables of labels; 0 begins as if there were none",
@@ -120,8 +134,21 @@ ModelConfig config_on_top_of(const std::string& folder, const Verb& verb, const 
   return config;
 }
 
-ModelConfig fresh_config(const Verb& verb, const Typed& typed) {
+// What --recipe paper changes of a fresh model, where nothing else was typed.
+void take_paper_sizes(Verb& verb, Typed& typed) {
+  for (const RecipeSize& size : recipe_sizes) {
+    if (verb.given(size.option)) continue;
+    typed.config.*size.field = size.paper;
+    verb.set_in_toml(size.option, std::to_string(size.paper));
+  }
+  if (verb.given("--attention-dropout")) return;
+  typed.attention_dropout = paper_dropout;
+  verb.set_in_toml("--attention-dropout", fmt::format("{}", paper_dropout));
+}
+
+ModelConfig fresh_config(const Verb& verb, const Typed& typed, Recipe recipe) {
   ModelConfig config = typed.config;
+  config.hidden_dropout_prob = recipe == Recipe::paper ? paper_dropout : 0.0;
   config.intermediate_size = typed.intermediate > 0 ? typed.intermediate : 4 * config.hidden_size;
   typed.attention.apply(config);
   typed.random_mode.apply(config);
@@ -147,15 +174,15 @@ ModelConfig fresh_config(const Verb& verb, const Typed& typed) {
 int cmd_pretrain(int argc, char** argv) {
   Verb verb(
       "pretrain", "Train a BigBird encoder on token shards: masked tokens and next sentences.",
-      {"bigbird pretrain --train train -m tokenizer -o run --layers 4 --width 256 --heads 4 --length 1024 "
-       "--batch 16 --steps 10k",
-       "bigbird pretrain --train train --valid valid -m tokenizer -o run --batch 256 --accumulate 64 "
-       "--steps 1M --resume",
-       "bigbird pretrain --train train -m tokenizer -o run --device cuda:0 --precision bf16 --length 4096 "
-       "--batch 256 --accumulate auto",
+      {"bigbird pretrain --train train --valid valid -m tokenizer -o run",
+       "bigbird pretrain --train train --valid valid -m tokenizer -o run --layers 2 --width 128 --length 512 "
+       "--random-mode hf-train --block-size 16 --steps 600",
+       "bigbird pretrain --train train --valid valid -m tokenizer -o run --recipe paper --device cuda:0 "
+       "--resume",
        "bigbird pretrain --train more -m tokenizer --init run/final -o run2 --steps 5k"});
   Typed typed;
   typed.config.max_position_embeddings = 0;
+  for (const RecipeSize& size : recipe_sizes) typed.config.*size.field = size.standard;
   PretrainOptions options;
   verb.add_required("--train P", options.train, "Prefix of the token shards to train on");
   verb.add_option("--valid P", options.valid, "Prefix of token shards to validate on");
@@ -163,13 +190,16 @@ int cmd_pretrain(int argc, char** argv) {
                     "Tokenizer folder the shards were made with");
   add_model_options(verb, typed, options);
   TrainingOptions training(verb, options,
-                           {"Sequences", "Most tokens of a sample, special ones included", false});
+                           {.sample = "Sequences",
+                            .length = "Most tokens of a sample, special ones included",
+                            .paper = pretraining_defaults(Recipe::paper)});
   verb.app().get_option("--length")->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 30));
   add_objective_options(verb, typed, options);
   if (!verb.parse(argc, argv)) return 0;
 
-  options.config =
-      options.init.empty() ? fresh_config(verb, typed) : config_on_top_of(options.init, verb, typed);
+  if (options.init.empty() && training.recipe() == Recipe::paper) take_paper_sizes(verb, typed);
+  options.config = options.init.empty() ? fresh_config(verb, typed, training.recipe())
+                                        : config_on_top_of(options.init, verb, typed);
   // The model that is begun from has them; the parser's defaults would be another one's.
   if (!options.init.empty()) {
     verb.leave_out_of_toml({"--layers", "--width", "--heads", "--intermediate", "--max-positions", "--norm",
@@ -186,7 +216,7 @@ int cmd_pretrain(int argc, char** argv) {
   }
   options.objective.mlm = !typed.no_mlm;
   options.objective.nsp = !typed.no_nsp;
-  training.finish();
+  training.finish("", options.config.hidden_size);
   training.run([&](kernels::Backend& backend) { return pretrain(options, backend); });
   return 0;
 }

@@ -17,6 +17,16 @@ namespace {
 constexpr std::array<std::pair<FinalState, const char*>, 2> final_names{
     {{FinalState::best, "best"}, {FinalState::last, "last"}}};
 
+constexpr std::array<std::pair<Recipe, const char*>, 2> recipe_names{
+    {{Recipe::standard, "standard"}, {Recipe::paper, "paper"}}};
+
+void take_standard_updates(RunOptions& options) {
+  options.schedule = ScheduleForm::huggingface;
+  options.optimizer.variant = OptimizerVariant::torch;
+  options.rate_by_width = true;
+  options.eval_every = each_tenth_of_run;
+}
+
 double steps_per_epoch(const RunOptions& options, std::uint64_t samples) {
   return static_cast<double>(samples) / static_cast<double>(options.batch);
 }
@@ -75,25 +85,58 @@ FinalState parse_final_state(const std::string& name) {
   return parse_name(final_names, name, message("choice of `final_state`"));
 }
 
-RunOptions pretraining_defaults() {
+std::string name_of(Recipe recipe) {
+  return find_name(recipe_names, recipe);
+}
+
+Recipe parse_recipe(const std::string& name) {
+  return parse_name(recipe_names, name, "recipe");
+}
+
+RunOptions pretraining_defaults(Recipe recipe) {
   RunOptions options;
-  options.length = 4096;
-  options.batch = 256;
-  options.steps = 1000000;
   options.save_every = 1000;
-  options.eval_every = 1000;
+  if (recipe == Recipe::paper) {
+    options.length = 4096;
+    options.batch = 256;
+    options.steps = 1000000;
+    options.eval_every = 1000;
+    return options;
+  }
+  options.length = 1024;
+  options.batch = 16;
+  options.steps = 5000;
+  take_standard_updates(options);
+  options.optimizer.clip_norm = 1;
+  options.learning_rate = 1.5e-4;  // 9e-4 at width 128
   return options;
 }
 
-RunOptions finetuning_defaults() {
+RunOptions finetuning_defaults(Recipe recipe) {
   RunOptions options;
   options.length = 0;
   options.batch = 32;
   options.epochs = 3;
   options.save_every = 500;
-  options.validate_each_epoch = true;
+  options.eval_every = each_epoch;
   options.final_state = FinalState::best;
+  if (recipe == Recipe::paper) return options;
+  take_standard_updates(options);
+  options.average_decay = -1;
+  options.learning_rate = 5e-5;  // 3e-4 at width 128
   return options;
+}
+
+double rate_of_width(const RunOptions& options, std::int64_t width) {
+  if (!options.rate_by_width) return options.learning_rate;
+  // As short as people write rates: 0.0003 and not 0.00030000000000000003.
+  return std::stod(fmt::format(
+      "{:.6g}", options.learning_rate * 768.0 / static_cast<double>(std::max<std::int64_t>(width, 128))));
+}
+
+double average_of_run(const RunOptions& options, std::uint64_t updates) {
+  if (options.average_decay >= 0) return options.average_decay;
+  return std::max(0.0, 1.0 - 5.0 / static_cast<double>(std::max<std::uint64_t>(updates, 1)));
 }
 
 bool is_batch_chosen(const RunOptions& options) {
@@ -136,7 +179,7 @@ void check_options(const RunOptions& options) {
   }
   require_between("beta1", options.optimizer.beta1, 0.0, 1.0);
   require_between("beta2", options.optimizer.beta2, 0.0, 1.0);
-  require_between("average_decay", options.average_decay, 0.0, 1.0);
+  if (!(options.average_decay < 0.0)) require_between("average_decay", options.average_decay, 0.0, 1.0);
   require_not_negative("epsilon", options.optimizer.epsilon);
   require_not_negative("weight_decay", options.optimizer.weight_decay);
   require_not_negative("clip_norm", options.optimizer.clip_norm);
@@ -181,7 +224,8 @@ Schedule schedule_of(const RunOptions& options, std::uint64_t samples) {
 }
 
 std::uint64_t steps_between_validations(const RunOptions& options, std::uint64_t samples) {
-  if (options.eval_every > 0 || !options.validate_each_epoch) return options.eval_every;
+  if (options.eval_every == each_tenth_of_run) return (schedule_of(options, samples).total + 9) / 10;
+  if (options.eval_every != each_epoch) return options.eval_every;
   return std::max<std::uint64_t>(1,
                                  static_cast<std::uint64_t>(std::llround(steps_per_epoch(options, samples))));
 }

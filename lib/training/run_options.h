@@ -33,6 +33,24 @@ FinalState parse_final_state(const std::string& name);
 // Chosen by choose_batch() (training_run.h) before anything else is made of the two.
 inline constexpr std::uint64_t chosen_by_memory = ~std::uint64_t{0};
 
+// Of RunOptions::eval_every: ten times in the run; once an epoch.
+inline constexpr std::uint64_t each_tenth_of_run = ~std::uint64_t{0};
+inline constexpr std::uint64_t each_epoch = each_tenth_of_run - 1;
+
+// What a run does where nothing is said.
+enum class Recipe {
+  // Values that learn at any size: AdamW with bias correction, linear decay from the end of the warm-up, a
+  // rate that follows the width, ten validations; in pretraining gradients clipped to norm 1, in fine-tuning
+  // averaged weights.
+  standard,
+  // The published ones (BigBird appendices E and F; docs/specification.md 6).
+  paper,
+};
+
+std::string name_of(Recipe recipe);
+// Error{usage} listing the names.
+Recipe parse_recipe(const std::string& name);
+
 struct RunOptions {
   std::string run;          // folder to write
   std::string init;         // model folder to begin from; empty, where the task allows it: a fresh model
@@ -50,13 +68,14 @@ struct RunOptions {
   double dropout = -1;      // of the hidden states; negative: the model's own
 
   // What it does to the weights.
-  double learning_rate = 1e-4;          // the highest
+  double learning_rate = 1e-4;          // the highest; with rate_by_width that of a model of width 768
+  bool rate_by_width = false;           // rate_of_width() has still to be taken
   std::vector<double> rate_choices;     // rate_sweep.h; empty: learning_rate alone
   std::optional<std::uint64_t> warmup;  // updates; default_warmup(steps) when not given
   ScheduleForm schedule = ScheduleForm::google;
   OptimizerOptions optimizer;
   // Of a moving average of the weights (optimizer.h), which is what is validated, kept in checkpoints as
-  // the model, and written as `final`; 0: there is none.
+  // the model, and written as `final`; 0: there is none; negative: by the length of the run (average_of_run).
   double average_decay = 0;
 
   // How it is computed.
@@ -66,11 +85,10 @@ struct RunOptions {
 
   // What is kept on the way.
   RunStart start = RunStart::fresh;
-  std::uint64_t save_every = 0;      // updates between checkpoints; 0: the last and, when stopped, the newest
-  std::uint64_t eval_every = 0;      // updates between validations; 0: what the next line says
-  bool validate_each_epoch = false;  // once an epoch, else never
-  std::uint64_t keep_last = 2;       // newest checkpoints; 0: all
-  std::uint64_t keep_best = 1;       // of lowest validation loss, beside them
+  std::uint64_t save_every = 0;  // updates between checkpoints; 0: the last and, when stopped, the newest
+  std::uint64_t eval_every = 0;  // updates between validations; 0: never; or one of the words above
+  std::uint64_t keep_last = 2;   // newest checkpoints; 0: all
+  std::uint64_t keep_best = 1;   // of lowest validation loss, beside them
   FinalState final_state = FinalState::last;
   std::uint64_t patience = 0;  // validations without a better one after which a run ends; 0: it never does
 
@@ -89,8 +107,17 @@ struct RunOptions {
   std::string provenance_json;        // becomes RUN/provenance.json; empty: left out
 };
 
-RunOptions pretraining_defaults();
-RunOptions finetuning_defaults();
+RunOptions pretraining_defaults(Recipe recipe = Recipe::standard);
+RunOptions finetuning_defaults(Recipe recipe = Recipe::standard);
+
+// The learning rate of a model of so many hidden states: learning_rate or, with rate_by_width, learning_rate
+// x 768 / width, as wide models want smaller steps of Adam (Yang et al. 2021, Tensor Programs V); below width
+// 128 that of 128.
+double rate_of_width(const RunOptions& options, std::int64_t width);
+
+// The decay of the average in a run of so many updates: average_decay or, where that is negative, one that
+// averages about the last fifth of the run, 1 - 5 / updates.
+double average_of_run(const RunOptions& options, std::uint64_t updates);
 
 // Neither batch nor accumulate is left to the memory.
 bool is_batch_chosen(const RunOptions& options);

@@ -74,7 +74,8 @@ std::map<std::string, std::string> identity(const TaskDescription& description, 
   all["accumulate"] = std::to_string(options.accumulate);
   all["seed"] = std::to_string(options.seed);
   all.merge(update_identity(schedule, options.optimizer));
-  if (options.average_decay > 0.0) all["average_decay"] = fmt::format("{}", options.average_decay);
+  if (const double decay = average_of_run(options, schedule.total); decay > 0.0)
+    all["average_decay"] = fmt::format("{}", decay);
   for (const auto& [name, value] : description.identity) all[name] = value;
   return all;
 }
@@ -125,7 +126,7 @@ class RunPlanner {
         before_(memory_before(backend, options.memory_limit, ranks_of(options.team).count_on_machine())),
         limits_(description.limits),
         backend_(&backend),
-        averages_(options.average_decay > 0),
+        averages_(options.average_decay != 0),
         variant_(options.optimizer.variant),
         ranks_(&ranks_of(options.team)) {
     if (options.dropout >= 0.0) config_.hidden_dropout_prob = options.dropout;
@@ -242,7 +243,8 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
     }
     Optimizer optimizer(backend, model.layout(), options.optimizer, &ranks);
     std::optional<WeightAverage> average;
-    if (options.average_decay > 0) average.emplace(backend, model, options.average_decay);
+    if (const double decay = average_of_run(options, schedule.total); decay > 0.0)
+      average.emplace(backend, model, decay);
     if (!checkpoint.empty()) {
       load_training_state(checkpoint, model, optimizer, average.has_value());
       log_info(fmt::format("going on from {}", checkpoint));

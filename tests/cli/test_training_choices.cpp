@@ -118,8 +118,8 @@ TEST_F(TrainingChoices, EpochsAreStepsOverAllSamples) {
     EXPECT_NEAR(more, 4 * some, 4);
     EXPECT_GT(more, some);
   }
-  steps(promoter(), "2");
-  EXPECT_EQ(column("valid.tsv", "step").size(), 2u) << "once an epoch";
+  must(with(promoter(), {"--epochs", "2", "--eval-every", "epoch"}));
+  EXPECT_EQ(column("valid.tsv", "step").size(), 2u);
 }
 
 TEST_F(TrainingChoices, LengthIsThatOfTheInput) {

@@ -141,15 +141,14 @@ TEST_P(TrainingOptionsOf, EveryOptionThatDecidesTheWeightsReachesItsField) {
 TEST_P(TrainingOptionsOf, TheHelpShowsTheDefaults) {
   Words lines = {"--accumulate {N,auto}=auto ",
                  "--dropout FLOAT=auto ",
-                 "--lr FLOAT=0.0001 ",
-                 "--schedule {google,huggingface}=google\n",
-                 "--optimizer {google,torch,lamb,adafactor}=google\n",
+                 "--recipe {standard,paper}=standard\n",
+                 "--lr FLOAT=auto ",
+                 "--schedule {google,huggingface}=huggingface\n",
+                 "--optimizer {google,torch,lamb,adafactor}=torch\n",
                  "--beta1 FLOAT=0.9 ",
                  "--beta2 FLOAT=0.999 ",
                  "--epsilon FLOAT=auto ",
                  "--weight-decay FLOAT=0.01 ",
-                 "--clip-norm FLOAT=never ",
-                 "--average FLOAT=never ",
                  "--layer-decay FLOAT=1 ",
                  "--memory-limit UINT=auto ",
                  "--keep-last UINT=2 ",
@@ -157,10 +156,12 @@ TEST_P(TrainingOptionsOf, TheHelpShowsTheDefaults) {
                  "--seed UINT=1 ",
                  "--warmup UINT "};
   lines = lines + (is_pretraining()
-                       ? Words{"--length INT=4096 ", "--batch {N,auto}=256 ", "--steps UINT=1000000 ",
-                               "--save-every UINT=1000 ", "--eval-every UINT=1000 "}
+                       ? Words{"--length INT=1024 ", "--batch {N,auto}=16 ", "--steps UINT=5000 ",
+                               "--save-every UINT=1000 ", "--eval-every UINT=auto ", "--layers INT=4 ",
+                               "--clip-norm FLOAT=1 ", "--average FLOAT=never "}
                        : Words{"--length INT=0 ", "--batch {N,auto}=32 ", "--steps UINT=auto ",
-                               "--epochs FLOAT=3 ", "--save-every UINT=500 ", "--eval-every UINT=epoch "});
+                               "--epochs FLOAT=3 ", "--save-every UINT=500 ", "--eval-every UINT=auto ",
+                               "--clip-norm FLOAT=never ", "--average FLOAT=auto "});
   lines.push_back(is_pretraining() ? "--final {best,last}=last " : "--final {best,last}=best ");
   const RunResult help = must(verb() + Words{"--help", "all"});
   for (const std::string& line : lines) EXPECT_NE(help.out.find(line), std::string::npos) << line;
@@ -215,7 +216,7 @@ TEST_P(TrainingOptionsOf, EpochsAndStepsAndValidationsAreCounted) {
     return;
   }
   // Two sequences an update are as many epochs in half as many steps.
-  must(train(run_name("count"), {"--batch", "64", "--epochs", "2.5"}));
+  must(train(run_name("count"), {"--batch", "64", "--epochs", "2.5", "--eval-every", "epoch"}));
   const TrainState state = read_train_state(path(run_name("count/checkpoint-")) +
                                             column(run_name("count/metrics.tsv"), "step").back());
   const std::string samples = GetParam() == "promoter finetune"
@@ -271,7 +272,7 @@ TEST_P(TrainingOptionsOf, WeightDecayPullsTheWeightsAsItsFormulaSays) {
 // The first moment after one update is (1 - beta1) times the gradient, cut to the norm that was asked for.
 TEST_P(TrainingOptionsOf, ClippingCutsTheGradientToItsNorm) {
   const Words once = {"--batch", "4", "--steps", "1", "--warmup", "0", "--beta1", "0.75"};
-  must(train(run_name("whole"), once));
+  must(train(run_name("whole"), once + Words{"--clip-norm", "never"}));
   must(train(run_name("clipped"), once + Words{"--clip-norm", "0.125"}));
   const double norm = std::stod(column(run_name("whole/metrics.tsv"), "grad_norm").at(0));
   ASSERT_GT(norm, 0.2);
@@ -330,7 +331,7 @@ TEST_P(TrainingOptionsOf, LambTakesTheOptionsOfAdamWAndGoesOn) {
 }
 
 TEST_P(TrainingOptionsOf, CheckpointsAreKeptAsAskedFor) {
-  const Words six = {"--batch", "2", "--steps", "6", "--save-every", "2"};
+  const Words six = {"--batch", "2", "--steps", "6", "--save-every", "2", "--eval-every", "2"};
   const auto kept = [&](const std::string& name, const Words& more) {
     must(train(run_name(name), six + more));
     std::set<std::string> checkpoints;
@@ -418,7 +419,7 @@ TEST_P(TrainingOptionsOf, PatienceEndsARunThatGetsNoBetter) {
 }
 
 TEST_P(TrainingOptionsOf, RecomputingActivationsTakesLessMemoryAndTheSameSteps) {
-  const Words two = {"--batch", "4", "--steps", "2"};
+  const Words two = {"--batch", "4", "--steps", "2", "-v"};
   const RunResult kept = must(train(run_name("kept"), two));
   const RunResult recomputed = must(train(run_name("recomputed"), two + Words{"--grad-checkpoint"}));
   EXPECT_NE(kept.err.find("activations of 1 layers"), std::string::npos) << kept.err;
@@ -454,6 +455,30 @@ TEST_P(TrainingOptionsOf, DebugNanNamesTheLayer) {
   EXPECT_NE(searched.err.find("not finite, first in layer 1 of 1"), std::string::npos) << searched.err;
 }
 
+// What is typed stays, whatever the recipe says; the run tells what it took.
+TEST_P(TrainingOptionsOf, TheRecipeOfThePaperIsThePublishedOne) {
+  const std::string run = run_name("paper");
+  must(train(
+      run, {"--batch", "2", "--steps", "2", "--recipe", "paper", "--beta2", "0.9", "--eval-every", "never"}));
+  const TrainState state = read_train_state(path(run + "/checkpoint-2"));
+  for (const auto& [option, value] : std::map<std::string, std::string>{{"optimizer", "google"},
+                                                                        {"schedule", "google"},
+                                                                        {"clip_norm", "0"},
+                                                                        {"learning_rate", "0.0001"},
+                                                                        {"beta2", "0.9"},
+                                                                        {"batch", "2"}})
+    EXPECT_EQ(state.options.at(option), value) << option;
+  EXPECT_EQ(state.options.count("average_decay"), 0U);
+  const std::string toml = read_text(path(run + "/config.toml"));
+  for (const char* line :
+       {"recipe = \"paper\"\n", "lr = 0.0001\n", "optimizer = \"google\"\n", "average = 0\n"})
+    EXPECT_NE(toml.find(line), std::string::npos) << line << toml;
+  must(verb() + Words{"--config", path(run + "/config.toml"), "-o", path(run + "-again")});
+  EXPECT_EQ(read_text(path(run + "-again/final/model.safetensors")),
+            read_text(path(run + "/final/model.safetensors")));
+  EXPECT_EQ(run_bigbird(train(run_name("no"), {"--recipe", "best"})).status, 2);
+}
+
 TEST_P(TrainingOptionsOf, ARunGoesOnOrIsReplacedWhenAsked) {
   const Words two = {"--batch", "2", "--steps", "2"};
   const std::string run = run_name("again");
@@ -462,9 +487,9 @@ TEST_P(TrainingOptionsOf, ARunGoesOnOrIsReplacedWhenAsked) {
   EXPECT_NE(must(train(run, two + Words{"--resume"})).err.find("going on from"), std::string::npos);
   const RunResult other = run_bigbird(train(run, two + Words{"--resume", "--lr", "0.5", "--clip-norm", "2"}));
   EXPECT_EQ(other.status, 2);
-  EXPECT_NE(
-      other.err.find("cannot go on with other options: --clip-norm was 0, is 2; --lr was 0.0001, is 0.5"),
-      std::string::npos)
+  const std::string before = is_pretraining() ? "--clip-norm was 1, is 2; --lr was 0.0009"
+                                              : "--clip-norm was 0, is 2; --lr was 0.0003";
+  EXPECT_NE(other.err.find("cannot go on with other options: " + before + ", is 0.5"), std::string::npos)
       << other.err;
   must(train(run, {"--batch", "2", "--steps", "1", "--force"}));
   EXPECT_EQ(names_in(run).count("checkpoint-2"), 0u);

@@ -78,11 +78,11 @@ std::string identity_of(const TrainingTexts& texts) {
 
 }  // namespace
 
-RunOptions text_classification_defaults() {
-  RunOptions options = finetuning_defaults();
+RunOptions text_classification_defaults(Recipe recipe) {
+  RunOptions options = finetuning_defaults(recipe);
   options.batch = 32;
   options.epochs = 3;
-  options.learning_rate = 2e-5;
+  if (recipe == Recipe::paper) options.learning_rate = 2e-5;
   return options;
 }
 

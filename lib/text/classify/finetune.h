@@ -14,7 +14,7 @@
 namespace bigbird {
 
 // The paper's settings for long documents (table 14), with the length of the model.
-RunOptions text_classification_defaults();
+RunOptions text_classification_defaults(Recipe recipe = Recipe::standard);
 
 struct TextFinetuneOptions : RunOptions {
   TextFinetuneOptions() : RunOptions(text_classification_defaults()) {}

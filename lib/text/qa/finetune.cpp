@@ -126,8 +126,8 @@ void describe_answer_inputs(TaskDescription& task, const ModelConfig& config, co
 
 }  // namespace
 
-RunOptions question_answering_defaults(const QuestionTask& task) {
-  RunOptions options = finetuning_defaults();
+RunOptions question_answering_defaults(const QuestionTask& task, Recipe recipe) {
+  RunOptions options = finetuning_defaults(recipe);
   options.batch = task.batch;
   options.epochs = task.epochs;
   options.learning_rate = task.learning_rate;

@@ -23,7 +23,8 @@ namespace bigbird {
 // The batches of the paper's base models (table 12: 32, 128 for nq, 64 for wikihop). It gives no rates and
 // epochs of these: they are the first ones of its large models (table 13). squad, which the paper has no
 // table for, has the batch of HotpotQA and TriviaQA, and 3e-5 and 3, those of BERT.
-RunOptions question_answering_defaults(const QuestionTask& task = squad_task());
+RunOptions question_answering_defaults(const QuestionTask& task = squad_task(),
+                                       Recipe recipe = Recipe::standard);
 
 // The validation side keeps all windows without an answer.
 struct QuestionFinetuneOptions : RunOptions, SampleChoice {

@@ -125,8 +125,8 @@ ModelCard describe_summarizer(const SummaryFinetuneOptions& options, const Model
 
 }  // namespace
 
-RunOptions summarization_defaults() {
-  RunOptions options = finetuning_defaults();
+RunOptions summarization_defaults(Recipe recipe) {
+  RunOptions options = finetuning_defaults(recipe);
   options.batch = 16;
   options.epochs = 3;
   options.learning_rate = 5e-5;

@@ -16,7 +16,7 @@
 
 namespace bigbird {
 
-RunOptions summarization_defaults();
+RunOptions summarization_defaults(Recipe recipe = Recipe::standard);
 
 struct SummaryFinetuneOptions : RunOptions {
   SummaryFinetuneOptions() : RunOptions(summarization_defaults()) {}

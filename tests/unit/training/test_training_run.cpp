@@ -249,9 +249,29 @@ INSTANTIATE_TEST_SUITE_P(
 // ---- Options
 
 TEST(RunOptions, DefaultsOfPretrainingAndOfFineTuning) {
-  const RunOptions pretraining = pretraining_defaults(), finetuning = finetuning_defaults();
+  for (const RunOptions& standard : {pretraining_defaults(), finetuning_defaults()}) {
+    EXPECT_NO_THROW(check_options(standard));
+    EXPECT_EQ(standard.optimizer.variant, OptimizerVariant::torch);
+    EXPECT_EQ(standard.schedule, ScheduleForm::huggingface);
+    EXPECT_TRUE(standard.rate_by_width);
+  }
+  EXPECT_EQ(schedule_of(pretraining_defaults(), 7).total, 5000u);
+  EXPECT_EQ(schedule_of(pretraining_defaults(), 7).warmup, 500u);
+  // Ten validations in a run of any length, and one in the shortest.
+  EXPECT_EQ(steps_between_validations(pretraining_defaults(), 1000), 500u);
+  EXPECT_EQ(steps_between_validations(finetuning_defaults(), 1000), 10u);  // of 94
+  EXPECT_EQ(steps_between_validations(finetuning_defaults(), 3), 1u);
+
+  const RunOptions pretraining = pretraining_defaults(Recipe::paper),
+                   finetuning = finetuning_defaults(Recipe::paper);
   EXPECT_NO_THROW(check_options(pretraining));
   EXPECT_NO_THROW(check_options(finetuning));
+  for (const RunOptions& paper : {pretraining, finetuning}) {
+    EXPECT_EQ(paper.optimizer.variant, OptimizerVariant::google);
+    EXPECT_EQ(paper.schedule, ScheduleForm::google);
+    EXPECT_EQ(paper.optimizer.clip_norm, 0);
+    EXPECT_EQ(rate_of_width(paper, 128), 1e-4);
+  }
   EXPECT_EQ(schedule_of(pretraining, 7).total, 1000000u);
   EXPECT_EQ(schedule_of(pretraining, 7).warmup, 10000u);
   EXPECT_EQ(schedule_of(finetuning, 1000).total, 94u);  // 3 epochs of 31.25 steps
@@ -262,6 +282,17 @@ TEST(RunOptions, DefaultsOfPretrainingAndOfFineTuning) {
   RunOptions never = pretraining;
   never.eval_every = 0;
   EXPECT_EQ(steps_between_validations(never, 1000), 0u);
+}
+
+TEST(RunOptions, NarrowModelsLearnAtHigherRates) {
+  RunOptions options = finetuning_defaults();
+  EXPECT_EQ(rate_of_width(options, 768), 5e-5);
+  EXPECT_EQ(rate_of_width(options, 1024), 3.75e-5);
+  EXPECT_EQ(rate_of_width(options, 128), 3e-4);
+  EXPECT_EQ(rate_of_width(options, 16), 3e-4);
+  EXPECT_EQ(rate_of_width(pretraining_defaults(), 256), 4.5e-4);
+  options.rate_by_width = false;
+  EXPECT_EQ(rate_of_width(options, 128), options.learning_rate);
 }
 
 TEST(RunOptions, MicroBatchesAreOfEqualSizeButTheLast) {
