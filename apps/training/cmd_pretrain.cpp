@@ -145,15 +145,15 @@ ModelConfig fresh_config(const Verb& verb, const Typed& typed) {
 }  // namespace
 
 int cmd_pretrain(int argc, char** argv) {
-  Verb verb(
-      "pretrain", "Train a BigBird encoder on token shards: masked tokens and next sentences.",
-      {"bigbird pretrain --train train -m tokenizer -o run --layers 4 --width 256 --heads 4 --length 1024 "
-       "--batch 16 --steps 10k",
-       "bigbird pretrain --train train --valid valid -m tokenizer -o run --batch 256 --accumulate 64 "
-       "--steps 1M --resume",
-       "bigbird pretrain --train train -m tokenizer -o run --device cuda:0 --precision bf16 --length 4096 "
-       "--batch 256 --accumulate auto",
-       "bigbird pretrain --train more -m tokenizer --init run/final -o run2 --steps 5k"});
+  Verb verb("pretrain", "Train a BigBird encoder on token shards: masked tokens and next sentences.",
+            {("bigbird pretrain --train demo-output/train -m demo-output/tokenizer -o run --layers 4 "
+              "--width 256 --heads 4 --length 1024 --batch 16 --steps 10k"),
+             ("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
+              "demo-output/tokenizer -o base-run --batch 256 --accumulate 64 --steps 1M --resume"),
+             ("bigbird pretrain --train demo-output/train -m demo-output/tokenizer -o gpu-run --device "
+              "cuda:0 --precision bf16 --length 4096 --batch 256 --accumulate auto"),
+             ("bigbird pretrain --train demo-output/valid -m demo-output/tokenizer --init "
+              "demo-output/pretrain/final -o longer-run --length 128 --steps 5k")});
   Typed typed;
   typed.config.max_position_embeddings = 0;
   PretrainOptions options;
