@@ -33,7 +33,8 @@ namespace bigbird::apps {
 
 class Verb : public VerbOptions, public VerbCommand, public VerbConsole {
  public:
-  // name as typed after `bigbird` ("promoter build"); sentence opens --help; examples run as they stand.
+  // name as typed after `bigbird` ("promoter build"); sentence opens --help; examples run where the
+  // demonstrations have (tests/cli/examples.sh).
   // Every verb gets -h/--help, -q/--quiet, -v/--verbose, --log FILE, --config FILE (TOML), --provenance.
   Verb(std::string name, const std::string& sentence, const std::vector<std::string>& examples);
 

@@ -2,7 +2,7 @@
 # The main job, end to end: genome -> documents -> vocabulary -> shards -> pretraining -> promoters, and on the simulated
 # genome chromatin profiles and variants too -> results.
 #   bash pipelines/demo.sh                          a simulated genome; under 5 minutes on 2 cores
-#   bash pipelines/demo.sh GENOME.fa[.gz] [TSS.bed] your own genome, such as data/grch37/genome.fa.gz from fetch_grch37.sh;
+#   bash pipelines/demo.sh GENOME.fa[.gz] [TSS.bed] your own genome, such as data/grch38/genome.fa.gz from fetch_human.sh;
 #                                                   TSS.bed defaults to promoters.tss.bed (or promoters.hg38.tss.bed with
 #                                                   hg38ToHg19.over.chain.gz) beside the genome
 # Environment: OUT (demo-output), TRAIN and VALID (chromosomes to learn from, and to hold out), STEPS, FINETUNE_STEPS, BP (10M,

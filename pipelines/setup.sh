@@ -9,7 +9,7 @@ packages_base=(g++ cmake make pkg-config libhts-dev libsentencepiece-dev libcli1
   libcurl4-gnutls-dev)
 # What the tests read outputs with (they skip, loudly, where it is not), what builds them faster than make, and what
 # benchmarks are measured beside.
-packages_test=(bcftools samtools tabix ninja-build fish zsh libdnnl-dev)
+packages_test=(bcftools samtools tabix curl ninja-build fish zsh libdnnl-dev)
 packages_lint=(clang clang-format clang-tidy libomp-dev) # clang: the sanitizers too
 packages_mpi=(libopenmpi-dev openmpi-bin libmpich-dev mpich) # tests/mpi, and the plug-ins for both
 packages_cluster=(slurmctld slurmd slurm-client munge)   # tests/cluster

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The project's tests, from a fresh machine: installs what is missing, builds, runs everything.
 #   bash tests/run.sh              build and the whole suite
-#   bash tests/run.sh --program    after it: install into an empty folder, and a small demonstration with what was installed;
+#   bash tests/run.sh --program    after it: install into an empty folder, a small demonstration with what was installed, and the examples of --help;
 #                                  the device's verification, rehearsed without one; weights through transformers and back;
 #                                  a relocatable archive and a .deb of what was built
 #   bash tests/run.sh --cluster    shards, and ranks, on a real Slurm of three nodes on this machine; shards by Snakemake, where it is installed
@@ -126,8 +126,14 @@ packaging() {
     may_skip bash packaging/deb.sh
 }
 
+# What --help shows, pasted after them.
+examples() {
+  bash tests/cli/examples.sh build/prefix/bin/bigbird build/examples build/demo build/demonstration
+}
+
 run_program() {
   part demonstration installed_demonstration
+  part examples examples
   part page page_in_browser
   part verification bash tests/gpu/rehearse.sh build/release
   part peers peers

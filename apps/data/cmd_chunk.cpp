@@ -46,11 +46,12 @@ void add_options(Verb& verb, ChunkOptions& options, std::string& format) {
 }  // namespace
 
 int cmd_chunk(int argc, char** argv) {
-  Verb verb(
-      "chunk", "Cut a genome into documents of consecutive sentences, for pretraining.",
-      {"bigbird chunk -f genome.fa.gz -o documents.bed.gz",
-       "bigbird chunk -f genome.fa.gz -o train.bed --exclude held_out.bed --max-n 0.5 --max-n-sentence 0.9",
-       "bigbird chunk -f genome.fa.gz --chromosomes 20,21 --passes 1 --format text -o -"});
+  Verb verb("chunk", "Cut a genome into documents of consecutive sentences, for pretraining.",
+            {"bigbird chunk -f demo-output/genome/genome.fa.gz -o documents.bed.gz",
+             ("bigbird chunk -f demo-output/genome/genome.fa.gz -o train.bed --exclude "
+              "demo-output/genome/promoters.tss.bed --max-n 0.5 --max-n-sentence 0.9"),
+             ("bigbird chunk -f demo-output/genome/genome.fa.gz --chromosomes chr2,chr3 --passes 1 "
+              "--format text -o sentences.txt")});
   ChunkOptions options;
   std::string format = "bed12";
   add_options(verb, options, format);

@@ -64,10 +64,12 @@ void add_options(Verb& verb, TokenizeCommand& typed) {
 
 int cmd_tokenize(int argc, char** argv) {
   Verb verb("tokenize", "Turn sentences into token ids: shards for training, or lines on stdout.",
-            {"bigbird tokenize -m tokenizer -f genome.fa.gz -d documents.bed.gz -o train",
-             "bigbird tokenize -m tokenizer -f genome.fa.gz -R windows.bed --print bed > tokens.bed",
-             "bigbird chunk -f genome.fa.gz --format text -o - | bigbird tokenize -m tokenizer --text - "
-             "--print ids"});
+            {("bigbird tokenize -m demo-output/tokenizer -f demo-output/genome/genome.fa.gz -d "
+              "demo-output/valid.bed.gz -o valid"),
+             ("bigbird tokenize -m demo-output/tokenizer -f demo-output/genome/genome.fa.gz -R "
+              "demo-output/genome/promoters.tss.bed --print bed > tokens.bed"),
+             ("bigbird chunk -f demo-output/genome/genome.fa.gz --chromosomes chr3 --passes 1 --format "
+              "text -o - | bigbird tokenize -m demo-output/tokenizer --text - --print ids > ids.txt")});
   TokenizeCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;

@@ -37,11 +37,14 @@ void add_options(Verb& verb, VocabularyOptions& options) {
 }  // namespace
 
 int cmd_train_bpe(int argc, char** argv) {
-  Verb verb(
-      "train-bpe", "Train a byte-pair vocabulary on a seeded sample of sentences.",
-      {"bigbird train-bpe -f genome.fa.gz -d documents.bed.gz -o tokenizer",
-       "bigbird train-bpe -f genome.fa.gz -d documents.bed.gz -o tokenizer --vocab-size 4096 --sample-bp 5M",
-       "bigbird train-bpe --text sentences.txt -o tokenizer --vocab-size 1000"});
+  Verb verb("train-bpe", "Train a byte-pair vocabulary on a seeded sample of sentences.",
+            {("bigbird train-bpe -f demo-output/genome/genome.fa.gz -d demo-output/train.bed.gz -o "
+              "tokenizer --vocab-size 1000"),
+             ("bigbird train-bpe -f demo-output/genome/genome.fa.gz -d demo-output/train.bed.gz -o "
+              "tokenizer-4096 --vocab-size 4096 --sample-bp 1M"),
+             ("bigbird chunk -f demo-output/genome/genome.fa.gz --chromosomes chr3 --passes 1 --format "
+              "text -o sentences.txt && bigbird train-bpe --text sentences.txt -o tokenizer-chr3 "
+              "--vocab-size 1000")});
   VocabularyOptions options;
   add_options(verb, options);
   if (!verb.parse(argc, argv)) return 0;

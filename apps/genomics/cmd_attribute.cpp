@@ -182,12 +182,14 @@ void add_options(Verb& verb, AttributeCommand& options) {
 }  // namespace
 
 int cmd_attribute(int argc, char** argv) {
-  Verb verb(
-      "attribute", "Spread a logit over the bases of a region: gradient x input or integrated gradients.",
-      {"bigbird attribute -m run/final -f genome.fa.gz -r chr1:20,001-20,400 -o attribution.bedgraph",
-       "bigbird attribute -m run/final -f genome.fa.gz -r chr1:20,001-20,400 --profiles 0,2 -o out.bw",
-       "bigbird attribute -m run/final -m other/final -f genome.fa.gz -r chr1:20,001-20,400 --method ig "
-       "--steps 64 -o ig.bedgraph"});
+  Verb verb("attribute",
+            "Spread a logit over the bases of a region: gradient x input or integrated gradients.",
+            {("bigbird attribute -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
+              "-r chr1:20,001-20,400 --profiles 0 -o attribution.bedgraph"),
+             ("bigbird attribute -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
+              "-r chr1:20,001-20,400 --profiles 0,2 -o attribution.bw"),
+             ("bigbird attribute -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz -r "
+              "chr1:20,001-20,400 --method ig --steps 64 -o ig.bedgraph")});
   AttributeCommand options;
   add_options(verb, options);
   if (!verb.parse(argc, argv)) return 0;

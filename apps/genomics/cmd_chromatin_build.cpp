@@ -135,12 +135,13 @@ void add_split_options(Verb& verb, ChromatinBuildOptions& options) {
 int cmd_chromatin_build(int argc, char** argv) {
   Verb verb("chromatin build",
             "Label the bins of a genome by the peaks that cover them, for many tracks at once.",
-            {"bigbird chromatin build --peaks genome/peaks/peaks.tsv -f genome/genome.fa.gz --valid chr2 "
-             "--test chr3 -o chromatin",
-             "bigbird chromatin build --peaks tracks.tsv -f hg19.fa.gz --splits deepsea --exclude "
-             "blacklist.bed.gz -o chromatin",
-             "bigbird chromatin build --peaks tracks.tsv -f hg19.fa.gz --keep tf:2,dhs --min-overlap 0.25 "
-             "--window 1000 -o chromatin"});
+            {("bigbird chromatin build --peaks demo-output/genome/peaks/peaks.tsv -f "
+              "demo-output/genome/genome.fa.gz --valid chr2 --test chr3 -o chromatin"),
+             ("bigbird chromatin build --peaks demo-output/genome/peaks/peaks.tsv -f "
+              "demo-output/genome/genome.fa.gz --keep tf:2,dhs --min-overlap 0.25 --window 1000 "
+              "--valid chr2 --test chr3 -o fewer-bins"),
+             ("bigbird chromatin build --peaks tracks.tsv -f data/grch37/genome.fa.gz --splits deepsea "
+              "--exclude blacklist.bed.gz -o deepsea-split")});
   ChromatinBuildOptions options;
   TypedWindow typed;
   add_files(verb, options);

@@ -59,11 +59,12 @@ int cmd_chromatin_calibrate(int argc, char** argv) {
   Verb verb("chromatin calibrate",
             "Fit each profile of a chromatin model to the fraction of positives among labelled bins, for "
             "chromatin predict --calibrated.",
-            {"bigbird chromatin calibrate -m run/final --data chromatin",
-             "bigbird chromatin calibrate -m run/final --data chromatin --measure-split valid -o errors.tsv "
-             "--per-profile profiles.tsv",
-             "bigbird chromatin calibrate -m run/final --data chromatin --most-windows 4k --curve curve.tsv "
-             "--svg curve.svg"});
+            {"bigbird chromatin calibrate -m demo-output/chromatin-run/final --data demo-output/chromatin",
+             ("bigbird chromatin calibrate -m demo-output/chromatin-run/final --data "
+              "demo-output/chromatin --force --measure-split valid -o errors.tsv --per-profile "
+              "profile-errors.tsv"),
+             ("bigbird chromatin calibrate -m demo-output/chromatin-run/final --data "
+              "demo-output/chromatin --force --most-windows 4k --curve curve.tsv --svg curve.svg")});
   ChromatinCalibrateCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;

@@ -211,12 +211,14 @@ void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
 }  // namespace
 
 int cmd_chromatin_evaluate(int argc, char** argv) {
-  Verb verb(
-      "chromatin evaluate", "Score predicted chromatin profiles against their labels.",
-      {"bigbird chromatin evaluate --predictions scores.npy --labels chromatin -o summary.json",
-       "bigbird chromatin evaluate --predictions single=a.npy --predictions rc=b.npy --labels chromatin "
-       "--profiles-tsv profiles.tsv --svg curves.svg",
-       "bigbird chromatin evaluate -m run/final --data chromatin --baseline kmers -o summary.json"});
+  Verb verb("chromatin evaluate", "Score predicted chromatin profiles against their labels.",
+            {("bigbird chromatin evaluate -m demo-output/chromatin-run/final --data "
+              "demo-output/chromatin --baseline kmers -o summary.json"),
+             ("bigbird chromatin predict -m demo-output/chromatin-run/final --data "
+              "demo-output/chromatin --split test -O npy -o test.npy && bigbird chromatin evaluate "
+              "--predictions test.npy --labels demo-output/chromatin -o summary.json"),
+             ("bigbird chromatin evaluate --predictions mine=test.npy --labels demo-output/chromatin "
+              "--profiles-tsv profiles.tsv --svg curves.svg")});
   ChromatinEvaluateCommand options;
   add_options(verb, options);
   if (!verb.parse(argc, argv)) return 0;

@@ -9,11 +9,11 @@
 namespace bigbird::apps {
 
 int cmd_chromatin_finetune(int argc, char** argv) {
-  Verb verb(
-      "chromatin finetune", "Fine-tune a pretrained encoder on the chromatin profiles of 200-bp bins.",
-      {"bigbird chromatin finetune --data chromatin --init run/final -o chromatin-run",
-       "bigbird chromatin finetune --data deepsea -f hg19.fa --init run/final -o chromatin-run --batch 256 "
-       "--accumulate 32 --steps 500k --save-every 5k --resume"});
+  Verb verb("chromatin finetune", "Fine-tune a pretrained encoder on the chromatin profiles of 200-bp bins.",
+            {("bigbird chromatin finetune --data demo-output/chromatin --init "
+              "demo-output/pretrain/final -o chromatin-run"),
+             ("bigbird chromatin finetune --data deepsea -f data/grch37/genome.fa.gz --init run/final "
+              "-o deepsea-run --batch 256 --accumulate 32 --steps 500k --save-every 5k --resume")});
   ChromatinFinetuneOptions options;
   std::string strands = name_of(options.strands);
   verb.add_required("--data DIR", options.data, "Folder of chromatin build or import-deepsea");

@@ -80,8 +80,8 @@ void take_window(const Verb& verb, const TypedBins& typed, DeepseaImportOptions&
 int cmd_chromatin_import_deepsea(int argc, char** argv) {
   Verb verb("chromatin import-deepsea",
             "Turn DeepSEA's training bundle (train.mat, valid.mat, test.mat) into a chromatin data set.",
-            {"bigbird chromatin import-deepsea --mat train.mat valid.mat test.mat --bins allTFs.pos.bed -f "
-             "hg19.fa.gz --profiles predictor.names.tsv -o deepsea",
+            {("bigbird chromatin import-deepsea --mat train.mat valid.mat test.mat --bins "
+              "allTFs.pos.bed -f data/grch37/genome.fa.gz --profiles predictor.names.tsv -o deepsea"),
              "bigbird chromatin import-deepsea --mat valid.mat -o deepsea-1kb"});
   DeepseaImportOptions options;
   TypedBins typed;

@@ -120,14 +120,17 @@ void add_options(Verb& verb, PredictCommand& typed) {
 }  // namespace
 
 int cmd_chromatin_predict(int argc, char** argv) {
-  Verb verb(
-      "chromatin predict", "Predict chromatin profiles of bins: table, matrix or genome tracks.",
-      {"bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed -o predictions.tsv",
-       "bigbird chromatin predict -m run/final --data chromatin --split test -O npy -o test.npy",
-       "bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed --calibrated isotonic -o predictions.tsv",
-       ("bigbird chromatin predict -m run1/final -m run2/final -f hg19.fa -R bins.bed -O bigwig "
-        "--profiles 0,125-130 -o tracks"),
-       "bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed -O h5 --shard 2/10 -o part2"});
+  Verb verb("chromatin predict", "Predict chromatin profiles of bins: table, matrix or genome tracks.",
+            {("printf 'chr20\\t1292800\\t1293000\\n' | bigbird chromatin predict -m human/tracks -f "
+              "bigbird-demo/genome.fa.gz -R - -o profiles.tsv"),
+             ("printf 'chr20\\t1292800\\t1293000\\n' | bigbird chromatin predict -m human/tracks -f "
+              "bigbird-demo/genome.fa.gz -R - --calibrated isotonic -o calibrated.tsv"),
+             ("bigbird chromatin predict -m demo-output/chromatin-run/final --data "
+              "demo-output/chromatin --split test -O npy -o test.npy"),
+             ("bigbird chromatin predict -m demo-output/chromatin-run/final --data "
+              "demo-output/chromatin --split test -O bigwig --profiles 0,2-3 -o tracks"),
+             ("for i in 1 2; do bigbird chromatin predict -m demo-output/chromatin-run/final --data "
+              "demo-output/chromatin --split test -O h5 --shard $i/2 -o part$i.h5; done")});
   PredictCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;

@@ -17,13 +17,14 @@ double percent(std::int64_t part, std::int64_t whole) {
 }  // namespace
 
 int cmd_copies(int argc, char** argv) {
-  Verb verb(
-      "copies",
-      "Find the regions of a held-out side of a genome that have a near-copy on the other side, on "
-      "either strand.",
-      {"bigbird copies -f genome.fa.gz --of chr8,chr9 -o copies.bed",
-       "bigbird copies -f genome.fa.gz --of chr20:1,000,001-2,000,000 --in chr20:2,000,001-63,025,520,chr22",
-       "bigbird variants evaluate scored.tsv --labels eqtl.tsv --exclude copies.bed"});
+  Verb verb("copies",
+            "Find the regions of a held-out side of a genome that have a near-copy on the other side, on "
+            "either strand.",
+            {"bigbird copies -f demo-output/genome/genome.fa.gz --of chr3 -o copies.bed",
+             ("bigbird copies -f demo-output/genome/genome.fa.gz --of chr3:1-200,000 --in "
+              "chr1,chr2:1-500,000"),
+             ("bigbird chromatin evaluate -m demo-output/chromatin-run/final --data "
+              "demo-output/chromatin --exclude copies.bed -o without-copies.json")});
   CopyOptions options;
   std::string output = "-";
   std::string json;

@@ -166,11 +166,15 @@ void add_options(Verb& verb, IsmCommand& typed) {
 
 int cmd_ism(int argc, char** argv) {
   Verb verb("ism", "Predict every single substitution of a region: a matrix, and a sequence logo.",
-            {"bigbird ism -m chromatin-run/final -f genome.fa.gz -r chr1:20000-20059 -o effects.tsv",
-             "bigbird ism -m chromatin-run/final -f genome.fa.gz -r chr1:20000-20059 --profiles 0-1 -o "
-             "effects.npy --svg effects.svg",
-             "bigbird ism -m chromatin-run/final -f genome.fa.gz -R regions.bed --shard 2/10 -o part2.tsv",
-             "bigbird ism -m promoter-run/final -f genome.fa.gz -r chr1:20000-20019 --value lfc"});
+            {("bigbird ism -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz -r "
+              "chr1:20000-20059 -o effects.tsv"),
+             ("bigbird ism -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz -r "
+              "chr1:20000-20059 --profiles 0-1 -o effects.npy --svg effects.svg"),
+             ("awk 'NR <= 4' demo-output/genome/promoters.tss.bed > regions.bed && bigbird ism -m "
+              "demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz -R regions.bed "
+              "--shard 1/2 -o effects.1.tsv"),
+             ("bigbird ism -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz -r "
+              "chr1:20000-20019 --value lfc")});
   IsmCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;

@@ -9,11 +9,14 @@
 namespace bigbird::apps {
 
 int cmd_liftover(int argc, char** argv) {
-  Verb verb(
-      "liftover", "Carry the records of a BED or VCF to another assembly, by a UCSC chain file.",
-      {"bigbird liftover --chain hg38ToHg19.over.chain.gz peaks.bed -o peaks.hg19.bed --unmapped lost.bed",
-       "bigbird liftover --chain hg38ToHg19.over.chain.gz -f hg19.fa.gz calls.vcf.gz -o calls.hg19.vcf.gz",
-       "bcftools view calls.bcf | bigbird liftover --chain hg38ToHg19.over.chain.gz -f hg19.fa.gz -"});
+  Verb verb("liftover", "Carry the records of a BED or VCF to another assembly, by a UCSC chain file.",
+            {("bigbird liftover --chain data/grch38/hg19ToHg38.over.chain.gz -f "
+              "data/grch38/genome.fa.gz bigbird-demo/variants.vcf.gz -o variants.grch38.vcf.gz "
+              "--unmapped lost.vcf"),
+             ("bigbird liftover --chain data/grch38/hg19ToHg38.over.chain.gz peaks.bed -o "
+              "peaks.grch38.bed --unmapped lost.bed"),
+             ("bcftools view calls.bcf | bigbird liftover --chain data/grch37/hg38ToHg19.over.chain.gz "
+              "-f data/grch37/genome.fa.gz -")});
   LiftoverOptions options;
   verb.add_required("IN FILE", options.input, "BED or VCF, plain or gzip; - is stdin");
   verb.add_required("--chain CHAIN", options.chain,

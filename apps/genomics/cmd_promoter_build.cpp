@@ -137,17 +137,18 @@ void choose_negatives(PromoterBuildOptions& options, const std::string& words) {
 }  // namespace
 
 int cmd_promoter_build(int argc, char** argv) {
-  Verb verb(
-      "promoter build", "Cut windows around transcription start sites and make negatives for each.",
-      {"bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o promoters",
-       ("bigbird promoter build --tss EPDnew_human_006_hg38.bed -f hg19.fa.gz --lift "
-        "hg38ToHg19.over.chain.gz -o promoters"),
-       ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o promoters --negatives "
-        "genomic:10 --valid chr7 --test chr8,chr9"),
-       ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o harder --negatives genomic:10 "
-        "--valid chr7 --test chr8,chr9 --hard-negatives run/final"),
-       ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o folds --negatives permute "
-        "--split kfold:5")});
+  Verb verb("promoter build", "Cut windows around transcription start sites and make negatives for each.",
+            {("bigbird promoter build --tss demo-output/genome/promoters.tss.bed -f "
+              "demo-output/genome/genome.fa.gz -o promoters"),
+             ("bigbird promoter build --tss data/grch37/promoters.hg38.tss.bed -f "
+              "data/grch37/genome.fa.gz --lift data/grch37/hg38ToHg19.over.chain.gz -o promoters-grch37"),
+             ("bigbird promoter build --tss demo-output/genome/promoters.tss.bed -f "
+              "demo-output/genome/genome.fa.gz -o sides --negatives genomic:10 --valid chr2 --test chr3"),
+             ("bigbird promoter build --tss demo-output/genome/promoters.tss.bed -f "
+              "demo-output/genome/genome.fa.gz -o harder --left 300 --right 100 --negatives genomic:10 "
+              "--test chr3 --hard-negatives demo-output/finetune/final"),
+             ("bigbird promoter build --tss demo-output/genome/promoters.tss.bed -f "
+              "demo-output/genome/genome.fa.gz -o folds --negatives permute --split kfold:5")});
   PromoterBuildOptions options;
   TypedWords typed;
   add_options(verb, options, typed);

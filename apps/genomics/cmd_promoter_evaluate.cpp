@@ -59,10 +59,14 @@ void add_options(Verb& verb, PromoterEvaluateCommand& typed) {
 
 int cmd_promoter_evaluate(int argc, char** argv) {
   Verb verb("promoter evaluate", "Score promoter predictions against their labels.",
-            {"bigbird promoter evaluate --predictions predictions.tsv",
-             "bigbird promoter evaluate -m run/final --data promoters/test.tsv",
-             "bigbird promoter evaluate -m run/final --data promoters/test.tsv --baseline-from promoters",
-             "bigbird promoter evaluate -m run/final --data positives.fa --data-negatives negatives.fa"});
+            {"bigbird promoter evaluate --predictions demo-output/predictions.tsv",
+             ("bigbird promoter evaluate -m demo-output/finetune/final --data "
+              "demo-output/promoters/test.tsv"),
+             ("bigbird promoter evaluate -m demo-output/finetune/final --data "
+              "demo-output/promoters/test.tsv --baseline-from demo-output/promoters"),
+             ("awk 'NR > 1 { print \">\" $1 \"\\n\" $8 > ($6 ? \"positives.fa\" : \"negatives.fa\") }' "
+              "demo-output/promoters/test.tsv && bigbird promoter evaluate -m "
+              "demo-output/finetune/final --data positives.fa --data-negatives negatives.fa")});
   PromoterEvaluateCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;

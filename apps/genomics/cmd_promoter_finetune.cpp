@@ -10,13 +10,16 @@
 namespace bigbird::apps {
 
 int cmd_promoter_finetune(int argc, char** argv) {
-  Verb verb(
-      "promoter finetune", "Fine-tune a pretrained encoder on promoter examples.",
-      {"bigbird promoter finetune --data promoters --init run/final -o promoter-run",
-       "bigbird promoter finetune --data promoters --init run/final -o promoter-run --steps 711 --batch 256 "
-       "--accumulate 32 --resume",
-       "bigbird promoter finetune --data promoters --init run/final -o fresh-run --fresh-negatives random",
-       "bigbird promoter finetune --train train.csv --valid dev.csv --init run/final -o own-run"});
+  Verb verb("promoter finetune", "Fine-tune a pretrained encoder on promoter examples.",
+            {("bigbird promoter finetune --data demo-output/promoters --init "
+              "demo-output/pretrain/final -o promoter-run"),
+             ("bigbird promoter finetune --data demo-output/promoters --init "
+              "demo-output/pretrain/final -o large-batch-run --steps 711 --batch 256 --accumulate 32 "
+              "--resume"),
+             ("bigbird promoter finetune --data demo-output/promoters --init "
+              "demo-output/pretrain/final -o fresh-run --fresh-negatives random"),
+             ("bigbird promoter finetune --train demo-output/promoters/train.tsv --valid "
+              "demo-output/promoters/valid.tsv --init demo-output/pretrain/final -o own-run")});
   PromoterFinetuneOptions options;
   verb.add_option(
       "--data DIR", options.data,

@@ -81,11 +81,15 @@ void add_options(Verb& verb, PromoterPredictCommand& typed) {
 
 int cmd_promoter_predict(int argc, char** argv) {
   Verb verb("promoter predict", "Score windows with a fine-tuned promoter model; TSV on stdout.",
-            {"bigbird promoter predict -m run/final windows.fa",
-             "bigbird promoter predict -m run/final -f genome.fa.gz -R windows.bed -o scores.tsv",
-             "bigbird promoter predict -m run/final --data promoters/test.tsv -o predictions.tsv",
-             "bigbird promoter predict -m run/final --data test.csv -o predictions.tsv",
-             "bigbird promoter predict -m run/final windows.fa --calibrated platt"});
+            {("awk 'NR > 1 { print \">\" $1 \"\\n\" $8 }' demo-output/promoters/test.tsv | bigbird "
+              "promoter predict -m demo-output/finetune/final -"),
+             ("awk -v OFS='\\t' 'NR > 1 { print $2, $3, $4, $1, 0, $5 }' "
+              "demo-output/promoters/test.tsv | bigbird promoter predict -m demo-output/finetune/final "
+              "-f demo-output/genome/genome.fa.gz -R - -o scores.tsv"),
+             ("bigbird promoter predict -m demo-output/finetune/final --data "
+              "demo-output/promoters/test.tsv -o predictions.tsv"),
+             ("printf 'chrXV\\t160000\\t162000\\n' | bigbird promoter predict -m yeast-r64/promoters "
+              "-f tour/genome.fa.gz -R - --calibrated platt -o calibrated.tsv")});
   PromoterPredictCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;

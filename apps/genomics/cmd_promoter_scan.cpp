@@ -110,13 +110,16 @@ void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scori
 }  // namespace
 
 int cmd_promoter_scan(int argc, char** argv) {
-  Verb verb(
-      "promoter scan", "Score every step of a genome with a promoter model and call promoters.",
-      {"bigbird promoter scan -m run/final -f genome.fa.gz -r chr1:1-200000 --step 50 > scores.bedgraph",
-       "bigbird promoter scan -m run/final -f genome.fa.gz --step 100 -o scores.bw --calls calls.bed",
-       "bigbird promoter scan -m run/final -f genome.fa.gz --step 100 --shard 2/10 -o part2",
-       "bigbird promoter scan -m run/final -f genome.fa.gz -r chr1 --step 100 -o scores.bedgraph.gz "
-       "--calls calls.bed --tss promoters.tss.bed --baseline-from promoters"});
+  Verb verb("promoter scan", "Score every step of a genome with a promoter model and call promoters.",
+            {("bigbird promoter scan -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz "
+              "-r chr1:1-50000 --step 50 > scores.bedgraph"),
+             ("bigbird promoter scan -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz "
+              "-r chr3:1-100000 --step 100 -o scores.bw --calls calls.bed"),
+             ("for i in 1 2; do bigbird promoter scan -m demo-output/finetune/final -f "
+              "demo-output/genome/genome.fa.gz -r chr3:1-100000 --step 100 --shard $i/2 -o part$i; done"),
+             ("bigbird promoter scan -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz "
+              "-r chr3:1-100000 --step 100 -o scores.bedgraph.gz --calls calls.bed --tss "
+              "demo-output/genome/promoters.tss.bed --baseline-from demo-output/promoters")});
   PromoterScanOptions options;
   ScoringOptions scoring;
   WorkOptions work;

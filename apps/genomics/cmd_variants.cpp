@@ -52,11 +52,18 @@ int cmd_variants(int argc, char** argv) {
   Verb verb(
       "variants",
       "Score variants: how each ALT changes what a model predicts, as annotated VCF, table or matrices.",
-      {"bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz -O z -o scored.vcf.gz",
-       "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz --shard 2/10 -o part2.tsv",
-       "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz -r chr1:1-300000 -O tsv",
-       "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz --write-index -o scored.bcf",
-       "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz --track phylop=phyloP100way.bw -o out.tsv"});
+      {("bigbird variants -m human/tracks -f bigbird-demo/genome.fa.gz "
+        "bigbird-demo/variants.vcf.gz -O z -o scored.vcf.gz"),
+       ("for i in 1 2; do bigbird variants -m demo-output/chromatin-run/final -f "
+        "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz -r chr3:1-200000 "
+        "--shard $i/2 -o part$i.tsv; done"),
+       ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
+        "demo-output/genome/variants.vcf.gz -r chr1:1-200000 -O tsv"),
+       ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
+        "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --write-index -o scored.bcf"),
+       ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
+        "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --track "
+        "promoter=demo-output/scan.bw -o tracks.tsv")});
   VariantsCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;

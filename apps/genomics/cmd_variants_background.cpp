@@ -10,12 +10,14 @@
 namespace bigbird::apps {
 
 int cmd_variants_background(int argc, char** argv) {
-  Verb verb(
-      "variants background",
-      "Score a set of ordinary variants: the distribution of effects that E-values count from.",
-      {"bigbird variants background -m run/final -f genome.fa.gz common.vcf.gz -o background.safetensors",
-       "bigbird variants background -m run/final -f genome.fa.gz common.vcf.gz --max-records 1M -o "
-       "background.safetensors"});
+  Verb verb("variants background",
+            "Score a set of ordinary variants: the distribution of effects that E-values count from.",
+            {("bigbird variants background -m demo-output/chromatin-run/final -f "
+              "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz -r chr1:1-200000 -o "
+              "background.safetensors"),
+             ("bigbird variants background -m demo-output/chromatin-run/final -f "
+              "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz --max-records 500 -o "
+              "background.safetensors")});
   VariantOptions shared;
   VariantBackgroundOptions options;
   shared.add(verb, false);

@@ -117,14 +117,18 @@ void add_effect_options(Verb& verb, MeasuredEffectsOptions& effects) {
 }  // namespace
 
 int cmd_variants_evaluate(int argc, char** argv) {
-  Verb verb(
-      "variants evaluate",
-      "Evaluate scored variants: AUROC and AUPRC against labels, by class, and agreement with measured "
-      "effects and other tools.",
-      {"bigbird variants evaluate scored.tsv --labels eqtl.tsv -o evaluation.tsv",
-       "bigbird variants evaluate scored.vcf.gz --labels clinvar.vcf.gz --json evaluation.json",
-       "bigbird variants evaluate scored.tsv --effects mpra.tsv --effects-column logFC --significance-column FDR",
-       "bigbird variants evaluate scored.tsv --baseline cadd=cadd.tsv.gz --baseline-columns phred"});
+  Verb verb("variants evaluate",
+            "Evaluate scored variants: AUROC and AUPRC against labels, by class, and agreement with measured "
+            "effects and other tools.",
+            {("bigbird variants evaluate demo-output/scored.vcf.gz --effects "
+              "demo-output/genome/variants.vcf.gz --effects-column AF"),
+             "bigbird variants evaluate bigbird-demo/scored.tsv --labels eqtl.tsv -o evaluation.tsv",
+             ("bigbird variants evaluate bigbird-demo/scored.tsv --labels clinvar.vcf.gz --json "
+              "evaluation.json"),
+             ("bigbird variants evaluate bigbird-demo/scored.tsv --effects mpra.tsv --effects-column "
+              "logFC --significance-column FDR"),
+             ("bigbird variants evaluate bigbird-demo/scored.tsv --baseline cadd=cadd.tsv.gz "
+              "--baseline-columns phred")});
   VariantEvaluationOptions options;
   std::string output = "-";
   std::string json;

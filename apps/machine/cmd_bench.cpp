@@ -89,7 +89,7 @@ int cmd_bench(int argc, char** argv) {
             "Measure what this machine does in a second: products, forward passes, training steps, "
             "tokenization, scores of variants.",
             {"bigbird bench", "bigbird bench --size base -o rates.tsv",
-             "bigbird bench -m run/final --seconds 5 --threads 1"});
+             "bigbird bench -m demo-output/pretrain/final --seconds 5 --threads 1"});
   MachineRatesOptions options;
   std::string output = "-", size = "small";
   verb.add_option("-m,--model MODEL", options.model,

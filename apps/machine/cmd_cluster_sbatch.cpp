@@ -14,15 +14,18 @@
 namespace bigbird::apps {
 
 int cmd_cluster_sbatch(int argc, char** argv) {
-  Verb verb(
-      "cluster sbatch",
-      "Print a script that has Slurm run a verb in shards, and merge them. Nothing is submitted.",
-      {"bigbird cluster sbatch --shards 8 variants -m run/final -f genome.fa.gz variants.vcf.gz -o "
-       "scored.vcf.gz > submit.sh",
-       "bigbird cluster sbatch --shards 100 --cpus-per-task 4 --time 8:00:00 promoter scan -m run/final -f "
-       "genome.fa.gz -o scores.bw --calls calls.bed > submit.sh",
-       "bigbird cluster sbatch --shards 4 --gres gpu:1 --before 'module load bigbird' --sbatch=--exclude=n7 "
-       "variants -m run/final -f genome.fa.gz variants.vcf.gz --device cuda -o scored.bcf > submit.sh"});
+  Verb verb("cluster sbatch",
+            "Print a script that has Slurm run a verb in shards, and merge them. Nothing is submitted.",
+            {("bigbird cluster sbatch --shards 8 variants -m demo-output/chromatin-run/final -f "
+              "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz -o scored.vcf.gz > "
+              "submit.sh"),
+             ("bigbird cluster sbatch --shards 100 --cpus-per-task 4 --time 8:00:00 promoter scan -m "
+              "demo-output/finetune/final -f demo-output/genome/genome.fa.gz -o scores.bw --calls "
+              "calls.bed > submit.sh"),
+             ("bigbird cluster sbatch --shards 4 --gres gpu:1 --before 'module load bigbird' "
+              "--sbatch=--exclude=n7 variants -m demo-output/chromatin-run/final -f "
+              "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz --device cuda -o "
+              "scored.bcf > submit.sh")});
   SlurmScriptOptions options;
   CLI::App& app = verb.app();
   app.prefix_command();

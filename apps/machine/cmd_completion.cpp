@@ -268,7 +268,8 @@ std::vector<CompletedVerb> all_verbs() {
 int cmd_completion(int argc, char** argv) {
   Verb verb("completion", "Print a completion script for the shell.",
             {"source <(bigbird completion bash)",
-             "bigbird completion fish > ~/.config/fish/completions/bigbird.fish",
+             ("mkdir -p ~/.config/fish/completions && bigbird completion fish > "
+              "~/.config/fish/completions/bigbird.fish"),
              "bigbird completion zsh > _bigbird"});
   std::string shell;
   verb.add_required("SHELL", shell, "bash, zsh or fish", CLI::IsMember({"bash", "zsh", "fish"}));

@@ -76,10 +76,10 @@ Merged merge_any(const MergeOptions& options, bool of_variants) {
 
 int run_merge(const std::string& name, bool of_variants, int argc, char** argv) {
   Verb verb(name, "Put the outputs of all shards of a run together: the bytes that one run gives.",
-            {"bigbird " + name + " part1.tsv part2.tsv part3.tsv -o predictions.tsv",
-             "bigbird " + name + " part1.vcf.gz part2.vcf.gz -o scored.vcf.gz",
-             "bigbird " + name + " nbest.1.json nbest.2.json -o nbest.json",
-             "bigbird " + name + " part1 part2 part3 -o scores.bw --calls calls.bed"});
+            {"bigbird " + name + " part1.tsv part2.tsv -o merged.tsv",
+             "bigbird " + name + " part1.h5 part2.h5 -o merged.h5",
+             "bigbird " + name + " answers.1.json answers.2.json -o answers.json",
+             "bigbird " + name + " part1 part2 -o merged.bw --calls merged.bed"});
   MergeOptions options;
   verb.add_required("SHARDS", options.shards,
                     "One output of each shard, in any order, with the files that lie beside it");

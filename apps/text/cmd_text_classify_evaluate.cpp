@@ -48,11 +48,13 @@ void add_options(Verb& verb, ClassifyEvaluateCommand& typed) {
 }  // namespace
 
 int cmd_text_classify_evaluate(int argc, char** argv) {
-  Verb verb(
-      "text classify evaluate", "Score predicted classes against their labels; JSON on stdout.",
-      {"bigbird text classify evaluate -m run/final --data test.csv",
-       "bigbird text classify evaluate --data test.csv --predictions predictions.tsv",
-       "bigbird text classify evaluate -m run/final --data test.csv --table classes.tsv --svg confusion.svg"});
+  Verb verb("text classify evaluate", "Score predicted classes against their labels; JSON on stdout.",
+            {("bigbird text classify evaluate -m demo-text-output/classify/final --data "
+              "demo-text-output/pages/test.jsonl"),
+             ("bigbird text classify evaluate --data demo-text-output/pages/test.jsonl --predictions "
+              "demo-text-output/sections.tsv"),
+             ("bigbird text classify evaluate -m demo-text-output/classify/final --data "
+              "demo-text-output/pages/test.jsonl --table classes.tsv --svg confusion.svg")});
   ClassifyEvaluateCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;

@@ -23,14 +23,14 @@ constexpr std::array<std::pair<ProblemType, const char*>, 3> problem_names{
 }  // namespace
 
 int cmd_text_classify_finetune(int argc, char** argv) {
-  Verb verb(
-      "text classify finetune", "Fine-tune a pretrained encoder on texts with labels.",
-      {"bigbird text classify finetune --train train.csv --valid valid.csv --init bigbird-roberta-base -o "
-       "run",
-       "bigbird text classify finetune --train imdb/train --init bigbird-roberta-base -o imdb-run --length "
-       "1024 --batch 16 --accumulate 8",
-       "bigbird text classify finetune --train ag_news.csv --no-header --label-column 1 --text-column 2,3 "
-       "--init pretrained/final -o ag-run --length 128"});
+  Verb verb("text classify finetune", "Fine-tune a pretrained encoder on texts with labels.",
+            {("bigbird text classify finetune --train demo-text-output/pages/train.jsonl --valid "
+              "demo-text-output/pages/valid.jsonl --init demo-text-output/pretrain/final -o "
+              "sections-run"),
+             ("bigbird text classify finetune --train imdb/train --init hf:google/bigbird-roberta-base "
+              "-o imdb-run --length 1024 --batch 16 --accumulate 8"),
+             ("bigbird text classify finetune --train ag_news.csv --no-header --label-column 1 "
+              "--text-column 2,3 --init demo-text-output/pretrain/final -o ag-run --length 128")});
   TextFinetuneOptions options;
   std::string train, valid;
   TextColumnOptions columns;

@@ -68,10 +68,12 @@ void add_options(Verb& verb, ClassifyCommand& typed) {
 
 int cmd_text_classify_predict(int argc, char** argv) {
   Verb verb("text classify predict", "Classify texts with a fine-tuned model.",
-            {"bigbird text classify predict -m run/final --text \"An honest, gripping film.\"",
-             "bigbird text classify predict -m run/final reviews.csv -o predictions.tsv",
-             "zcat reviews.jsonl.gz | bigbird text classify predict -m run/final --format jsonl - > "
-             "predictions.tsv"});
+            {("bigbird text classify predict -m demo-text-output/classify/final --text \"The kernel "
+              "returns -1 and sets errno to EFAULT.\""),
+             ("bigbird text classify predict -m demo-text-output/classify/final "
+              "demo-text-output/pages/test.jsonl -o predictions.tsv"),
+             ("head -n 5 demo-text-output/pages/test.jsonl | bigbird text classify predict -m "
+              "demo-text-output/classify/final --format jsonl - > first.tsv")});
   ClassifyCommand typed;
   typed.prediction.output = "-";
   add_options(verb, typed);

@@ -20,11 +20,13 @@ constexpr double highest_unknown_share = 0.01;
 }  // namespace
 
 int cmd_text_pretrain_data(int argc, char** argv) {
-  Verb verb(
-      "text pretrain-data", "Tokenize documents of text into shards for pretrain and evaluate.",
-      {"bigbird text pretrain-data books/ -m tokenizer -o books",
-       "bigbird text pretrain-data wiki.jsonl.gz -m bigbird-roberta-base -o wiki --shard-tokens 500M",
-       "bigbird text pretrain-data AA/wiki_00 AA/wiki_01 --format wikiextractor -m tokenizer -o wiki --no-join"});
+  Verb verb("text pretrain-data", "Tokenize documents of text into shards for pretrain and evaluate.",
+            {("bigbird text pretrain-data demo-text-output/pages/train -m demo-text-output/tokenizer "
+              "-o pages"),
+             ("bigbird text pretrain-data demo-text-output/pages/train.jsonl -m "
+              "demo-text-output/tokenizer -o lines --shard-tokens 500M"),
+             ("bigbird text pretrain-data AA/wiki_00 AA/wiki_01 --format wikiextractor -m "
+              "hf:google/bigbird-roberta-base -o wiki --no-join")});
   TextShardOptions options;
   DocumentOptions source;
   TextEncodingChoice encoding;

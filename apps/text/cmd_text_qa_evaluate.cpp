@@ -13,11 +13,16 @@ namespace bigbird::apps {
 
 int cmd_text_qa_evaluate(int argc, char** argv) {
   Verb verb("text qa evaluate", "Score predicted answers as the data set's own script does; JSON on stdout.",
-            {"bigbird text qa evaluate --format squad --data dev-v1.1.json --predictions predictions.json",
-             "bigbird text qa evaluate --format squad --data dev-v2.0.json --predictions predictions.json "
-             "--null-odds null_odds.json --html worst.html",
-             "zcat nq-dev-*.jsonl.gz | bigbird text qa evaluate --format nq --data - --predictions "
-             "predictions.json"});
+            {("bigbird text qa evaluate --format squad --data "
+              "demo-text-output/pages/questions.test.json --predictions "
+              "demo-text-output/answers.test.json"),
+             ("bigbird text qa evaluate --format squad --data "
+              "demo-text-output/pages/questions.test.json --predictions "
+              "demo-text-output/answers.test.json --html worst.html"),
+             ("bigbird text qa evaluate --format squad --data dev-v2.0.json --predictions "
+              "predictions.json --null-odds null_odds.json"),
+             ("zcat nq-dev-*.jsonl.gz | bigbird text qa evaluate --format nq --data - --predictions "
+              "predictions.json")});
   AnswerEvaluationOptions options;
   std::string format, output = "-", html;
   std::size_t worst = 50;

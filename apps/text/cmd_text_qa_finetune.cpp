@@ -65,14 +65,19 @@ void add_format_options(Verb& verb, QuestionFinetuneOptions& options, FormatOpti
 }  // namespace
 
 int cmd_text_qa_finetune(int argc, char** argv) {
-  const std::string verb_name = "bigbird text qa finetune", begin = " --init bigbird-roberta-base -o run";
   Verb verb("text qa finetune", "Fine-tune a pretrained encoder on questions and the texts that answer them.",
-            {verb_name + " --train train-v1.1.json --valid dev-v1.1.json" + begin,
-             verb_name + " --train train-v2.0.json --version-2 --length 384 --overlap 128 --batch 16" + begin,
-             verb_name + " --format hotpotqa --train hotpot_train_v1.1.json --accumulate 32" + begin,
-             verb_name + " --format nq --train nq-train.jsonl.gz --step 2048 --keep-null 0.1" + begin,
-             verb_name + " --format triviaqa --train wikipedia-train.json --evidence evidence" + begin,
-             verb_name + " --format wikihop --train train.json --accumulate 64" + begin});
+            {("bigbird text qa finetune --train demo-text-output/pages/questions.train.json --init "
+              "demo-text-output/pretrain/final -o questions-run --length 128 --overlap 32"),
+             ("bigbird text qa finetune --train train-v2.0.json --version-2 --length 384 --overlap 128 "
+              "--batch 16 --init hf:google/bigbird-roberta-base -o squad-run"),
+             ("bigbird text qa finetune --format hotpotqa --train hotpot_train_v1.1.json --accumulate "
+              "32 --init hf:google/bigbird-roberta-base -o hotpot-run"),
+             ("bigbird text qa finetune --format nq --train nq-train.jsonl.gz --step 2048 --keep-null "
+              "0.1 --init hf:google/bigbird-roberta-base -o nq-run"),
+             ("bigbird text qa finetune --format triviaqa --train wikipedia-train.json --evidence "
+              "evidence --init hf:google/bigbird-roberta-base -o trivia-run"),
+             ("bigbird text qa finetune --format wikihop --train train.json --accumulate 64 --init "
+              "hf:google/bigbird-roberta-base -o wikihop-run")});
   QuestionFinetuneOptions options;
   TextEncodingChoice encoding;
   FormatOptions formats;

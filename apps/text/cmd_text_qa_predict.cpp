@@ -184,14 +184,18 @@ void check_squad_options(const Verb& verb, const PredictChoice& choice) {
 }  // namespace
 
 int cmd_text_qa_predict(int argc, char** argv) {
-  Verb verb(
-      "text qa predict", "Answer questions with a fine-tuned model.",
-      {"bigbird text qa predict -m run/final --question \"Who wrote it?\" --context article.txt",
-       "bigbird text qa predict -m run/final dev-v1.1.json -o predictions.json",
-       "bigbird text qa predict -m run/final --version-2 dev-v2.0.json -o answers.json --nbest nbest.json",
-       "bigbird text qa predict -m hotpot/final hotpot_dev_distractor_v1.json -o predictions.json",
-       "zcat nq-dev-*.jsonl.gz | bigbird text qa predict -m nq/final - -o predictions.json",
-       "bigbird text qa predict -m trivia/final dev.json --evidence evidence -o predictions.json"});
+  Verb verb("text qa predict", "Answer questions with a fine-tuned model.",
+            {("bigbird text qa predict -m demo-text-output/qa/final --question \"What does it do?\" "
+              "--context demo-text-output/context.txt"),
+             ("bigbird text qa predict -m demo-text-output/qa/final "
+              "demo-text-output/pages/questions.test.json -o predictions.json"),
+             ("bigbird text qa predict -m demo-text-output/qa/final --version-2 "
+              "demo-text-output/pages/questions.test.json -o answers.json --nbest nbest.json"),
+             ("for i in 1 2; do bigbird text qa predict -m demo-text-output/qa/final "
+              "demo-text-output/pages/questions.test.json --shard $i/2 -o answers.$i.json; done"),
+             "bigbird text qa predict -m hotpot/final hotpot_dev_distractor_v1.json -o predictions.json",
+             "zcat nq-dev-*.jsonl.gz | bigbird text qa predict -m nq/final - -o predictions.json",
+             "bigbird text qa predict -m trivia/final dev.json --evidence evidence -o predictions.json"});
   PredictChoice choice;
   QuestionPredictionOptions& options = choice.options;
   add_question_options(verb, choice);

@@ -16,8 +16,9 @@ namespace bigbird::apps {
 
 int cmd_text_vocabulary(int argc, char** argv) {
   Verb verb("text vocabulary", "Train a SentencePiece BPE vocabulary with BigBird's special pieces.",
-            {"bigbird text vocabulary books/ -o tokenizer --vocab-size 8000",
-             "bigbird text vocabulary wiki.jsonl.gz news.txt -o tokenizer --byte-fallback"});
+            {"bigbird text vocabulary demo-text-output/pages/train -o words --vocab-size 4000",
+             ("bigbird text vocabulary demo-text-output/pages/train demo-text-output/context.txt -o "
+              "words-and-bytes --vocab-size 4000 --byte-fallback")});
   TextVocabularyOptions options;
   DocumentOptions source;
   source.add(verb);

@@ -9,8 +9,11 @@ namespace bigbird::apps {
 
 int cmd_check(int argc, char** argv) {
   Verb verb("check", "Check a model folder: tensors, numbers, tokenizer, files, and a self-test.",
-            {"bigbird check model", "bigbird check model --json", "bigbird check model --write-digest",
-             "bigbird check model --device cuda", "bigbird check int8 --data promoters"});
+            {"bigbird check demo-output/pretrain/final", "bigbird check human/tracks --json",
+             "bigbird check demo-output/pretrain/final --write-digest",
+             "bigbird check demo-output/pretrain/final --device cuda",
+             ("bigbird quantize demo-output/finetune/final -o int8 --calibrate demo-output/promoters "
+              "--force && bigbird check int8 --data demo-output/promoters")});
   CheckOptions options;
   bool as_json = false;
   verb.add_required("MODEL", options.folder, "Model folder, or name of a model");

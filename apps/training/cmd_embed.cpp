@@ -54,10 +54,16 @@ void add_options(Verb& verb, EmbedCommand& typed) {
 
 int cmd_embed(int argc, char** argv) {
   Verb verb("embed", "Turn sequences into vectors: a matrix, and a table that says what each row stands for.",
-            {"bigbird embed -m run/final -f genome.fa.gz -R windows.bed -o vectors.npy",
-             "bigbird embed -m run/final windows.fa --pool bin:200 -o vectors.safetensors",
-             "bigbird embed -m run/final -f genome.fa.gz -R windows.bed --shard 2/10 -o part2",
-             "bigbird embed -m run/final --text sentences.txt --pool token -o vectors.npy"});
+            {("awk -v OFS='\\t' '{ print $1, $2 - 200, $3 + 199 }' "
+              "demo-output/genome/promoters.tss.bed > windows.bed && bigbird embed -m "
+              "demo-output/pretrain/final -f demo-output/genome/genome.fa.gz -R windows.bed -o "
+              "vectors.npy"),
+             ("for i in 1 2; do bigbird embed -m demo-output/pretrain/final -f "
+              "demo-output/genome/genome.fa.gz -R windows.bed --shard $i/2 -o vectors$i; done"),
+             ("awk 'NR > 1 { print \">\" $1 \"\\n\" $8 }' demo-output/promoters/test.tsv | bigbird "
+              "embed -m demo-output/pretrain/final - --pool bin:200 -o bins.safetensors"),
+             ("bigbird embed -m demo-text-output/pretrain/final --text demo-text-output/context.txt "
+              "--pool token -o tokens.npy")});
   EmbedCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;

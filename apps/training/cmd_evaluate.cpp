@@ -13,8 +13,10 @@ namespace bigbird::apps {
 
 int cmd_evaluate(int argc, char** argv) {
   Verb verb("evaluate", "Measure a pretrained model on held-out token shards; JSON on stdout.",
-            {"bigbird evaluate -m run/final --data held_out --baseline-from train",
-             "bigbird evaluate -m run/checkpoint-5000 --data held_out --samples 200 --no-nsp"});
+            {("bigbird evaluate -m demo-output/pretrain/final --data demo-output/valid --baseline-from "
+              "demo-output/train --samples 200"),
+             ("bigbird evaluate -m demo-output/pretrain/final --data demo-output/valid --masks all "
+              "--samples 200 --no-nsp")});
   EvaluationRunOptions options;
   bool no_nsp = false;
   verb.add_required("-m,--model MODEL", options.model, "Model folder");

@@ -142,11 +142,14 @@ std::size_t fill_lines(MaskFiller& filler, Table& table) {
 }  // namespace
 
 int cmd_fill_mask(int argc, char** argv) {
-  Verb verb(
-      "fill-mask", "Show what a pretrained model puts in the place of masked tokens; TSV on stdout.",
-      {"bigbird fill-mask -m run/final -f genome.fa.gz -r chr1:100001-101000",
-       "bigbird fill-mask -m run/final -f genome.fa.gz -r chr1:100001-101000 --position 100500 --top 10",
-       "bigbird fill-mask -m run/final 'ACGTTGCA[MASK]GGTCA'"});
+  Verb verb("fill-mask", "Show what a pretrained model puts in the place of masked tokens; TSV on stdout.",
+            {("bigbird fill-mask -m demo-output/pretrain/final -f demo-output/genome/genome.fa.gz -r "
+              "chr1:100001-100400"),
+             ("bigbird fill-mask -m demo-output/pretrain/final -f demo-output/genome/genome.fa.gz -r "
+              "chr1:100001-100400 --position 100200 --top 10"),
+             "bigbird fill-mask -m demo-output/pretrain/final 'ACGTTGCA[MASK]GGTCA'",
+             ("bigbird fill-mask -m demo-text-output/pretrain/final \"The function returns 0 on "
+              "success and -1 on [MASK].\"")});
   FillMaskCommand options;
   verb.add_required("-m,--model MODEL", options.model, "Model folder with a masked-token head");
   verb.add_option("TEXT", options.text,

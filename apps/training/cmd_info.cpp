@@ -53,8 +53,8 @@ int cmd_info(int argc, char** argv) {
       "info",
       "Say what a path holds: every kind of file and folder that bigbird writes, and genomes; how much there is "
       "of it, which command wrote it, and what it is for.",
-      {"bigbird info model --length 4096 --batch 8", "bigbird info tokenizer --json",
-       "bigbird info genome.fa.gz", "bigbird info scores.tsv"});
+      {"bigbird info human/tracks --length 1000 --batch 8", "bigbird info demo-output/tokenizer --json",
+       "bigbird info demo-output/genome/genome.fa.gz", "bigbird info bigbird-demo/scored.tsv"});
   std::string path;
   DescribeOptions options;
   bool as_json = false;

@@ -43,9 +43,12 @@ int cmd_quantize(int argc, char** argv) {
       "quantize",
       "Write a model whose linear layers are int8, for scoring on processors; measured against the model "
       "that it is made of, and refused when it loses too much.",
-      {"bigbird quantize promoter-run/final -o promoter-int8 --calibrate promoters",
-       "bigbird quantize chromatin-run/final -o chromatin-int8 --calibrate chromatin --max-loss 0.001",
-       "bigbird quantize run/final -o int8 --calibrate valid --keep 4"});
+      {("bigbird quantize demo-output/finetune/final -o promoter-int8 --calibrate "
+        "demo-output/promoters"),
+       ("bigbird quantize demo-output/chromatin-run/final -o chromatin-int8 --calibrate "
+        "demo-output/chromatin --max-loss 0.01"),
+       ("bigbird quantize demo-output/pretrain/final -o encoder-int8 --calibrate "
+        "demo-output/valid --keep 4")});
   QuantizeOptions options;
   add_options(verb, options);
   verb.add_seed();

@@ -69,10 +69,12 @@ int cmd_report(int argc, char** argv) {
   Verb verb(
       "report",
       "Make a page of what verbs have written: runs, evaluations, scored variants, scans, jobs in shards.",
-      {"bigbird report run -o run.html", "bigbird report run another-run -o runs.html",
-       "bigbird report predictions.tsv evaluation.json -o evaluation.html",
-       "bigbird report scored.vcf.gz -m run/final -f genome.fa.gz --logos 10 -o variants.html",
-       "bigbird report scan.bw calls.bed --multiqc multiqc -o scan.html",
+      {"bigbird report demo-output/pretrain -o run.html",
+       "bigbird report demo-output/pretrain demo-output/chromatin-run -o runs.html",
+       "bigbird report demo-output/predictions.tsv demo-output/promoter.json -o evaluation.html",
+       ("bigbird report demo-output/scored.vcf.gz -m demo-output/chromatin-run/final -f "
+        "demo-output/genome/genome.fa.gz --logos 3 -o variants.html"),
+       "bigbird report demo-output/scan.bw demo-output/calls.bed --multiqc multiqc -o scan.html",
        "bigbird report scored.vcf.gz.shards -o job.html"});
   ReportCommand typed;
   add_options(verb, typed);

@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 cat <<'END'
 # Defects that the suite notices
 
-Each patch is a small defect, and a test fails for it (`bash tests/run.sh --mutations`; [how](run.sh)). This table is made of the
+Each patch is a small defect, and a test fails for it (`bash tests/run.sh --mutations`, by `tests/mutations/run.sh`). This table is made of the
 patches' first lines by `bash tests/mutations/table.sh > tests/mutations/README.md`.
 
 | patch | what it does | program | tests that fail |

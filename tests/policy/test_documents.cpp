@@ -204,6 +204,30 @@ TEST(Documents, EveryCommandOfTheReadmeExists) {
   EXPECT_EQ(policy::joined(broken_commands(readme)), "");
 }
 
+// What -o names twice, in commands that are typed one after another: the second run of a folder is refused.
+std::vector<std::string> outputs_named_again(const std::string& text) {
+  std::set<std::string> named;
+  std::vector<std::string> again;
+  for (const TypedCommand& command : typed_commands(text, known_verbs())) {
+    for (std::size_t i = 0; i + 1 < command.words.size(); ++i) {
+      if (command.words[i] == "-o" && !named.insert(command.words[i + 1]).second)
+        again.push_back(command.line);
+    }
+  }
+  return again;
+}
+
+TEST(Documents, PagesThatAreTypedFromTheTopNameEveryOutputOnce) {
+  for (const char* page : {"README.md", "docs/getting-started.md"}) {
+    EXPECT_EQ(policy::joined(outputs_named_again(testing::read_text(testing::source_dir() / page))), "")
+        << page;
+  }
+  EXPECT_EQ(
+      outputs_named_again("```\nbigbird chunk -o a\nbigbird pretrain -o run\nbigbird pretrain -o run\n```\n")
+          .size(),
+      1u);
+}
+
 TEST(Documents, EveryCommandOfThePagesExists) {
   ASSERT_GT(pages().size(), 30u);
   for (const std::string& page : pages())

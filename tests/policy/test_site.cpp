@@ -23,7 +23,8 @@ std::vector<std::string> pages_of_navigation(const std::string& config) {
   for (const std::string& line : policy::lines_of(config)) {
     if (!line.empty() && line[0] != ' ') in_navigation = line == "nav:";
     const std::size_t at = line.rfind(": ");
-    if (in_navigation && at != std::string::npos) pages.push_back(line.substr(at + 2));
+    if (in_navigation && at != std::string::npos)
+      pages.push_back(line.substr(at + 2, line.find(" #", at) - at - 2));
   }
   return pages;
 }
@@ -43,9 +44,11 @@ std::vector<std::string> navigation_violations(const std::string& config,
 }
 
 TEST(Site, EveryPageStandsOnceInTheNavigation) {
-  std::vector<std::string> pages = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"};
+  std::vector<std::string> pages = {"CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"};
   for (const auto& entry : std::filesystem::directory_iterator(testing::source_dir() / "docs")) {
-    if (entry.path().extension() == ".md") pages.push_back("docs/" + entry.path().filename().string());
+    const std::string name = entry.path().filename().string();
+    // pipelines/site.sh puts the home page at the top, in place of README.md.
+    if (entry.path().extension() == ".md") pages.push_back(name == "home.md" ? "index.md" : "docs/" + name);
   }
   std::sort(pages.begin(), pages.end());
   const std::string config = testing::read_text(testing::source_dir() / "mkdocs.yml");

@@ -1,25 +1,37 @@
 #!/usr/bin/env bash
-# Fetches what the main job needs for human GRCh37, into a folder (default data/grch37), about 900 MB:
-#   genome.fa.gz               primary assembly from Ensembl (chromosomes named 1-22, X, Y, MT), recompressed as BGZF
-#   hg38ToHg19.over.chain.gz   UCSC's chain
-#   promoters.hg38.tss.bed     EPDnew human 006 (GRCh38 positions; bigbird promoter build --lift moves them)
-# Run it again after an interruption: it resumes. Then: bash pipelines/demo.sh data/grch37/genome.fa.gz
+# Fetches what the main job needs for the human genome, of either build, into a folder (about 900 MB for GRCh37):
+#   bash pipelines/fetch_human.sh GRCh37 [FOLDER]   FOLDER: data/grch37
+#   bash pipelines/fetch_human.sh GRCh38 [FOLDER]   FOLDER: data/grch38
+#   genome.fa.gz                  primary assembly from Ensembl (chromosomes named 1-22, X, Y, MT), recompressed as BGZF
+#   hg38ToHg19.over.chain.gz      UCSC's chain to this build from the other; for GRCh38 hg19ToHg38.over.chain.gz
+#   promoters.tss.bed             EPDnew human 006, for GRCh38, whose positions it has; for GRCh37 promoters.hg38.tss.bed, the same file,
+#                                 which `bigbird promoter build --lift CHAIN` moves
+# Run it again after an interruption: it resumes. Then: bash pipelines/demo.sh FOLDER/genome.fa.gz
+# Environment: ENSEMBL (https://ftp.ensembl.org/pub), UCSC (https://hgdownload.soe.ucsc.edu/goldenPath) and
+# EPD (https://epd.expasy.org/ftp/epdnew): other mirrors.
 set -euo pipefail
-case ${1:-} in -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
-folder=${1:-data/grch37}
-
-ensembl=https://ftp.ensembl.org/pub/grch37/current/fasta/homo_sapiens/dna
-assembly=Homo_sapiens.GRCh37.dna.primary_assembly.fa.gz
-ucsc=https://hgdownload.soe.ucsc.edu/goldenPath/hg38/liftOver
-chain=hg38ToHg19.over.chain.gz
-epd=https://epd.expasy.org/ftp/epdnew/H_sapiens/006
-promoters=Hs_EPDnew_006_hg38.bed
-promoter_count=29598 # as EPD states for human release 006
+case ${1:-} in -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 
 fail() {
   printf 'error: %s\nhint: %s\n' "$1" "$2" >&2
   exit 1
 }
+build=${1:-}
+case $build in
+  GRCh37) release=grch37/current/fasta from=hg38 to=hg19 sites=promoters.hg38.tss.bed ;;
+  GRCh38) release=current_fasta from=hg19 to=hg38 sites=promoters.tss.bed ;;
+  *) fail "'$build' is not a build of the human genome" "bash pipelines/fetch_human.sh GRCh37 or GRCh38, then a folder if you want" ;;
+esac
+folder=${2:-data/${build,,}}
+
+ensembl=${ENSEMBL:-https://ftp.ensembl.org/pub}/$release/homo_sapiens/dna
+assembly=Homo_sapiens.$build.dna.primary_assembly.fa.gz
+ucsc=${UCSC:-https://hgdownload.soe.ucsc.edu/goldenPath}/$from/liftOver
+chain=${from}To${to^}.over.chain.gz
+epd=${EPD:-https://epd.expasy.org/ftp/epdnew}/H_sapiens/006
+promoters=Hs_EPDnew_006_hg38.bed
+promoter_count=29598 # as EPD states for human release 006
+
 for program in curl bgzip md5sum sum; do
   command -v "$program" >/dev/null || fail "$program was not found" "apt-get install curl tabix coreutils"
 done
@@ -54,6 +66,12 @@ if [ ! -f genome.fa.gz ]; then
   [ -n "$published" ] || fail "$ensembl/CHECKSUMS does not name $assembly" "see what the folder holds now"
   computed=$(sum "$assembly" | awk '{print $1 + 0, $2 + 0}')
   [ "$published" = "$computed" ] || damaged "$assembly"
+  # `>1 dna:chromosome chromosome:GRCh38:1:1:248956422:1 REF`: a mirror that has another build under this name is not believed.
+  read -r header < <(gzip --decompress --stdout "$assembly" 2>/dev/null) || true
+  case $header in
+    ">"*":$build:"*) ;;
+    *) fail "$folder/$assembly begins with '${header:0:80}', which does not name $build" "remove it, and see what $ensembl holds now" ;;
+  esac
   echo "recompressing as BGZF, so that regions can be read without the whole" >&2
   gzip --decompress --stdout "$assembly" | bgzip --threads "$(nproc)" --stdout >genome.fa.gz.part
   mv genome.fa.gz.part genome.fa.gz
@@ -68,14 +86,14 @@ published=$(awk -v name="$chain" '$2 == name {print $1}' md5sum.txt)
 rm -f md5sum.txt
 
 # EPD publishes no checksum beside the file; the number of its promoters and their form are what can be held against it.
-if [ ! -f promoters.hg38.tss.bed ]; then
+if [ ! -f "$sites" ]; then
   download "$epd/$promoters"
   good=$(awk '$1 ~ /^chr/ && $2 + 0 < $3 + 0 && ($6 == "+" || $6 == "-")' "$promoters" | wc -l)
   [ "$good" -eq "$promoter_count" ] || {
     rm -f "$promoters"
     fail "$promoters holds $good promoters, not $promoter_count; it was removed" "run the script again"
   }
-  mv "$promoters" promoters.hg38.tss.bed
+  mv "$promoters" "$sites"
 fi
-echo "$folder is complete: genome.fa.gz $chain promoters.hg38.tss.bed" >&2
+echo "$folder is complete: genome.fa.gz $chain $sites" >&2
 echo "next: bash pipelines/demo.sh $folder/genome.fa.gz" >&2
