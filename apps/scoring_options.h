@@ -16,6 +16,9 @@
 
 namespace bigbird::apps {
 
+// The strands that every verb reads where --strands is not given: numbers of one window agree between verbs.
+inline constexpr Strands usual_strands = Strands::both;
+
 // Which of them a verb takes, and what it does without them.
 struct ScoringDefaults {
   std::optional<Strands> strands = {};  // not given: no --strands

@@ -24,7 +24,7 @@ void VariantOptions::add(Verb& verb, bool with_profiles) {
                  CLI::Range(1, 1000000))
       ->group("Work");
   ScoringDefaults defaults;
-  defaults.strands = Strands::both;
+  defaults.strands = usual_strands;
   if (with_profiles) defaults.profiles = "all of at most 8, and all in matrices";
   defaults.group = "Work";
   sequences_.add(verb, defaults);
@@ -52,7 +52,8 @@ void VariantOptions::add_windows(Verb& verb) {
                   "A window that passes its contig's end: pad with N, shift inwards, or skip the allele",
                   CLI::IsMember({"pad", "shift", "skip"}));
   verb.add_option("--max-n FRACTION", scoring_.rules.max_n,
-                  "Skip alleles whose REF window has a larger fraction of N", CLI::Range(0.0, 1.0));
+                  "Largest fraction of N in a REF window; the other alleles are skipped",
+                  CLI::Range(0.0, 1.0));
   verb.add_option("--ref-mismatch", ref_mismatch_,
                   "REF is not what the genome has: skip; use REF nevertheless; swap REF and ALT where ALT is",
                   CLI::IsMember({"skip", "use", "swap"}));

@@ -154,7 +154,7 @@ promoters() { # promoters FROM SEED
   tuned promoters "$1" "$2" "$promoter_steps" promoter finetune --train "$out/promoters.train.tsv" \
     --valid "$out/promoters.valid.tsv" --fresh-negatives random --batch 32
   cp "$out/promoters/$1-$2/valid.tsv" "$results/$name.valid.tsv"
-  once "$out/$name.predictions.tsv" bigbird promoter predict -q -m "$out/promoters/$1-$2/final" --data "$out/promoters.test.tsv"
+  once "$out/$name.predictions.tsv" bigbird promoter predict -q -m "$out/promoters/$1-$2/final" --data "$out/promoters.test.tsv" --strands +
   once "$results/$name.json" bigbird promoter evaluate --predictions "$out/$name.predictions.tsv"
 }
 peaks() { # peaks FROM SEED; what calibration is worth too, with one fit to the few bins of validation

@@ -60,7 +60,7 @@ run bigbird promoter build --tss "$tss" -f "$genome" -o "$out/promoters" --left 
 run bigbird promoter finetune --data "$out/promoters" --init "$out/pretrain/final" -o "$out/finetune" \
   --steps "${FINETUNE_STEPS:-500}" --batch 32 --lr 3e-4 --optimizer torch --schedule huggingface --dropout 0.3 --average 0.99 \
   --eval-every 50
-run bigbird promoter predict -m "$out/finetune/final" --data "$out/promoters/test.tsv" -o "$out/predictions.tsv"
+run bigbird promoter predict -m "$out/finetune/final" --data "$out/promoters/test.tsv" --strands + -o "$out/predictions.tsv"
 run_to "$out/promoter.json" bigbird promoter evaluate --predictions "$out/predictions.tsv"
 
 # Peaks and variants come with the simulated genome. chr1 to learn from, chr2 to validate, chr3 held out.

@@ -76,7 +76,7 @@ if wants promoters; then
   promoter promoters-run-300 "$seed" 300 600 --batch 32 --init tracks/final --fresh-head --pool mean
   promoter promoters-run-2000 "$seed" 2000 600 --batch 16 --init tracks/final --fresh-head --pool middle:200
   for bases in 300 2000; do
-    once results/promoters-$bases.json bigbird promoter evaluate -q -m promoters-run-$bases/final --data promoters-$bases/test.tsv --precision bf16 \
+    once results/promoters-$bases.json bigbird promoter evaluate -q -m promoters-run-$bases/final --data promoters-$bases/test.tsv --strands + --precision bf16 \
       --baseline-from promoters-$bases
     [ -e results/scan-$bases.json ] || run bigbird promoter scan -q -m promoters-run-$bases/final -f "$genome" -r "$held_out" --step 100 \
       -o scan-$bases.bw --calls scan-$bases.bed --tss tss.bed --within 500 --precision bf16 --summary results/scan-$bases.json --force \

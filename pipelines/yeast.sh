@@ -90,7 +90,7 @@ measured_tracks() { # measured_tracks NAME WINDOW [OPTION...]
 measured_promoters() { # measured_promoters NAME BASES [OPTION...]
   local name=$1 bases=$2
   shift 2
-  once "results/$name.json" bigbird promoter evaluate -q -m "$name/final" --data "promoters-$bases/test.tsv" --exclude copies.bed \
+  once "results/$name.json" bigbird promoter evaluate -q -m "$name/final" --data "promoters-$bases/test.tsv" --strands + --exclude copies.bed \
     --precision bf16 "$@"
 }
 scan_of() { # scan_of NAME MODEL [OPTION...]

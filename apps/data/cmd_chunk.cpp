@@ -23,11 +23,11 @@ void add_options(Verb& verb, ChunkOptions& options, std::string& format) {
           "Contigs to cut, under any naming, in this order; default 1-22, X, Y; all takes every contig")
       ->delimiter(',');
   verb.add_exclude(options.exclude, "documents are cut so that no sentence touches them");
-  verb.add_option("--max-n", options.max_n_document, "Drop documents with a larger fraction of N",
-                  CLI::Range(0.0, 1.0))
+  verb.add_option("--max-n", options.max_n_document,
+                  "Largest fraction of N in a document; the others are dropped", CLI::Range(0.0, 1.0))
       ->group("Limits on N (these read the FASTA)");
   verb.add_option("--max-n-sentence", options.max_n_sentence,
-                  "Drop sentences with a larger fraction of N, cutting their document there",
+                  "Largest fraction of N in a sentence; the others are dropped, and cut their document there",
                   CLI::Range(0.0, 1.0))
       ->group("Limits on N (these read the FASTA)");
   verb.add_flag("--reverse-complement", options.reverse_complement,

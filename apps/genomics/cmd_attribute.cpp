@@ -166,7 +166,7 @@ void add_options(Verb& verb, AttributeCommand& options) {
                   "Word vector that the path starts from: zero; mean, of all pieces; n, pad or mask, those "
                   "of the pieces N, [PAD] and [MASK]");
   options.scoring.add(
-      verb, {.strands = Strands::both, .profiles = "the only one", .offset = true, .batch_tokens = 1});
+      verb, {.strands = usual_strands, .profiles = "the only one", .offset = true, .batch_tokens = 1});
   verb.add_count("--window", options.window,
                  "Bases of the window, its target in the middle; 0: as the model's folder says",
                  CLI::NonNegativeNumber);

@@ -98,9 +98,10 @@ void add_bin_options(Verb& verb, ChromatinBuildOptions& options) {
           "--chromosomes A,B", options.chromosomes,
           "Contigs to use, under any naming, in this order; default 1-22, X, Y; all takes every contig")
       ->delimiter(',');
-  verb.add_option("--max-n FRACTION", options.max_n,
-                  "Drop bins whose window has a larger fraction of N (reads the FASTA)",
-                  CLI::Range(0.0, 1.0));
+  verb.add_option(
+      "--max-n FRACTION", options.max_n,
+      "Largest fraction of N in a window; the other bins are dropped. Without it none is, and the .fai is enough",
+      CLI::Range(0.0, 1.0));
 }
 
 void add_window_options(Verb& verb, TypedWindow& typed) {

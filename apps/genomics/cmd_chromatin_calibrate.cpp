@@ -12,6 +12,7 @@
 #include "lib/core/log.h"
 #include "lib/genomics/chromatin/evaluate.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/most_n.h"
 #include "lib/model/folder/model_folder.h"
 
 namespace bigbird::apps {
@@ -24,7 +25,7 @@ struct ChromatinCalibrateCommand {
   std::string split = "valid";
   std::string measure_split;
   std::uint64_t most_windows = 0;
-  double max_n = 0.5;
+  double max_n = most_n_of_scored_window;
 };
 
 void say_left_out(const std::string& split, const LabelledScores& side) {
@@ -44,11 +45,11 @@ void add_options(Verb& verb, ChromatinCalibrateCommand& typed) {
       "bins: by five folds");
   verb.add_count("--most-windows COUNT", typed.most_windows,
                  "Of a split with more bins a random choice of so many, by the seed; 0: all");
-  verb.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are left out",
+  verb.add_option("--max-n", typed.max_n, "Largest fraction of N in a window; the others are left out",
                   CLI::Range(0.0, 1.0));
   verb.add_option("--per-profile FILE", typed.profiles_tsv, "Table of the errors of every profile");
   verb.leave_out_of_provenance("--per-profile");
-  typed.scoring.add(verb, {.strands = Strands::both});
+  typed.scoring.add(verb, {.strands = usual_strands});
   verb.add_seed();
   add_machine(verb);
 }

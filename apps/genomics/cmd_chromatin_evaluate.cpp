@@ -22,6 +22,7 @@
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/excluded_regions.h"
+#include "lib/io/genome/most_n.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/report/curves.h"
 
@@ -35,7 +36,7 @@ struct ChromatinEvaluateCommand {
   std::vector<std::string> predictions;
   std::vector<std::string> models;
   ScoringOptions scoring;
-  double max_n = 0.5;  // as chromatin predict
+  double max_n = most_n_of_scored_window;
   std::string fasta;
   std::string labels, split, output = "-", profiles_tsv, svg;
   std::string baseline;  // empty: gc where a model scores, else none
@@ -193,9 +194,10 @@ void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
                   "Profiles to draw, by index; else the one with the median AUROC of each group")
       ->delimiter(',');
   verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome for --model, instead of the data set's own");
-  options.scoring.add(verb, {.strands = Strands::both});
+  options.scoring.add(verb, {.strands = usual_strands});
   verb.add_option("--max-n", options.max_n,
-                  "Leave out bins whose window has a larger fraction of N (--model)", CLI::Range(0.0, 1.0));
+                  "Largest fraction of N in a window (--model); the other bins are left out",
+                  CLI::Range(0.0, 1.0));
   verb.add_option(
       "--baseline WHAT", options.baseline,
       "What stands beside the predictions: gc, the fraction of G and C of a bin's window (the default "

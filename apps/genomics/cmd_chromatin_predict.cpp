@@ -17,6 +17,7 @@
 #include "lib/genomics/chromatin/predict.h"
 #include "lib/genomics/chromatin/predict_run.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/most_n.h"
 
 namespace bigbird::apps {
 namespace {
@@ -31,7 +32,7 @@ struct PredictCommand {
   std::string output = "-";
   std::string format = "tsv";
   ScoringOptions scoring;
-  double max_n = 0.5;
+  double max_n = most_n_of_scored_window;
   bool variants = false;
   WorkOptions work;
 };
@@ -105,8 +106,8 @@ void add_options(Verb& verb, PredictCommand& typed) {
       ->type_name(choices(prediction_format_names));
   verb.add_option("--output-format", typed.format)->group("")->excludes("--output-type");
   typed.scoring.add(verb,
-                    {.strands = Strands::both, .calibrated = true, .profiles = "all", .had_batch = true});
-  verb.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are not scored",
+                    {.strands = usual_strands, .calibrated = true, .profiles = "all", .had_batch = true});
+  verb.add_option("--max-n", typed.max_n, "Largest fraction of N in a window; the others are not scored",
                   CLI::Range(0.0, 1.0));
   verb.add_flag("--variants", typed.variants,
                 "Beside OUT.npy, of all models: OUT.single.npy (first model, forward strand) and OUT.rc.npy "

@@ -144,7 +144,7 @@ void add_options(Verb& verb, IsmCommand& typed) {
   verb.add_option("--svg FILE", typed.svg, "Logo and heat map of one profile");
   verb.add_option("--svg-profile PROFILE", typed.svg_profile,
                   "Number or name of that profile; the first that is computed if not given");
-  typed.scoring.add(verb, {.strands = Strands::both, .profiles = "all", .offset = true});
+  typed.scoring.add(verb, {.strands = usual_strands, .profiles = "all", .offset = true});
   verb.add_option(
       "--value {diff,lfc}", typed.value,
       "diff: p(alt) - p(ref); lfc: log2 odds(alt) - log2 odds(ref); on each strand, then averaged");
@@ -153,7 +153,8 @@ void add_options(Verb& verb, IsmCommand& typed) {
       "region: one window, on the middle of the region; base: one on each base; auto: region where it fits");
   verb.add_count("--window", typed.ism.window_length, "bp, for a model that does not tell its window",
                  CLI::Range(1, 1 << 24));
-  verb.add_option("--max-n", typed.ism.max_n, "Largest fraction of N in a window", CLI::Range(0.0, 1.0));
+  verb.add_option("--max-n", typed.ism.max_n, "Largest fraction of N in a window; the others are not scored",
+                  CLI::Range(0.0, 1.0));
   verb.add_count("--max-sequences COUNT", typed.ism.max_sequences,
                  "Refuse a region that needs more sequences, three or four for each base; 0: refuse none",
                  CLI::NonNegativeNumber);

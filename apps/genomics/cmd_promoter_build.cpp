@@ -76,7 +76,7 @@ void add_options(Verb& verb, PromoterBuildOptions& options, TypedWords& typed) {
                   "Lift the TSS to the genome's assembly with this UCSC chain file first");
   verb.add_count("--left", options.left, "Bases before the TSS, on the sense strand");
   verb.add_count("--right", options.right, "Bases from the TSS on");
-  verb.add_option("--max-n", options.max_n, "Drop windows with a larger fraction of N");
+  verb.add_option("--max-n", options.max_n, "Largest fraction of N in a window; the others are dropped");
   verb.add_exclude(options.exclude,
                    "promoters whose window touches them are dropped, and no negative from the genome does");
   verb.add_option("--chromosomes A,B", options.chromosomes, "TSS of these contigs only; default every one")

@@ -77,8 +77,8 @@ void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scori
   verb.add_count("--step", options.step, "Bases between scored positions, which are its multiples");
   verb.add_count("--left", options.left, "Bases before the TSS, where the model does not tell its window");
   verb.add_count("--right", options.right, "Bases from the TSS on, where the model does not tell");
-  verb.add_option("--max-n", options.max_n, "Leave out windows with a larger fraction of N");
-  scoring.add(verb, {.strands = Strands::both, .calibrated = true});
+  verb.add_option("--max-n", options.max_n, "Largest fraction of N in a window; the others are not scored");
+  scoring.add(verb, {.strands = usual_strands, .calibrated = true});
   const OptionGroup out(verb, "Output");
   verb.add_option("-o,--output FILE", options.output,
                   "Track of the higher score: bigWig for .bw, else bedGraph; - is stdout");

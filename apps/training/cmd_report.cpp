@@ -57,7 +57,7 @@ void add_options(Verb& verb, ReportCommand& typed) {
                   CLI::Range(0, 1000));
   verb.add_option("--logo-bases", typed.bases, "Bases of a logo, the variant in their middle (--model)",
                   CLI::Range(1, 201));
-  typed.scoring.add(verb, {.strands = Strands::both});
+  typed.scoring.add(verb, {.strands = usual_strands});
   verb.add_threads();
   verb.add_device();
   verb.add_precision();

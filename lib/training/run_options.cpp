@@ -82,6 +82,7 @@ RunOptions pretraining_defaults() {
   options.steps = 1000000;
   options.save_every = 1000;
   options.eval_every = 1000;
+  options.final_state = FinalState::best;
   return options;
 }
 

@@ -54,8 +54,8 @@ class Calibrate : public TextFixture {
       const std::string windows_file = write(fmt::format("{}.fa", side), fasta);
       std::string table = "id\tsequence\tlabel\n";
       std::size_t i = 0;
-      for (const auto& row :
-           read_table(must({"promoter", "predict", "-m", path("promoter"), windows_file}).out)) {
+      for (const auto& row : read_table(
+               must({"promoter", "predict", "-m", path("promoter"), windows_file, "--strands", "+"}).out)) {
         const double chance = probability_of(0.5 * odds_of(std::stod(row.at("score"))) - 1);
         table += fmt::format("w{}\t{}\t{}\n", i, sequences[i], random.uniform() < chance ? 1 : 0);
         ++i;
@@ -204,8 +204,10 @@ TEST_F(Calibrate, TheFileDependsNeitherOnThreadsNorOnBatches) {
 TEST_F(Calibrate, PredictionsAreThoseOfTheFile) {
   must(calibrate({"--data", path("data")}));
   const auto output = calibration("promoter").at("outputs").at(0);
-  const std::vector<double> plain = scores(predict({}));
-  EXPECT_EQ(scores(predict({"--calibrated", "none"})), plain);
+  // What is calibrated is of the strand that the fit read, unless another is typed.
+  const std::vector<double> plain = scores(predict({"--strands", "+"}));
+  EXPECT_NE(scores(predict({})), plain);
+  EXPECT_EQ(scores(predict({"--calibrated", "none"})), scores(predict({"--strands", "both"})));
   const std::vector<double> by_prior = scores(predict({"--calibrated", "prior"})),
                             by_platt = scores(predict({"--calibrated", "platt"})),
                             by_steps = scores(predict({"--calibrated", "isotonic"}));
@@ -252,7 +254,7 @@ TEST_F(Calibrate, TheMeanOverStrandsIsCalibrated) {
   for (std::size_t i = 0; i < plain.size(); ++i)
     EXPECT_NEAR(by_platt[i], platt(json.at("outputs").at(0), plain[i]), 1e-7);
   const std::string warning = "was fitted on scores of the strands both, and + are read here";
-  EXPECT_TRUE(holds(must(predict({"--calibrated", "platt"})).err, warning));
+  EXPECT_TRUE(holds(must(predict({"--strands", "+", "--calibrated", "platt"})).err, warning));
   EXPECT_FALSE(holds(must(predict({"--strands", "both", "--calibrated", "platt"})).err, "was fitted"));
 }
 

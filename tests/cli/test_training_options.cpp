@@ -161,7 +161,7 @@ TEST_P(TrainingOptionsOf, TheHelpShowsTheDefaults) {
                                "--save-every UINT=1000 ", "--eval-every UINT=1000 "}
                        : Words{"--length INT=0 ", "--batch {N,auto}=32 ", "--steps UINT=auto ",
                                "--epochs FLOAT=3 ", "--save-every UINT=500 ", "--eval-every UINT=epoch "});
-  lines.push_back(is_pretraining() ? "--final {best,last}=last " : "--final {best,last}=best ");
+  lines.push_back("--final {best,last}=best ");
   const RunResult help = must(verb() + Words{"--help", "all"});
   for (const std::string& line : lines) EXPECT_NE(help.out.find(line), std::string::npos) << line;
 }
