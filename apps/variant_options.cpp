@@ -16,11 +16,11 @@ void VariantOptions::add(Verb& verb, bool with_profiles) {
   verb.add_required("VCF", scoring_.input,
                     "VCF, VCF.gz or BCF, or tab-separated CHROM POS ID REF ALT; - is stdin");
   verb.add_option("-r,--region REGION", scoring_.regions,
-                  "Only records that overlap it, or one of a list (needs .tbi or .csi)")
+                  "Region whose records alone are scored, or a list of them (needs .tbi or .csi)")
       ->allow_extra_args(false);
   verb.add_flag("--pass-only", scoring_.rules.pass_only, "Skip records whose FILTER is not PASS or .");
   add_windows(verb);
-  verb.add_count("--chunk", scoring_.chunk, "Records held at once; windows are shared within a chunk",
+  verb.add_count("--chunk-size", scoring_.chunk, "Records held at once; windows are shared within them",
                  CLI::Range(1, 1000000))
       ->group("Work");
   ScoringDefaults defaults;

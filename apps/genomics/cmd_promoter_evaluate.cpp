@@ -33,10 +33,12 @@ struct PromoterEvaluateCommand {
 };
 
 void add_options(Verb& verb, PromoterEvaluateCommand& typed) {
-  verb.add_option("--predictions TSV", typed.predictions,
-                  "TSV with the columns label (0 or 1) and score, or label, p0, p1 ...; - is stdin");
-  verb.add_option("-m,--model MODEL", typed.models,
-                  "Or a model folder of promoter finetune, to score --data with; several are averaged")
+  verb.add_option(
+      "--predictions TSV", typed.predictions,
+      "Predictions: TSV with the columns label (0 or 1) and score, or label, p0, p1 ...; - is stdin");
+  verb.add_option(
+          "-m,--model MODEL", typed.models,
+          "Model folder of promoter finetune, to score --data with in place of --predictions; several are averaged")
       ->allow_extra_args(false);
   verb.add_option("--data FILE", typed.data.path,
                   "Labelled sequences: a file of promoter build, a TSV or CSV with the columns sequence and "

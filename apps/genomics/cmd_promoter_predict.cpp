@@ -64,7 +64,8 @@ void add_options(Verb& verb, PromoterPredictCommand& typed) {
       ->allow_extra_args(false);
   verb.add_option("FASTA", typed.records, "Every record is one window, on the forward strand");
   verb.add_option("-f,--fasta-ref FASTA", typed.fasta, "Genome for --regions-file");
-  verb.add_option("-R,--regions-file BED", typed.regions, "Windows; strand - is reverse-complemented");
+  verb.add_option("-R,--regions-file BED", typed.regions,
+                  "Regions, each a window; strand - is reverse-complemented");
   verb.add_option(
       "--data FILE", typed.data.path,
       "Labelled sequences, whose labels are carried over: a file of promoter build, a TSV or CSV with "

@@ -31,22 +31,20 @@ void add_options(Verb& verb, EmbedCommand& typed) {
   verb.add_option("FASTA", typed.records, "Every record is one sequence, on the forward strand; - is stdin");
   verb.add_option("-f,--fasta-ref FASTA", typed.fasta, "Genome for --regions-file");
   verb.add_option("-R,--regions-file BED", typed.regions,
-                  "Windows; strand - is reverse-complemented; - is stdin");
+                  "Regions, each a window; strand - is reverse-complemented; - is stdin");
   verb.add_option(
-      "--text FILE", typed.text,
-      "Every line that is not blank is one sequence, of words or of bases, as the model reads; - is "
-      "stdin");
+      "--lines FILE", typed.text,
+      "Lines, each that is not blank one sequence, of words or of bases, as the model reads; - is stdin");
   verb.add_option(
       "--pool POOL", typed.pool,
-      "cls: the vector of [CLS]; mean: of a sequence's tokens; token: one for each; bin:N: one for "
-      "every N bases, the mean over the tokens there, each weighted by its bases in the bin");
+      "What a vector is of: cls, the token [CLS]; mean, a sequence's tokens; token, each token; bin:N, every N bases, the mean over the tokens there, each weighted by its bases in the bin");
   verb.add_required(
       "-o,--output FILE", typed.output,
       "OUT.npy (float32, a row each), OUT.safetensors or OUT.h5 (embeddings); the table goes to "
       "OUT.rows.tsv");
   typed.scoring.add(verb, {});
   typed.work.add(verb);
-  typed.work.add_chunk(verb, "Sequences", sequences_of_a_chunk);
+  typed.work.add_chunk(verb, "sequences", sequences_of_a_chunk);
   add_machine(verb);
 }
 
@@ -57,7 +55,7 @@ int cmd_embed(int argc, char** argv) {
             {"bigbird embed -m run/final -f genome.fa.gz -R windows.bed -o vectors.npy",
              "bigbird embed -m run/final windows.fa --pool bin:200 -o vectors.safetensors",
              "bigbird embed -m run/final -f genome.fa.gz -R windows.bed --shard 2/10 -o part2",
-             "bigbird embed -m run/final --text sentences.txt --pool token -o vectors.npy"});
+             "bigbird embed -m run/final --lines sentences.txt --pool token -o vectors.npy"});
   EmbedCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
@@ -65,7 +63,7 @@ int cmd_embed(int argc, char** argv) {
   const int sources = (records.empty() ? 0 : 1) + (regions.empty() ? 0 : 1) + (text.empty() ? 0 : 1);
   if (sources != 1 || regions.empty() != fasta.empty()) {
     throw_usage("give the sequences in one way",
-                "a FASTA, or --fasta-ref with --regions-file, or --text FILE");
+                "a FASTA, or --fasta-ref with --regions-file, or --lines FILE");
   }
   const Pooling pooling = parse_pooling(pool);
 

@@ -342,7 +342,7 @@ TEST_F(Calibrate, AScanIsThatOfPredict) {
 }
 
 TEST_F(Calibrate, EveryProfileOfAChromatinModelHasItsOwn) {
-  const RunResult run = must(calibrate_bins({"--data", path("bins"), "--per-profile", path("profiles.tsv")}));
+  const RunResult run = must(calibrate_bins({"--data", path("bins"), "--table", path("profiles.tsv")}));
   EXPECT_TRUE(holds(run.err,
                     "not fitted, prior correction stands for platt and isotonic: 2 K562|DNase (no positive)"))
       << run.err;
@@ -391,7 +391,7 @@ TEST_F(Calibrate, TheWeightOfPositivesIsTakenBack) {
   changed["bigbird"]["positive_weight"] = 8.0;
   write_text(weighted + "/config.json", changed.dump(2) + "\n");
   must({"chromatin", "calibrate", "-m", weighted, "--data", path("bins"), "-f", path("genome.fa"), "--split",
-        "valid", "--measure-split", "test", "--most-windows", "200", "--max-n", "0.5", "--force"});
+        "valid", "--measure-split", "test", "--samples", "200", "--max-n", "0.5", "--force"});
   const auto json = calibration("weighted");
   EXPECT_EQ(json.at("windows"), 200);
   EXPECT_EQ(json.at("positive_weight"), 8.0);
@@ -430,7 +430,7 @@ TEST_F(Calibrate, ChromatinTakesStrandsSeedBinsAndPictures) {
 // What is calibrated, and how, belongs to what a run is known by.
 TEST_F(Calibrate, RunsOfOtherCalibrationsAreOtherRuns) {
   must(calibrate_bins({"--data", path("bins")}));
-  const Words bins = {"-f", path("genome.fa"), "-R", path("bins.bed"), "--chunk", "100", "--calibrated"};
+  const Words bins = {"-f", path("genome.fa"), "-R", path("bins.bed"), "--chunk-size", "100", "--calibrated"};
   const auto part = [&](const std::string& name, const std::string& shard, const std::string& method) {
     std::filesystem::remove(path(name));
     must(chromatin(bins + Words{method, "--shard", shard, "-o", path(name)}));
@@ -449,8 +449,8 @@ TEST_F(Calibrate, RunsOfOtherCalibrationsAreOtherRuns) {
   const auto scanned = [&](const char* shard, const char* method) {
     const std::string name = path(std::string("scan") + shard[0]);
     std::filesystem::remove(name);
-    must({"promoter", "scan", "-m", path("promoter"), "-f", path("genome.fa"), "--step", "200", "--chunk",
-          "20", "--shard", shard, "-o", name, "--calibrated", method});
+    must({"promoter", "scan", "-m", path("promoter"), "-f", path("genome.fa"), "--step", "200",
+          "--chunk-size", "20", "--shard", shard, "-o", name, "--calibrated", method});
   };
   must(calibrate({"--data", path("data")}));
   scanned("1/2", "platt");
@@ -459,7 +459,8 @@ TEST_F(Calibrate, RunsOfOtherCalibrationsAreOtherRuns) {
   refused(merge, 1, "calibrated differs");
   scanned("2/2", "platt");
   must(merge);
-  refused(chromatin(bins + Words{"platt", "--variants", "-O", "npy", "-o", path("v.npy")}), 2, "--variants");
+  refused(chromatin(bins + Words{"platt", "--ablations", "-O", "npy", "-o", path("v.npy")}), 2,
+          "--ablations");
 }
 
 // A run that ended early, at a bin that is none, goes on with its own calibration alone.
@@ -467,7 +468,7 @@ TEST_F(Calibrate, ARunGoesOnWithItsOwnCalibration) {
   must(calibrate_bins({"--data", path("bins")}));
   const std::string bins = read_text(path("bins.bed"));
   const auto run = [&](const std::string& method, const Words& more) {
-    return chromatin(Words{"-f", path("genome.fa"), "-R", path("some.bed"), "--chunk", "100", "-o",
+    return chromatin(Words{"-f", path("genome.fa"), "-R", path("some.bed"), "--chunk-size", "100", "-o",
                            path("broken.tsv"), "--calibrated", method} +
                      more);
   };

@@ -58,7 +58,7 @@ class TrainingOptionsOf : public ::testing::TestWithParam<std::string> {
              {"--train", path("shards"), "--valid", path("shards"), "-m", path("tokenizer"), "--eval-samples",
               "6"}},
             {"promoter finetune", {"--data", path("examples")}},
-            {"chromatin finetune", {"--data", path("data"), "--valid-bins", "6"}}};
+            {"chromatin finetune", {"--data", path("data"), "--eval-samples", "6"}}};
   }
   // A run that begins from RUN/final of the tiny encoder, of 64 tokens a sequence.
   static Words train(const std::string& run, const Words& more, const std::string& init = "run/final") {
