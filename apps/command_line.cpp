@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <utility>
 
 #include "apps/config_file.h"
 #include "apps/help.h"
+#include "apps/old_names.h"
 #include "apps/option_names.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
@@ -44,14 +44,6 @@ bool take_help_of_all(std::vector<std::string>& words) {
   if (ask == words.end() || ask + 1 == words.end() || ask[1] != "all") return false;
   words.erase(ask + 1);
   return true;
-}
-
-// BIGBIRD_FASTA_REF for --fasta-ref.
-std::string environment_variable(const std::string& long_name) {
-  std::string name = "BIGBIRD_";
-  for (const char c : long_name)
-    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return name;
 }
 
 std::string first_line(const std::string& text) {
@@ -159,7 +151,7 @@ Verb::Verb(std::string name, const std::string& sentence, const std::vector<std:
   app_.option_defaults()->always_capture_default();
   app_.set_help_flag("-h,--help", "Print this help; --help all: every option")->group("General");
   add_console_options(app_);
-  app_.config_formatter(std::make_shared<ConfigFile>(app_));
+  app_.config_formatter(std::make_shared<ConfigFile>(app_, verb_));
   app_.set_config("--config", "", "Read options from this TOML file")->group("General")->type_name("FILE");
   app_.allow_config_extras(CLI::config_extras_mode::error);
   add_command_options(app_);
@@ -173,6 +165,8 @@ void Verb::become_rank(int rank, int rank_on_machine, bool speaks) {
 bool Verb::parse(int argc, char** argv) {
   std::vector<std::string> words = joined_words(argc, argv, flag_words_);
   const bool asks_all = take_help_of_all(words);
+  use_names_of_today(verb_, words);
+  use_variables_of_today(verb_);
   read_command(words);
   set_setting_names(
       [options = option_words(app_)](std::string_view field) { return option_name(field, options); });

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "apps/old_names.h"
 #include "lib/core/unicode.h"
 
 namespace bigbird::apps {
@@ -193,7 +194,7 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
       item.inputs = {"true"};
     }
     reader.skip_line();
-    if (!is_flag_off(item)) read.push_back(std::move(item));
+    if (use_name_of_today(verb_, item) && !is_flag_off(item)) read.push_back(std::move(item));
   }
 }
 

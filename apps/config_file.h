@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <istream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bigbird::apps {
@@ -19,8 +20,8 @@ std::string toml_values(const std::vector<std::string>& values);
 // knows no escapes. A flag that is false there is one that was not given.
 class ConfigFile : public CLI::ConfigTOML {
  public:
-  // The app outlives it.
-  explicit ConfigFile(const CLI::App& app) : app_(app) {}
+  // The app outlives it. Keys that the verb had before are read as those of today (old_names.h).
+  ConfigFile(const CLI::App& app, std::string verb) : app_(app), verb_(std::move(verb)) {}
   // CLI::ConfigError for a string or a list without its end.
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override;
 
@@ -28,6 +29,7 @@ class ConfigFile : public CLI::ConfigTOML {
   bool is_flag_off(const CLI::ConfigItem& item) const;
 
   const CLI::App& app_;
+  std::string verb_;
 };
 
 }  // namespace bigbird::apps

@@ -6,14 +6,12 @@
 namespace bigbird::apps {
 
 void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
-  const char* hidden = "";
   if (defaults.strands) {
     strands_ = name_of(*defaults.strands);
     verb.add_option(
         "--strands {both,+,-,auto}", strands_,
         "Strands that are read: both, + (as given), - (the reverse complement), or auto: + for models "
         "of promoters, both for others");
-    verb.add_option("--strand", strands_)->group(hidden)->excludes("--strands");
   }
   if (defaults.calibrated) {
     verb.add_option(
@@ -25,7 +23,6 @@ void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
     verb.add_option("--profiles LIST", profiles_,
                     "Outputs of the model: numbers, ranges, names (0,5,10-19), all or none; without it " +
                         defaults.profiles);
-    verb.add_option("--profile", profiles_)->group(hidden)->excludes("--profiles");
   }
   if (defaults.offset) {
     verb.with_word(
@@ -43,7 +40,8 @@ void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
                      CLI::Range(1, 1 << 30));
   if (defaults.group) tokens->group(*defaults.group);
   if (!defaults.had_batch) return;
-  verb.add_option("--batch", batch_.sequences)->check(CLI::Range(1, 65536))->group(hidden)->excludes(tokens);
+  // In windows, not tokens: no other name of the same thing, so not in the table of old_names.cpp.
+  verb.add_option("--batch", batch_.sequences)->check(CLI::Range(1, 65536))->group("")->excludes(tokens);
   verb.leave_out_of_provenance("--batch");
 }
 

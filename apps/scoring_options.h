@@ -1,6 +1,5 @@
 // What the verbs that run a model on sequences ask in the same words: --strands, --calibrated, --profiles,
-// --offset and --batch-tokens. The spellings that some of them had before (--strand, --profile, --batch) are
-// accepted and not shown.
+// --offset and --batch-tokens; and --batch, in windows, which some of them had before and no help shows.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +14,9 @@
 #include "lib/io/files/provenance.h"
 
 namespace bigbird::apps {
+
+// The strands that every verb reads where --strands is not given: numbers of one window agree between verbs.
+inline constexpr Strands usual_strands = Strands::both;
 
 // Which of them a verb takes, and what it does without them.
 struct ScoringDefaults {
@@ -35,7 +37,7 @@ class ScoringOptions {
   // Error{usage} for a word that is no choice.
   Strands strands() const { return parse_strands(strands_); }
   // Whether they were said, and are not the verb's default.
-  bool strands_typed(const Verb& verb) const { return verb.given("--strands") || verb.given("--strand"); }
+  bool strands_typed(const Verb& verb) const { return verb.given("--strands"); }
   // Error{usage} likewise.
   CalibrationMethod calibrated() const { return parse_calibration_method(calibrated_); }
   // As select_profiles (lib/inference/model_task.h) takes it; empty when not given.

@@ -65,7 +65,8 @@ void SummaryDataOptions::add(Verb& verb, SummaryParts parts) {
   }
   verb.add_option("--id-field", pairs_.id_field,
                   "Of the id; default id, article_id or paper_id, else rows count from 0");
-  verb.add_option("--format", format_, "jsonl, csv, tsv, lines (a text a line) or folder; auto: by name");
+  verb.add_option("--format", format_,
+                  "Format of the data: jsonl, csv, tsv, lines (a text a line) or folder; auto: by name");
   add_quoting(verb, quoting_);
   verb.add_flag("--skip-bad", pairs_.skip_bad,
                 "Count records without a field, or of another type, and go on");
@@ -92,7 +93,7 @@ void SearchOptionsOfVerb::add(Verb& verb) {
       "--newlines-are-blanks,!--newlines-are-marks", blanks_,
       "Leave newlines to the tokenizer, as transformers does, or give the model \"<n>\" and read it back; "
       "default as the model was trained, else marks");
-  verb.add_option("--documents", summarizer_.documents, "Documents at once; more take more memory",
+  verb.add_option("--batch", summarizer_.documents, "Documents at a time; more take more memory",
                   CLI::Range(1, 4096));
   const OptionGroup group(verb, "Search (where not given: as the model's folder says)");
   verb.add_option("--decoding", decoding_, "huggingface, google, greedy or sample");

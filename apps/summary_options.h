@@ -42,13 +42,13 @@ class SummaryDataOptions {
 // A warning where records were passed over.
 void say_skipped(std::uint64_t skipped, const std::string& first);
 
-// Of `text summarize predict`, where --chunk is not given.
+// Of `text summarize predict`, where --chunk-size is not given.
 inline constexpr std::uint64_t documents_of_a_chunk = 8;
 
 // What the command line changes of a folder's search, and how documents are read and run. Bound by add().
 class SearchOptionsOfVerb {
  public:
-  // --length, --newlines-are-blanks, --documents, the search, --seed, threads, device and precision.
+  // --length, --newlines-are-blanks, --batch, the search, --seed, threads, device and precision.
   void add(Verb& verb);
   // After parsing, but for the model.
   SummarizerOptions summarizer(const Verb& verb) const;

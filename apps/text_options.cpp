@@ -45,7 +45,7 @@ void TextColumnOptions::add(Verb& verb, bool with_labels) {
   verb.add_option("--pair-column", columns_.pair_column,
                   "Of the second text of a pair; default sentence2, text_pair or the second");
   if (with_labels) {
-    verb.add_option("--label-column", columns_.label_column, "Of the label; default label");
+    verb.add_option("--label-column", columns_.label_column, "Column or field of the label; default label");
     verb.add_option("--label-files FILE", columns_.label_files,
                     "Articles: the XML of their labels; several with commas")
         ->delimiter(',');
@@ -53,7 +53,7 @@ void TextColumnOptions::add(Verb& verb, bool with_labels) {
   verb.add_option("--id-column", columns_.id_column, "Of the id; default id or idx, else rows count from 0");
   verb.add_option(
       "--format", format_,
-      "csv, tsv, jsonl, lines (a text each), folder (of a folder for each class) or articles (XML of "
+      "Format of the data: csv, tsv, jsonl, lines (a text each), folder (of a folder for each class) or articles (XML of "
       "SemEval-2019 task 4); auto: by name, of stdin and .txt by what they begin with");
   add_quoting(verb, quoting_);
   verb.add_flag("--header", header_, "The first row of a table names the columns, whatever it looks like");
@@ -79,7 +79,7 @@ void GlueScoringOptions::add(Verb& verb) {
   verb.add_required("--task TASK", task_,
                     "cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte or wnli; predict also ax");
   verb.add_option(
-          "--labels A,B", labels_,
+          "--classes A,B", labels_,
           "Classes in the order of the model's outputs, for models that name them LABEL_0, LABEL_1 ...")
       ->delimiter(',');
   verb.add_option("--length", length_,
@@ -105,7 +105,7 @@ void DocumentOptions::add(Verb& verb) {
   verb.add_required("IN IN", inputs_, "Files (.gz too), folders of *.txt, or - for stdin, in this order");
   verb.add_option(
       "--format", format_,
-      "plain (documents between blank lines), jsonl, wikiextractor or wikitext; auto: told by the "
+      "Format of IN: plain (documents between blank lines), jsonl, wikiextractor or wikitext; auto: told by the "
       "first line");
   verb.add_flag("--one-per-line", options_.one_per_line, "Every line of plain text is a document");
   verb.add_option("--field", options_.field, "Of JSON objects, the one that holds the text");

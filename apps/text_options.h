@@ -37,7 +37,7 @@ class TextColumnOptions {
   bool no_header_ = false;
 };
 
-// What a model of classes is asked for a task of GLUE: --task, --labels, --length, --replace-invalid,
+// What a model of classes is asked for a task of GLUE: --task, --classes, --length, --replace-invalid,
 // --batch-tokens, threads, device, precision. Bound by add(); read after parsing.
 class GlueScoringOptions {
  public:

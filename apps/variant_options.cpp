@@ -17,15 +17,15 @@ void VariantOptions::add(Verb& verb, bool with_profiles) {
   verb.add_required("VCF", scoring_.input,
                     "VCF, VCF.gz or BCF, or tab-separated CHROM POS ID REF ALT; - is stdin");
   verb.add_option("-r,--region REGION", scoring_.regions,
-                  "Only records that overlap it, or one of a list (needs .tbi or .csi)")
+                  "Region whose records alone are scored, or a list of them (needs .tbi or .csi)")
       ->allow_extra_args(false);
   verb.add_flag("--pass-only", scoring_.rules.pass_only, "Skip records whose FILTER is not PASS or .");
   add_windows(verb);
-  verb.add_count("--chunk", scoring_.chunk, "Records held at once; windows are shared within a chunk",
+  verb.add_count("--chunk-size", scoring_.chunk, "Records held at once; windows are shared within them",
                  CLI::Range(1, 1000000))
       ->group("Work");
   ScoringDefaults defaults;
-  defaults.strands = Strands::both;
+  defaults.strands = usual_strands;
   if (with_profiles) defaults.profiles = "all of at most 8, and all in matrices";
   defaults.group = "Work";
   sequences_.add(verb, defaults);
@@ -53,7 +53,8 @@ void VariantOptions::add_windows(Verb& verb) {
                   "A window that passes its contig's end: pad with N, shift inwards, or skip the allele",
                   CLI::IsMember({"pad", "shift", "skip"}));
   verb.add_option("--max-n FRACTION", scoring_.rules.max_n,
-                  "Skip alleles whose REF window has a larger fraction of N", CLI::Range(0.0, 1.0));
+                  "Largest fraction of N in a REF window; the other alleles are skipped",
+                  CLI::Range(0.0, 1.0));
   verb.add_option("--ref-mismatch", ref_mismatch_,
                   "REF is not what the genome has: skip; use REF nevertheless; swap REF and ALT where ALT is",
                   CLI::IsMember({"skip", "use", "swap"}));

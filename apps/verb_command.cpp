@@ -53,7 +53,7 @@ void write_provenance_beside() {
 VerbCommand::VerbCommand(const CLI::App& parser)
     : parser_(parser),
       no_content_({"-o", "--output", "-@", "--threads", "--log", "--ranks", "--between-devices",
-                   "--batch-tokens", "--shard", "--report", "--stop-before", "--provenance"}) {}
+                   "--batch-tokens", "--shard", "--summary-prefix", "--stop-before", "--provenance"}) {}
 
 void VerbCommand::add_command_options(CLI::App& app) {
   app.add_option(
@@ -62,12 +62,10 @@ void VerbCommand::add_command_options(CLI::App& app) {
          "## lines on top (inline), or nowhere, in no output (none)")
       ->group("General")
       ->type_name("{beside,inline,none}");
-  app.add_flag("--no-provenance", no_provenance_)->group("");
 }
 
 void VerbCommand::read_provenance_place() {
-  place_ =
-      no_provenance_ ? ProvenancePlace::none : parse_name(place_names, place_name_, "choice of --provenance");
+  place_ = parse_name(place_names, place_name_, "choice of --provenance");
 }
 
 void VerbCommand::read_command(const std::vector<std::string>& words) {

@@ -62,7 +62,6 @@ class VerbCommand {
  private:
   const CLI::App& parser_;
   std::string place_name_ = "beside";
-  bool no_provenance_ = false;
   ProvenancePlace place_ = ProvenancePlace::beside;
   std::set<std::string> no_content_;
   std::vector<std::string> words_;  // those that change the content

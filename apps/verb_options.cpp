@@ -127,7 +127,7 @@ CLI::Option* VerbOptions::with_words(CLI::Option* option,
 void RandomModeOptions::add(VerbOptions& verb, const std::string& help) {
   verb.add_option("--random-mode {google,hf-train,hf-eval,none,file}", mode_, help);
   verb.add_option("--plan JSON", plan_,
-                  "Attention plan for random mode file, as bigbird attention --json writes it");
+                  "Attention plan for random mode file, as bigbird attention -o writes it");
 }
 
 void RandomModeOptions::apply(ModelConfig& config) const {

@@ -83,7 +83,6 @@ constexpr VerbRow verb_rows[] = {
     {"cluster plan", "say what scoring a VCF costs, and into how many shards to cut it", cmd_cluster_plan},
     {"cluster sbatch", "print a script that has Slurm run a verb in shards and merge them",
      cmd_cluster_sbatch},
-    {"variants merge", "an older name of merge", cmd_variants_merge},
     {"Machine and shell", nullptr, nullptr},
     {"devices", "list what can be computed on, or say why there is no CUDA device", cmd_devices},
     {"bench", "measure what this machine does in a second, for planning work on it", cmd_bench},
@@ -98,6 +97,7 @@ std::span<const VerbRow> verb_table() {
 }
 
 const VerbRow* find_verb(const std::string& name) {
+  if (name == "variants merge") return find_verb("merge");  // what it was called
   for (const VerbRow& row : verb_table()) {
     if (row.run != nullptr && name == row.name) return &row;
   }

@@ -85,6 +85,5 @@ int cmd_train_bpe(int argc, char** argv);
 int cmd_variants(int argc, char** argv);
 int cmd_variants_background(int argc, char** argv);
 int cmd_variants_evaluate(int argc, char** argv);
-int cmd_variants_merge(int argc, char** argv);
 
 }  // namespace bigbird::apps

@@ -29,11 +29,12 @@ void WorkOptions::add(Verb& verb) {
 void WorkOptions::add_chunk(Verb& verb, const std::string& records, std::uint64_t size) {
   const OptionGroup group(verb, "Work");
   chunk_ = size;
-  chunk_option_ = verb.add_count(
-      "--chunk COUNT", chunk_,
-      records + " that are finished, and kept for --resume, together; all shards need the same",
-      CLI::Range(1, most_records));
-  verb.leave_out_of_provenance("--chunk");
+  chunk_option_ =
+      verb.add_count("--chunk-size COUNT", chunk_,
+                     "Records (" + records +
+                         ") that are finished, and kept for --resume, together; all shards need the same",
+                     CLI::Range(1, most_records));
+  verb.leave_out_of_provenance("--chunk-size");
 }
 
 void WorkOptions::set_usual_chunk(std::uint64_t size) {

@@ -15,9 +15,9 @@ class WorkOptions {
  public:
   // --shard, --resume, --force. Error{runtime}: a verb that the table does not have.
   void add(Verb& verb);
-  // --chunk, for outputs that do not depend on it.
+  // --chunk-size, for outputs that do not depend on it.
   void add_chunk(Verb& verb, const std::string& records, std::uint64_t size);
-  // After parsing: the size where --chunk was not given, in place of that of add_chunk().
+  // After parsing: the size where --chunk-size was not given, in place of that of add_chunk().
   void set_usual_chunk(std::uint64_t size);
 
   // Whether work in parts was asked for.

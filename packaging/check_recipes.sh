@@ -159,7 +159,7 @@ check_apptainer() (
   say "%test and %runscript"
   in_root "$work/final" sh -ec "$(section final environment)
 $(section final test)"
-  in_root "$work/final" sh -ec "$(section final runscript)" run simulate -o /tmp/genome --bp 200K --chromosomes 2 -q
+  in_root "$work/final" sh -ec "$(section final runscript)" run simulate -o /tmp/genome --bp 200K --chromosome-count 2 -q
   [ -s "$work/final/tmp/genome/genome.fa.gz" ] || fail "the run script wrote nothing"
   echo "bigbird.def: both stages, test and run script, in $(system_of "$work/final")"
 )

@@ -11,7 +11,7 @@ cd "$folder"
 "$program" --version
 "$program" --help >help.txt
 "$program" devices -q >devices.tsv
-"$program" simulate -o genome --bp 200K --chromosomes 2 --seed 1 -q
+"$program" simulate -o genome --bp 200K --chromosome-count 2 --seed 1 -q
 "$program" chunk -f genome/genome.fa.gz -o documents.bed.gz --passes 1 --max-n 0.5 -q
 "$program" train-bpe -f genome/genome.fa.gz -d documents.bed.gz -o tokenizer --vocab-size 200 -q
 "$program" tokenize -m tokenizer -f genome/genome.fa.gz -d documents.bed.gz -o tokens -q

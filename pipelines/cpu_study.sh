@@ -47,13 +47,13 @@ genome=$out/human.fa
 once "$genome" gzip -dc "$data/human-grch37/grch37.pieces.fa.gz" "$data/human-chm13-mhc/chm13_mhc.fa.gz"
 once "$out/held_out.bed" printf '%s\t0\t1000000\n' "$held_out"
 made "$out/train.bed.gz" bigbird chunk -q -f "$genome" --chromosomes all --exclude "$out/held_out.bed" --max-n 0.2 \
-  --reverse-complement -o "$out/train.bed.gz"
+  --strands both -o "$out/train.bed.gz"
 made "$out/valid.bed.gz" bigbird chunk -q -f "$genome" --chromosomes "$held_out" --passes 1 -o "$out/valid.bed.gz"
 made "$out/tokenizer" bigbird train-bpe -q -f "$genome" -d "$out/train.bed.gz" -o "$out/tokenizer" --vocab-size "$vocabulary" --trainer apart --sample-bp 20M
 made "$out/train.json" bigbird tokenize -q -m "$out/tokenizer" -f "$genome" -d "$out/train.bed.gz" -o "$out/train"
 made "$out/valid.json" bigbird tokenize -q -m "$out/tokenizer" -f "$genome" -d "$out/valid.bed.gz" -o "$out/valid"
 
-model=(--layers 3 --width 128 --heads 4 --positions rotary --dropout 0 --attention-dropout 0)
+model=(--layers 3 --width 128 --heads 4 --position-embedding rotary --dropout 0 --attention-dropout 0)
 training=(--optimizer torch --schedule huggingface --lr 1e-3 --clip-norm 1)
 
 # trained NAME SEED LENGTH OPTION...: the run $out/pretrain/NAME-SEED.
@@ -154,7 +154,7 @@ promoters() { # promoters FROM SEED
   tuned promoters "$1" "$2" "$promoter_steps" promoter finetune --train "$out/promoters.train.tsv" \
     --valid "$out/promoters.valid.tsv" --fresh-negatives random --batch 32
   cp "$out/promoters/$1-$2/valid.tsv" "$results/$name.valid.tsv"
-  once "$out/$name.predictions.tsv" bigbird promoter predict -q -m "$out/promoters/$1-$2/final" --data "$out/promoters.test.tsv"
+  once "$out/$name.predictions.tsv" bigbird promoter predict -q -m "$out/promoters/$1-$2/final" --data "$out/promoters.test.tsv" --strands +
   once "$results/$name.json" bigbird promoter evaluate --predictions "$out/$name.predictions.tsv"
 }
 peaks() { # peaks FROM SEED; what calibration is worth too, with one fit to the few bins of validation
@@ -162,7 +162,7 @@ peaks() { # peaks FROM SEED; what calibration is worth too, with one fit to the 
   tuned peaks "$1" "$2" "$peak_steps" chromatin finetune --data "$out/bins" --batch 16
   cp "$run/valid.tsv" "$results/$name.valid.tsv"
   once "$results/$name.calibration.tsv" bigbird chromatin calibrate -q -m "$run/final" --data "$out/bins" --force
-  once "$results/$name.json" bigbird chromatin evaluate -q -m "$run/final" --data "$out/bins" --profiles-tsv "$results/$name.profiles.tsv"
+  once "$results/$name.json" bigbird chromatin evaluate -q -m "$run/final" --data "$out/bins" --table "$results/$name.profiles.tsv"
 }
 if wants promoters; then
   for side in train valid test; do once "$out/promoters.$side.tsv" promoter_table "$side"; done

@@ -31,7 +31,7 @@ fi
 
 begin_demonstration "$out"
 if [ -z "$genome" ]; then
-  run bigbird simulate -o "$out/genome" --bp "${BP:-10M}" --chromosomes 3 --seed 1
+  run bigbird simulate -o "$out/genome" --bp "${BP:-10M}" --chromosome-count 3 --seed 1
   genome=$out/genome/genome.fa.gz
   tss=$out/genome/promoters.tss.bed
   train=${TRAIN:-chr1,chr2}
@@ -60,7 +60,7 @@ run bigbird promoter build --tss "$tss" -f "$genome" -o "$out/promoters" --left 
 run bigbird promoter finetune --data "$out/promoters" --init "$out/pretrain/final" -o "$out/finetune" \
   --steps "${FINETUNE_STEPS:-500}" --batch 32 --lr 3e-4 --optimizer torch --schedule huggingface --dropout 0.3 --average 0.99 \
   --eval-every 50
-run bigbird promoter predict -m "$out/finetune/final" --data "$out/promoters/test.tsv" -o "$out/predictions.tsv"
+run bigbird promoter predict -m "$out/finetune/final" --data "$out/promoters/test.tsv" --strands + -o "$out/predictions.tsv"
 run_to "$out/promoter.json" bigbird promoter evaluate --predictions "$out/predictions.tsv"
 
 # Peaks and variants come with the simulated genome. chr1 to learn from, chr2 to validate, chr3 held out.
@@ -68,9 +68,9 @@ if [ -e "$out/genome/peaks/peaks.tsv" ]; then
   run bigbird chromatin build --peaks "$out/genome/peaks/peaks.tsv" -f "$genome" -o "$out/chromatin" --window 400 \
     --valid chr2 --test chr3
   run bigbird chromatin finetune --data "$out/chromatin" --init "$out/pretrain/final" -o "$out/chromatin-run" \
-    --steps "${FINETUNE_STEPS:-600}" --batch 16 --lr 3e-4 --optimizer torch --schedule huggingface --valid-bins 500
+    --steps "${FINETUNE_STEPS:-600}" --batch 16 --lr 3e-4 --optimizer torch --schedule huggingface --eval-samples 500
   run bigbird chromatin evaluate -m "$out/chromatin-run/final" --data "$out/chromatin" -o "$out/chromatin.json" \
-    --profiles-tsv "$out/profiles.tsv" --svg "$out/curves.svg"
+    --table "$out/profiles.tsv" --svg "$out/curves.svg"
   run bigbird variants background -m "$out/chromatin-run/final" -f "$genome" "$out/genome/variants.vcf.gz" \
     --max-records 2000 -o "$out/background.safetensors"
   run bigbird variants -m "$out/chromatin-run/final" -f "$genome" "$out/genome/variants.vcf.gz" -r chr3:1-200000 \

@@ -79,7 +79,7 @@ prepare() { # genome, documents, vocabulary, shards
   say "preparing the data"
   local genome=$out/genome.fa
   if [ ${#data[@]} -eq 0 ]; then
-    run "$BIGBIRD" simulate -o "$out/simulated" --bp "$SIMULATED" --chromosomes 2 --seed 1 --force
+    run "$BIGBIRD" simulate -o "$out/simulated" --bp "$SIMULATED" --chromosome-count 2 --seed 1 --force
     data=("$out/simulated/genome.fa.gz")
   fi
   local file number=0

@@ -41,8 +41,8 @@ kept() { printf '%s\t0\t%d\n' "$held_out" 1000000 "$chooses" 270633; } # no docu
 if wants data; then
   once human.fa gzip -dc "$pieces/grch37.pieces.fa.gz" "$data/human-chm13-mhc/chm13_mhc.fa.gz"
   once kept.bed kept
-  made learn.bed.gz bigbird chunk -q -f human.fa --chromosomes all --exclude kept.bed --max-n 0.2 --reverse-complement -o learn.bed.gz
-  made once.bed.gz bigbird chunk -q -f human.fa --chromosomes all --exclude kept.bed --max-n 0.2 --reverse-complement --passes 1 --max-start 0 -o once.bed.gz
+  made learn.bed.gz bigbird chunk -q -f human.fa --chromosomes all --exclude kept.bed --max-n 0.2 --strands both -o learn.bed.gz
+  made once.bed.gz bigbird chunk -q -f human.fa --chromosomes all --exclude kept.bed --max-n 0.2 --strands both --passes 1 --max-start 0 -o once.bed.gz
   made choose.bed.gz bigbird chunk -q -f human.fa --chromosomes "$chooses" --passes 1 --max-start 0 -o choose.bed.gz
   made test.bed.gz bigbird chunk -q -f human.fa --chromosomes "$held_out" --passes 1 --max-start 0 -o test.bed.gz
   made bases bigbird train-bpe -q -f human.fa -d learn.bed.gz -o bases --vocab-size 10
@@ -67,16 +67,16 @@ if wants encoder; then
   once results/encoder.json bigbird evaluate -q -m encoder/final --data test --masks all --no-nsp --length 1024 --baseline-from once --baseline-tokens 0
 fi
 if wants tracks; then
-  profiled shared "$seed" 1000 2000 --batch 4 --init encoder/final --lr 3e-4 --bins 16 --pool middle:200
+  profiled shared "$seed" 1000 2000 --batch 4 --init encoder/final --lr 3e-4 --bins-per-window 16 --pool middle:200
   profiled tracks "$seed" 1000 300 --batch 64 --init shared/final --lr 3e-4
-  once results/tracks.json bigbird chromatin evaluate -q -m tracks/final --data bins-1000 --precision bf16 --baseline kmers --baseline-bins 0 \
-    --profiles-tsv tracks.profiles.tsv
+  once results/tracks.json bigbird chromatin evaluate -q -m tracks/final --data bins-1000 --precision bf16 --baseline kmers --baseline-samples 0 \
+    --table tracks.profiles.tsv
 fi
 if wants promoters; then
   promoter promoters-run-300 "$seed" 300 600 --batch 32 --init tracks/final --fresh-head --pool mean
   promoter promoters-run-2000 "$seed" 2000 600 --batch 16 --init tracks/final --fresh-head --pool middle:200
   for bases in 300 2000; do
-    once results/promoters-$bases.json bigbird promoter evaluate -q -m promoters-run-$bases/final --data promoters-$bases/test.tsv --precision bf16 \
+    once results/promoters-$bases.json bigbird promoter evaluate -q -m promoters-run-$bases/final --data promoters-$bases/test.tsv --strands + --precision bf16 \
       --baseline-from promoters-$bases
     [ -e results/scan-$bases.json ] || run bigbird promoter scan -q -m promoters-run-$bases/final -f "$genome" -r "$held_out" --step 100 \
       -o scan-$bases.bw --calls scan-$bases.bed --tss tss.bed --within 500 --precision bf16 --summary results/scan-$bases.json --force \

@@ -21,7 +21,7 @@ demonstration_log=$rest/pictures.log
 
 run bigbird attention -q --length 1536 --heads 1 --svg "$out/attention.svg" >/dev/null
 run bigbird attention -q --compare bigbird,full,window,random,window+random,star,blockbert,sparse-fixed,sparse-strided,longformer,etc --length 1024 \
-  --parts 4 --stride 256 --window 256 --global first:1 --svg "$out/attention-systems.svg" >/dev/null
+  --parts 4 --stride 256 --attention-window 256 --global first:1 --svg "$out/attention-systems.svg" >/dev/null
 
 if [ "$yeast" != - ]; then
   awk 'BEGIN { OFS = "\t" } /^[0-9]/ { print "chrX", "encoder-1", $1, $2 }' "$yeast/encoder-1/valid.tsv" |

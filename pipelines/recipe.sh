@@ -37,7 +37,7 @@ profiled() {
   local folder=$1 seed=$2 window=$3 steps=$4
   shift 4
   trained "$folder" chromatin finetune --data "bins-$window" --steps "$(updates "$steps")" --shift 24 --dropout 0.1 --positive-weight 1 \
-    --average 0.99 --valid-bins 1000 --eval-every "$(every "$steps")" --final last --seed "$seed" "$@"
+    --average 0.99 --eval-samples 1000 --eval-every "$(every "$steps")" --final last --seed "$seed" "$@"
 }
 # promoter RUN SEED BASES UPDATES [OPTION...]: a model of promoters-BASES.
 promoter() {

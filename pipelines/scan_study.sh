@@ -24,7 +24,7 @@ model=(--layers 2 --width 128 --heads 4)
 training=(--optimizer torch --schedule huggingface)
 if [ -z "$data" ]; then
   genome=$out/genome/genome.fa.gz region=${REGION:-chr3:1-1000000}
-  run bigbird simulate -q -o "$out/genome" --bp "${BP:-10M}" --chromosomes 3 --seed 1
+  run bigbird simulate -q -o "$out/genome" --bp "${BP:-10M}" --chromosome-count 3 --seed 1
   zcat -f "$out/genome/promoters.tss.bed" >"$out/tss.bed"
   held_out=chr3
   chunked=(--chromosomes "chr1,chr2" --passes 2 --max-n 0.5) window=(--left 300 --right 100)
@@ -36,9 +36,9 @@ else
   sort -k1,1 -k2,2n -k6,6 -u "$data"/human-grch37/{epdnew,gencode19_tss}.inside.bed >"$out/tss.bed"
   held_out=chr20:1000001-2000000
   printf 'chr20\t1000000\t2000000\n' >"$out/held_out.bed"
-  chunked=(--chromosomes all --exclude "$out/held_out.bed" --max-n 0.2 --reverse-complement) window=(--left 249 --right 51)
+  chunked=(--chromosomes all --exclude "$out/held_out.bed" --max-n 0.2 --strands both) window=(--left 249 --right 51)
   # A token a base: of so little sequence a small model learns more from bases.
-  vocabulary=10 model+=(--length 304 --block-size 16 --attention full --positions rotary --no-nsp)
+  vocabulary=10 model+=(--length 304 --block-size 16 --attention full --position-embedding rotary --no-nsp)
 fi
 init=${INIT:-$out/pretrain/final}
 if [ -z "${INIT:-}" ]; then

@@ -51,8 +51,8 @@ if wants data; then
   # What the held-out chromosomes share with the rest.
   once copies.bed bigbird copies -q -f "$genome" --of "$held_out" --in "$learns,$chooses"
   # A token a base. Documents begin elsewhere in each of ten passes; Markov models count one.
-  made learn.bed.gz bigbird chunk -q -f "$genome" --chromosomes "$learns" --reverse-complement -o learn.bed.gz
-  made once.bed.gz bigbird chunk -q -f "$genome" --chromosomes "$learns" --reverse-complement --passes 1 --max-start 0 -o once.bed.gz
+  made learn.bed.gz bigbird chunk -q -f "$genome" --chromosomes "$learns" --strands both -o learn.bed.gz
+  made once.bed.gz bigbird chunk -q -f "$genome" --chromosomes "$learns" --strands both --passes 1 --max-start 0 -o once.bed.gz
   made choose.bed.gz bigbird chunk -q -f "$genome" --chromosomes "$chooses" --passes 1 --max-start 0 -o choose.bed.gz
   made test.bed.gz bigbird chunk -q -f "$genome" --chromosomes "$held_out" --exclude copies.bed --passes 1 --max-start 0 -o test.bed.gz
   made bases bigbird train-bpe -q -f "$genome" -d learn.bed.gz -o bases --vocab-size 10
@@ -85,12 +85,12 @@ measured_tracks() { # measured_tracks NAME WINDOW [OPTION...]
   local name=$1 window=$2
   shift 2
   once "results/$name.json" bigbird chromatin evaluate -q -m "$name/final" --data "bins-$window" --exclude copies.bed --precision bf16 \
-    --profiles-tsv "$name.profiles.tsv" "$@"
+    --table "$name.profiles.tsv" "$@"
 }
 measured_promoters() { # measured_promoters NAME BASES [OPTION...]
   local name=$1 bases=$2
   shift 2
-  once "results/$name.json" bigbird promoter evaluate -q -m "$name/final" --data "promoters-$bases/test.tsv" --exclude copies.bed \
+  once "results/$name.json" bigbird promoter evaluate -q -m "$name/final" --data "promoters-$bases/test.tsv" --strands + --exclude copies.bed \
     --precision bf16 "$@"
 }
 scan_of() { # scan_of NAME MODEL [OPTION...]
@@ -106,9 +106,9 @@ models_of() { # models_of SEED
   mapfile -t more < <(beside "$seed" --baseline-from once --baseline-tokens 0)
   measured_bases "encoder-$seed" 1024 "${more[@]}"
   # Sixteen bins share a window first: a quarter of the work, and each bin sees more than its 1,000 bases. Then every bin its own.
-  profiled "shared-$seed" "$seed" 1000 6600 --batch 4 --init "encoder-$seed/final" --lr 3e-4 --bins 16 --pool middle:200
+  profiled "shared-$seed" "$seed" 1000 6600 --batch 4 --init "encoder-$seed/final" --lr 3e-4 --bins-per-window 16 --pool middle:200
   profiled "tracks-$seed" "$seed" 1000 900 --batch 64 --init "shared-$seed/final" --lr 3e-4
-  mapfile -t more < <(beside "$seed" --baseline kmers --baseline-bins 0 --svg curves.svg --plot 306)
+  mapfile -t more < <(beside "$seed" --baseline kmers --baseline-samples 0 --svg curves.svg --plot 306)
   measured_tracks "tracks-$seed" 1000 "${more[@]}"
   # Promoters begin with the tracks as they ship, so that the models that ship are enough to make them again.
   made "tracks-$seed/bf16" bigbird convert -q "tracks-$seed/final" "tracks-$seed/bf16" --dtype bf16
@@ -147,15 +147,15 @@ contexts_of() { # contexts_of SEED
   local seed=$1 window
   made "tracks-$seed/bf16" bigbird convert -q "tracks-$seed/final" "tracks-$seed/bf16" --dtype bf16
   profiled "tracks-1000-$seed" "$seed" 1000 900 --batch 64 --init "tracks-$seed/bf16" --lr 3e-4
-  profiled "tracks-4000-$seed" "$seed" 4000 900 --batch 16 --bins 4 --init "tracks-$seed/bf16" --lr 3e-4
-  profiled "tracks-8000-$seed" "$seed" 8000 900 --batch 8 --bins 8 --init "tracks-$seed/bf16" --lr 3e-4
+  profiled "tracks-4000-$seed" "$seed" 4000 900 --batch 16 --bins-per-window 4 --init "tracks-$seed/bf16" --lr 3e-4
+  profiled "tracks-8000-$seed" "$seed" 8000 900 --batch 8 --bins-per-window 8 --init "tracks-$seed/bf16" --lr 3e-4
   for window in 1000 4000 8000; do measured_tracks "tracks-$window-$seed" $window; done
 }
 # What pretraining is worth: the same from random weights; and promoters from the encoder, without the tracks.
 scratch_of() { # scratch_of SEED
   local seed=$1
   rate=1e-12 pretrained "untrained-$seed" "$seed" 1 --attention full --length 1024 --batch 1
-  profiled "shared-scratch-$seed" "$seed" 1000 6600 --batch 4 --init "untrained-$seed/final" --lr 3e-4 --bins 16 --pool middle:200
+  profiled "shared-scratch-$seed" "$seed" 1000 6600 --batch 4 --init "untrained-$seed/final" --lr 3e-4 --bins-per-window 16 --pool middle:200
   profiled "tracks-scratch-$seed" "$seed" 1000 900 --batch 64 --init "shared-scratch-$seed/final" --lr 3e-4
   measured_tracks "tracks-scratch-$seed" 1000
   promoter "promoters-scratch-$seed" "$seed" 300 2000 --batch 32 --init "untrained-$seed/final" --pool mean

@@ -9,29 +9,31 @@
 namespace bigbird::apps {
 namespace {
 
-void add_options(Verb& verb, ChunkOptions& options, std::string& format) {
+void add_options(Verb& verb, ChunkOptions& options, std::string& format, std::string& strands) {
   verb.add_required("-f,--fasta-ref FASTA", options.fasta,
                     "Genome (FASTA with .fai); BED12 without N limits needs only the .fai");
   verb.add_option("-o,--output FILE", options.output, "Where to write; - is stdout, .gz is BGZF");
-  verb.add_option("--format", format,
-                  "bed12: a line per document, a block per sentence; text: a sentence per line, a blank line "
-                  "between documents",
-                  CLI::IsMember({"bed12", "text"}));
+  verb.add_option(
+      "-O,--output-type", format,
+      "Type of the output: bed12, a line per document, a block per sentence; text, a sentence per line, a blank line between documents",
+      CLI::IsMember({"bed12", "text"}));
   verb.add_count("--passes", options.recipe.passes, "Passes over each chromosome");
   verb.add_option(
           "--chromosomes A,B", options.chromosomes,
           "Contigs to cut, under any naming, in this order; default 1-22, X, Y; all takes every contig")
       ->delimiter(',');
   verb.add_exclude(options.exclude, "documents are cut so that no sentence touches them");
-  verb.add_option("--max-n", options.max_n_document, "Drop documents with a larger fraction of N",
-                  CLI::Range(0.0, 1.0))
+  verb.add_option("--max-n", options.max_n_document,
+                  "Largest fraction of N in a document; the others are dropped", CLI::Range(0.0, 1.0))
       ->group("Limits on N (these read the FASTA)");
   verb.add_option("--max-n-sentence", options.max_n_sentence,
-                  "Drop sentences with a larger fraction of N, cutting their document there",
+                  "Largest fraction of N in a sentence; the others are dropped, and cut their document there",
                   CLI::Range(0.0, 1.0))
       ->group("Limits on N (these read the FASTA)");
-  verb.add_flag("--reverse-complement", options.reverse_complement,
-                "Write every document a second time, on the reverse strand");
+  verb.add_option("--strands", strands,
+                  "Strands that documents are written of: +, or both, every document a second time on the "
+                  "reverse strand",
+                  CLI::IsMember({"+", "both"}));
   DocumentRecipe& recipe = options.recipe;
   const OptionGroup group(verb, "Recipe (defaults: the paper's)");
   verb.add_count("--max-start", recipe.max_start, "A pass starts at a base from 0 to this one");
@@ -51,13 +53,14 @@ int cmd_chunk(int argc, char** argv) {
              ("bigbird chunk -f demo-output/genome/genome.fa.gz -o train.bed --exclude "
               "demo-output/genome/promoters.tss.bed --max-n 0.5 --max-n-sentence 0.9"),
              ("bigbird chunk -f demo-output/genome/genome.fa.gz --chromosomes chr2,chr3 --passes 1 "
-              "--format text -o sentences.txt")});
+              "-O text -o sentences.txt")});
   ChunkOptions options;
-  std::string format = "bed12";
-  add_options(verb, options, format);
+  std::string format = "bed12", strands = "+";
+  add_options(verb, options, format, strands);
   if (!verb.parse(argc, argv)) return 0;
 
   options.seed = verb.seed();
+  options.reverse_complement = strands == "both";
   options.format = format == "text" ? ChunkFormat::text : ChunkFormat::bed12;
   options.provenance = verb.head_of(options.output, verb.made_from(options.fasta));
   const ChunkSummary summary = chunk_genome(options);

@@ -11,13 +11,13 @@ int cmd_simulate(int argc, char** argv) {
   Verb verb("simulate",
             "Make a genome with repeats, promoters, factor peaks and variants; the same for the same seed.",
             {"bigbird simulate -o simulated",
-             "bigbird simulate -o simulated-100M --bp 100M --chromosomes 5 --seed 7"});
+             "bigbird simulate -o simulated-100M --bp 100M --chromosome-count 5 --seed 7"});
   SimulateOptions options;
   verb.add_required(
       "-o,--output DIR", options.output,
       "Folder: genome.fa.gz, promoters.tss.bed, peaks/*.narrowPeak.gz, variants.vcf.gz, simulate.json");
   verb.add_count("--bp", options.bases, "Length of the genome, bp (at least 100K a chromosome)");
-  verb.add_option("--chromosomes", options.chromosomes, "Chromosomes, 1 to 22, of nearly equal length");
+  verb.add_option("--chromosome-count", options.chromosomes, "Chromosomes, 1 to 22, of nearly equal length");
   verb.add_option("--promoters-per-mb", options.promoters_per_mb,
                   "Genes with a promoter per million bases, 1 to 200");
   verb.add_seed();

@@ -37,22 +37,22 @@ struct TokenizeCommand {
 };
 
 void add_options(Verb& verb, TokenizeCommand& typed) {
-  verb.add_required("-m,--model FOLDER", typed.folder, "Tokenizer folder, or a model folder that holds one");
+  verb.add_required("-m,--tokenizer TOKENIZER", typed.folder,
+                    "Tokenizer folder, or a model folder that holds one");
   verb.add_option("-f,--fasta-ref FASTA", typed.source.fasta,
                   "Genome (FASTA with .fai); alone: a document per record");
   verb.add_option("-d,--documents BED", typed.source.documents,
                   "Documents (BED12): a block per sentence; strand - is read as the "
                   "reverse complement, last block first");
-  verb.add_option("-R,--regions-file BED", typed.source.windows,
-                  "Windows (BED): each a document of one sentence")
+  verb.add_option("-R,--regions-file BED", typed.source.windows, "Regions, each a document of one sentence")
       ->excludes("--documents");
-  verb.add_option("--text FILE", typed.source.text,
-                  "Instead of a genome: a sentence per line, a blank line between documents; - is stdin");
+  verb.add_option("--lines FILE", typed.source.text,
+                  "Lines instead of a genome: a sentence each, a blank one between documents; - is stdin");
   verb.add_option("-o,--output PREFIX", typed.output, "Write PREFIX.bin, PREFIX.idx and PREFIX.json");
   verb.add_count(
-      "--shard-size", typed.tokens_per_shard,
+      "--shard-tokens", typed.tokens_per_shard,
       "Begin a new shard (PREFIX.00000.bin, PREFIX.00001.bin, ...) before the document that would pass "
-      "this many tokens; 0: one shard");
+      "so many tokens; 0: one shard");
   verb.add_option("--print", typed.print,
                   "Print instead: ids or pieces, a line per sentence; bed, a line per token with its bases",
                   CLI::IsMember({"ids", "pieces", "bed"}))
@@ -68,8 +68,8 @@ int cmd_tokenize(int argc, char** argv) {
               "demo-output/valid.bed.gz -o valid"),
              ("bigbird tokenize -m demo-output/tokenizer -f demo-output/genome/genome.fa.gz -R "
               "demo-output/genome/promoters.tss.bed --print bed > tokens.bed"),
-             ("bigbird chunk -f demo-output/genome/genome.fa.gz --chromosomes chr3 --passes 1 --format "
-              "text -o - | bigbird tokenize -m demo-output/tokenizer --text - --print ids > ids.txt")});
+             ("bigbird chunk -f demo-output/genome/genome.fa.gz --chromosomes chr3 --passes 1 -O "
+              "text -o - | bigbird tokenize -m demo-output/tokenizer --lines - --print ids > ids.txt")});
   TokenizeCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;

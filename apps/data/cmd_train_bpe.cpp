@@ -15,7 +15,7 @@ void add_options(Verb& verb, VocabularyOptions& options) {
   verb.add_option("-f,--fasta-ref FASTA", options.source.fasta, "Genome (FASTA with .fai)");
   verb.add_option("-d,--documents BED", options.source.documents,
                   "Documents (BED12, as bigbird chunk writes them)");
-  verb.add_option("--text FILE", options.source.text, "Instead of both: DNA, a sentence per line");
+  verb.add_option("--lines FILE", options.source.text, "Lines instead of both: a sentence of DNA each");
   verb.add_required("-o,--output FOLDER", options.output, "Tokenizer folder to make");
   verb.add_count("--vocab-size", options.vocab_size, "Pieces, with 5 special ones and the letters A C G T N");
   verb.add_count("--sample-bp", options.sample_bases,
@@ -51,7 +51,7 @@ int cmd_train_bpe(int argc, char** argv) {
 
   const bool from_genome = !options.source.fasta.empty() && !options.source.documents.empty();
   if (options.source.text.empty() && !from_genome) {
-    throw_usage("train-bpe needs a genome and its documents", "give -f FASTA and -d BED, or --text FILE");
+    throw_usage("train-bpe needs a genome and its documents", "give -f FASTA and -d BED, or --lines FILE");
   }
   if (options.source.text == "-" || options.source.documents == "-") {
     throw_usage("train-bpe reads its sentences twice and cannot take them from a pipe",

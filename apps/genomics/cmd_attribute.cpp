@@ -42,9 +42,9 @@ AttributionOptions method_of(const Verb& verb, const AttributeCommand& options) 
   AttributionOptions attribution = options.attribution;
   attribution.method = parse_attribution_method(options.method);
   attribution.baseline = parse_attribution_baseline(options.baseline);
-  const bool typed = verb.given("--steps") || verb.given("--baseline");
+  const bool typed = verb.given("--ig-steps") || verb.given("--ig-baseline");
   if (typed && attribution.method == AttributionMethod::gradient_x_input) {
-    throw_usage("attribute: --steps and --baseline are of integrated gradients",
+    throw_usage("attribute: --ig-steps and --ig-baseline are of integrated gradients",
                 "give --method integrated-gradients too");
   }
   return attribution;
@@ -91,8 +91,8 @@ void tell_completeness(const Attribution& attribution, const std::vector<std::si
   }
   if (constexpr double much = 0.05; gap > much) {
     log_warning(
-        fmt::format("the values miss the differences of the logits by {:.2g} %: give more --steps, "
-                    "or another --baseline where they hardly differ",
+        fmt::format("the values miss the differences of the logits by {:.2g} %: give more --ig-steps, "
+                    "or another --ig-baseline where they hardly differ",
                     100 * gap));
   }
 }
@@ -155,18 +155,18 @@ void add_options(Verb& verb, AttributeCommand& options) {
   verb.add_required("-f,--fasta-ref FASTA", options.fasta, "Genome");
   verb.add_required(
       "-r,--region REGION", options.region,
-      "Bases to attribute to, 1-based; longer than the window, it is cut into tiles of half a window");
+      "Region whose bases are attributed to, 1-based; longer than the window, it is cut into tiles of half a window");
   verb.add_option("--method {gradient-x-input,integrated-gradients}", options.method,
                   "gradient-x-input (gxi): at the tokens alone, one pass; integrated-gradients (ig): from a "
                   "baseline to the tokens, so that the values add up");
-  verb.add_count("--steps COUNT", options.attribution.steps,
+  verb.add_count("--ig-steps COUNT", options.attribution.steps,
                  "Points between baseline and tokens (Gauss-Legendre), a forward and a backward pass each",
                  CLI::Range(1, 1 << 16));
-  verb.add_option("--baseline {zero,mean,n,pad,mask}", options.baseline,
+  verb.add_option("--ig-baseline {zero,mean,n,pad,mask}", options.baseline,
                   "Word vector that the path starts from: zero; mean, of all pieces; n, pad or mask, those "
                   "of the pieces N, [PAD] and [MASK]");
   options.scoring.add(
-      verb, {.strands = Strands::both, .profiles = "the only one", .offset = true, .batch_tokens = 1});
+      verb, {.strands = usual_strands, .profiles = "the only one", .offset = true, .batch_tokens = 1});
   verb.add_count("--window", options.window,
                  "Bases of the window, its target in the middle; 0: as the model's folder says",
                  CLI::NonNegativeNumber);
@@ -189,7 +189,7 @@ int cmd_attribute(int argc, char** argv) {
              ("bigbird attribute -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
               "-r chr1:20,001-20,400 --profiles 0,2 -o attribution.bw"),
              ("bigbird attribute -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz -r "
-              "chr1:20,001-20,400 --method ig --steps 64 -o ig.bedgraph")});
+              "chr1:20,001-20,400 --method ig --ig-steps 64 -o ig.bedgraph")});
   AttributeCommand options;
   add_options(verb, options);
   if (!verb.parse(argc, argv)) return 0;

@@ -91,16 +91,15 @@ void add_bin_options(Verb& verb, ChromatinBuildOptions& options) {
       "--keep RULE", options.keep,
       "Bins with a label of a group (tf), of any profile (any), or all; tf:2: two labels, tf+dhs: both, "
       "tf,dhs: either");
-  CLI::Option* const exclude = verb.add_exclude(options.exclude, "bins that touch them are dropped");
-  // Its name before.
-  verb.add_option("--blacklist", options.exclude)->allow_extra_args(false)->group("")->excludes(exclude);
+  verb.add_exclude(options.exclude, "bins that touch them are dropped");
   verb.add_option(
           "--chromosomes A,B", options.chromosomes,
           "Contigs to use, under any naming, in this order; default 1-22, X, Y; all takes every contig")
       ->delimiter(',');
-  verb.add_option("--max-n FRACTION", options.max_n,
-                  "Drop bins whose window has a larger fraction of N (reads the FASTA)",
-                  CLI::Range(0.0, 1.0));
+  verb.add_option(
+      "--max-n FRACTION", options.max_n,
+      "Largest fraction of N in a window; the other bins are dropped. Without it none is, and the .fai is enough",
+      CLI::Range(0.0, 1.0));
 }
 
 void add_window_options(Verb& verb, TypedWindow& typed) {
@@ -116,7 +115,7 @@ void add_window_options(Verb& verb, TypedWindow& typed) {
 void add_split_options(Verb& verb, ChromatinBuildOptions& options) {
   const OptionGroup sides(verb, "Split");
   verb.add_option(
-      "--splits NAME", options.split.preset,
+      "--split-preset NAME", options.split.preset,
       "Preset, GRCh37: deepsea (test chr8, chr9; valid chr7:30,508,751-35,296,850; train the rest) or "
       "deepsea-published (train without the rest of chr7, chrX and chrY)");
   verb.add_option("--test chr8,chr9", options.split.test, "Contigs and 1-based regions of the test side")

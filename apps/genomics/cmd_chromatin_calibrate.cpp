@@ -12,6 +12,7 @@
 #include "lib/core/log.h"
 #include "lib/genomics/chromatin/evaluate.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/most_n.h"
 #include "lib/model/folder/model_folder.h"
 
 namespace bigbird::apps {
@@ -24,7 +25,7 @@ struct ChromatinCalibrateCommand {
   std::string split = "valid";
   std::string measure_split;
   std::uint64_t most_windows = 0;
-  double max_n = 0.5;
+  double max_n = most_n_of_scored_window;
 };
 
 void say_left_out(const std::string& split, const LabelledScores& side) {
@@ -37,18 +38,18 @@ void add_options(Verb& verb, ChromatinCalibrateCommand& typed) {
   typed.options.add(verb, "chromatin finetune");
   verb.add_required("--data DIR", typed.data, "Data set of chromatin build");
   verb.add_option("-f,--fasta-ref FASTA", typed.fasta, "Genome, instead of the data set's own");
-  verb.add_option("--split", typed.split, "Bins to fit on: train, valid, test or none");
+  verb.add_option("--split", typed.split, "Side whose bins are fitted on: train, valid, test or none");
   verb.add_option(
       "--measure-split", typed.measure_split,
       "Bins to measure on; test where the data set has such bins. The same as --split, or no test "
       "bins: by five folds");
-  verb.add_count("--most-windows COUNT", typed.most_windows,
-                 "Of a split with more bins a random choice of so many, by the seed; 0: all");
-  verb.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are left out",
+  verb.add_count("--samples COUNT", typed.most_windows,
+                 "Samples (bins) of a split, a seeded choice of so many; 0: all");
+  verb.add_option("--max-n", typed.max_n, "Largest fraction of N in a window; the others are left out",
                   CLI::Range(0.0, 1.0));
-  verb.add_option("--per-profile FILE", typed.profiles_tsv, "Table of the errors of every profile");
-  verb.leave_out_of_provenance("--per-profile");
-  typed.scoring.add(verb, {.strands = Strands::both});
+  verb.add_option("--table FILE", typed.profiles_tsv, "TSV of the errors of every profile");
+  verb.leave_out_of_provenance("--table");
+  typed.scoring.add(verb, {.strands = usual_strands});
   verb.add_seed();
   add_machine(verb);
 }
@@ -61,10 +62,10 @@ int cmd_chromatin_calibrate(int argc, char** argv) {
             "chromatin predict --calibrated.",
             {"bigbird chromatin calibrate -m demo-output/chromatin-run/final --data demo-output/chromatin",
              ("bigbird chromatin calibrate -m demo-output/chromatin-run/final --data "
-              "demo-output/chromatin --force --measure-split valid -o errors.tsv --per-profile "
+              "demo-output/chromatin --force --measure-split valid -o errors.tsv --table "
               "profile-errors.tsv"),
              ("bigbird chromatin calibrate -m demo-output/chromatin-run/final --data "
-              "demo-output/chromatin --force --most-windows 4k --curve curve.tsv --svg curve.svg")});
+              "demo-output/chromatin --force --samples 4k --curve curve.tsv --svg curve.svg")});
   ChromatinCalibrateCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
@@ -75,7 +76,7 @@ int cmd_chromatin_calibrate(int argc, char** argv) {
   const CalibrationOptions& options = typed.options;
   options.check(verb);
   OutputSet outputs = options.outputs();
-  outputs.add({"--per-profile", typed.profiles_tsv});
+  outputs.add({"--table", typed.profiles_tsv});
 
   const auto backend = verb.make_backend({options.model()});
   SequenceScorer scorer({{options.model()}, typed.scoring.strands(), typed.scoring.batch()}, *backend);

@@ -22,6 +22,7 @@
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/excluded_regions.h"
+#include "lib/io/genome/most_n.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/report/curves.h"
 
@@ -35,7 +36,7 @@ struct ChromatinEvaluateCommand {
   std::vector<std::string> predictions;
   std::vector<std::string> models;
   ScoringOptions scoring;
-  double max_n = 0.5;  // as chromatin predict
+  double max_n = most_n_of_scored_window;
   std::string fasta;
   std::string labels, split, output = "-", profiles_tsv, svg;
   std::string baseline;  // empty: gc where a model scores, else none
@@ -121,7 +122,7 @@ Evaluated evaluate_files(const ChromatinEvaluateCommand& options, std::uint64_t 
   result.drawn = result.sets.size();
   if (options.baseline.empty() || options.baseline == "none") return result;
   if (!folder_exists(options.labels))
-    throw_usage("--baseline needs the data set and its genome", "give its folder as --labels");
+    throw_usage("--baseline needs the data set and its genome", "give its folder as --data");
   add_baselines(options, ChromatinDataset(options.labels, options.fasta), labels, seed, result);
   return result;
 }
@@ -171,38 +172,40 @@ void write_pictures(const ChromatinEvaluateCommand& options, OutputSet& outputs,
 }
 
 void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
-  verb.add_option("--predictions FILE", options.predictions,
-                  "Scores, a row per bin and a column per profile: .npy, .h5, or TSV whose last columns they "
-                  "are; several files as NAME=FILE")
+  verb.add_option(
+          "--predictions FILE", options.predictions,
+          "Predictions, a row per bin and a column per profile: .npy, .h5, or TSV whose last columns they are; several files as NAME=FILE")
       ->allow_extra_args(false);
-  verb.add_option("-m,--model MODEL", options.models,
-                  "Or a model folder of chromatin finetune, to predict the bins with; several are averaged. "
-                  "Scores one model on the forward strand, on both strands, and all models")
+  verb.add_option(
+          "-m,--model MODEL", options.models,
+          "Model folder of chromatin finetune, to predict the bins with in place of --predictions; several are averaged. Scores one model on the forward strand, on both strands, and all models")
       ->allow_extra_args(false);
-  verb.add_required("--labels,--data DIR|NPY", options.labels,
+  verb.add_required("--data DIR|NPY", options.labels,
                     "Data set of chromatin build, or a .npy matrix of its labels");
-  verb.add_option("--split", options.split, "Bins of the data set that are scored (test when not given)",
+  verb.add_option("--split", options.split,
+                  "Side of the data set whose bins are scored (test when not given)",
                   CLI::IsMember({"train", "valid", "test", "none", "all"}));
   verb.add_exclude(options.exclude, "bins that touch them are not scored");
   verb.add_option("-o,--output FILE", options.output, "Medians and means by group, as JSON; - is stdout");
-  verb.add_option("--profiles-tsv FILE", options.profiles_tsv, "AUROC and AUPRC of every profile");
+  verb.add_option("--table FILE", options.profiles_tsv, "TSV of AUROC and AUPRC of every profile");
   verb.add_option(
       "--svg FILE|FOLDER", options.svg,
-      "ROC and precision-recall plots: one picture (.svg), or a folder with one for each group too");
+      "Picture of ROC and precision-recall curves (.svg), or a folder with one for each group too");
   verb.add_option("--plot INDEX,...", options.plot,
                   "Profiles to draw, by index; else the one with the median AUROC of each group")
       ->delimiter(',');
   verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome for --model, instead of the data set's own");
-  options.scoring.add(verb, {.strands = Strands::both});
+  options.scoring.add(verb, {.strands = usual_strands});
   verb.add_option("--max-n", options.max_n,
-                  "Leave out bins whose window has a larger fraction of N (--model)", CLI::Range(0.0, 1.0));
+                  "Largest fraction of N in a window (--model); the other bins are left out",
+                  CLI::Range(0.0, 1.0));
   verb.add_option(
       "--baseline WHAT", options.baseline,
       "What stands beside the predictions: gc, the fraction of G and C of a bin's window (the default "
       "with --model); kmers, and a logistic regression on 6-mers for each profile, fitted to "
       "training bins of the data set; none",
       CLI::IsMember({"none", "gc", "kmers"}));
-  verb.add_count("--baseline-bins", options.baseline_bins,
+  verb.add_count("--baseline-samples", options.baseline_bins,
                  "Most training bins to fit the baselines to, a random choice; 0 is all");
   verb.add_seed();
   add_machine(verb);
@@ -216,9 +219,9 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
               "demo-output/chromatin --baseline kmers -o summary.json"),
              ("bigbird chromatin predict -m demo-output/chromatin-run/final --data "
               "demo-output/chromatin --split test -O npy -o test.npy && bigbird chromatin evaluate "
-              "--predictions test.npy --labels demo-output/chromatin -o summary.json"),
-             ("bigbird chromatin evaluate --predictions mine=test.npy --labels demo-output/chromatin "
-              "--profiles-tsv profiles.tsv --svg curves.svg")});
+              "--predictions test.npy --data demo-output/chromatin -o summary.json"),
+             ("bigbird chromatin evaluate --predictions mine=test.npy --data demo-output/chromatin "
+              "--table profiles.tsv --svg curves.svg")});
   ChromatinEvaluateCommand options;
   add_options(verb, options);
   if (!verb.parse(argc, argv)) return 0;
@@ -228,7 +231,7 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
     throw_usage("give --predictions, or --model", "predictions are what `bigbird chromatin predict` wrote");
   }
   OutputSet outputs({{"--output", options.output},
-                     {"--profiles-tsv", options.profiles_tsv},
+                     {"--table", options.profiles_tsv},
                      {"--svg", has_suffix(options.svg, ".svg") ? options.svg : ""}});
   Evaluated evaluated = options.models.empty()
                             ? evaluate_files(options, verb.seed())

@@ -21,12 +21,12 @@ int cmd_chromatin_finetune(int argc, char** argv) {
   TrainingOptions training(verb, options,
                            {.sample = "Windows",
                             .length = "Tokens every window is padded or cut to; 0 is the longest of "
-                                      "--length-windows random training windows, in whole blocks",
+                                      "--length-samples random training windows, in whole blocks",
                             .needs_init = true,
                             .classifies = true,
                             .paper = finetuning_defaults(Recipe::paper)});
   const OptionGroup group(verb, "Training");
-  verb.add_count("--length-windows", options.length_windows, "Windows that are looked at for --length 0",
+  verb.add_count("--length-samples", options.length_windows, "Windows that are looked at for --length 0",
                  CLI::PositiveNumber);
   std::string pool;
   verb.add_option(
@@ -34,7 +34,7 @@ int cmd_chromatin_finetune(int argc, char** argv) {
       "What the head reads of a window: its first token (cls), the mean over its tokens (mean), or "
       "over the N in the middle (middle:N; of bins of 200 bases and a token for each base "
       "middle:200). Without it what the model reads, a fresh head the first");
-  verb.add_count("--bins", options.bins,
+  verb.add_count("--bins-per-window", options.bins,
                  "Neighbouring training bins that one window holds, each with the context of its own: less "
                  "work for each bin; with --pool middle:N",
                  CLI::Range(1, 4096));
@@ -42,10 +42,11 @@ int cmd_chromatin_finetune(int argc, char** argv) {
                  "Begin each training window up to so many bases earlier or later, by chance");
   verb.add_option("--positive-weight", options.positive_weight,
                   "Weight of the labels that are 1 in the loss; 8 is the paper's");
-  verb.add_option("--strand", strands,
-                  "Strand of the training windows: both as two samples, a coin for each, or forward");
-  verb.add_count("--valid-bins", options.valid_bins,
-                 "Validation bins that are used, a random choice by the seed; 0 is all")
+  verb.add_option(
+      "--strands {both,coin,forward}", strands,
+      "Strands of the training windows that are read: both as two samples, a coin for each, or forward");
+  verb.add_count("--eval-samples", options.valid_bins,
+                 "Samples (bins) of a validation, a seeded choice; 0 is all")
       ->group("Checkpoints and validation");
   verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;

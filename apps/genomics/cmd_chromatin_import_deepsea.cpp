@@ -18,13 +18,13 @@ void add_matrix_options(Verb& verb, DeepseaImportOptions& options, bool& no_pair
   verb.add_required("--mat FILE", options.files, "train.mat, valid.mat and test.mat, or some of them");
   verb.add_required(
       "-o,--output DIR", options.output,
-      "Folder: bins.bed.gz, labels.npy, profiles.tsv, manifest.json; sequences.fa.gz without --bins");
-  verb.add_option("--profiles TSV", options.profiles,
+      "Folder: bins.bed.gz, labels.npy, profiles.tsv, manifest.json; sequences.fa.gz without --bins-file");
+  verb.add_option("--profile-names TSV", options.profiles,
                   "Table with columns column, group and name; default: numbers, and the groups of the 919");
   verb.add_flag("--no-pairs", no_pairs,
                 "Keep every sample; default: the second half must be the reverse complements of the first, "
                 "which is kept");
-  verb.add_count("--memory", options.memory, "Bytes for samples in memory; they are read in slabs",
+  verb.add_count("--memory-limit", options.memory, "Bytes for samples in memory; they are read in slabs",
                  CLI::PositiveNumber);
 }
 
@@ -32,7 +32,7 @@ void add_matrix_options(Verb& verb, DeepseaImportOptions& options, bool& no_pair
 void add_genome_options(Verb& verb, DeepseaImportOptions& options, TypedBins& typed) {
   const OptionGroup genome(verb, "Windows from the genome (else the matrices' own sequences are kept)");
   CLI::Option* const bins = verb.add_option(
-      "--bins BED", options.bins, "Coordinates of the bins, in the published order (allTFs.pos.bed)");
+      "--bins-file BED", options.bins, "Coordinates of the bins, in the published order (allTFs.pos.bed)");
   bins->needs(verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome of the bins: GRCh37 (hg19)")
                   ->needs(bins));
   verb.add_count("--window", typed.window, "Bases of the window, the bin in its middle")->needs(bins);
@@ -47,7 +47,7 @@ void add_genome_options(Verb& verb, DeepseaImportOptions& options, TypedBins& ty
   verb.add_option("--check-every", options.check_every,
                   "Compare every so many bins with the genome; 0 compares none", CLI::NonNegativeNumber);
   verb.add_count("--train-lines", typed.train_lines,
-                 "Lines of --bins before those of valid.mat; default: the bins of "
+                 "Lines of --bins-file before those of valid.mat; default: the bins of "
                  "train.mat, or 2,200,000 without it",
                  CLI::NonNegativeNumber)
       ->needs(bins);
@@ -70,7 +70,7 @@ void take_window(const Verb& verb, const TypedBins& typed, DeepseaImportOptions&
   }
   if (verb.given("--train-lines")) options.train_lines = typed.train_lines;
   log_info(options.bins.empty()
-               ? "without --bins the sequences of the matrices are kept: windows are as long as they are"
+               ? "without --bins-file the sequences of the matrices are kept: windows are as long as they are"
                : fmt::format("windows of {} bp will be cut from {} around the bins of {}",
                              options.left + bin + options.right, options.fasta, options.bins));
 }
@@ -80,8 +80,8 @@ void take_window(const Verb& verb, const TypedBins& typed, DeepseaImportOptions&
 int cmd_chromatin_import_deepsea(int argc, char** argv) {
   Verb verb("chromatin import-deepsea",
             "Turn DeepSEA's training bundle (train.mat, valid.mat, test.mat) into a chromatin data set.",
-            {("bigbird chromatin import-deepsea --mat train.mat valid.mat test.mat --bins "
-              "allTFs.pos.bed -f data/grch37/genome.fa.gz --profiles predictor.names.tsv -o deepsea"),
+            {("bigbird chromatin import-deepsea --mat train.mat valid.mat test.mat --bins-file "
+              "allTFs.pos.bed -f data/grch37/genome.fa.gz --profile-names predictor.names.tsv -o deepsea"),
              "bigbird chromatin import-deepsea --mat valid.mat -o deepsea-1kb"});
   DeepseaImportOptions options;
   TypedBins typed;

@@ -18,6 +18,7 @@
 #include "lib/genomics/chromatin/predict_run.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/most_n.h"
 
 namespace bigbird::apps {
 namespace {
@@ -32,7 +33,7 @@ struct PredictCommand {
   std::string output = "-";
   std::string format = "tsv";
   ScoringOptions scoring;
-  double max_n = 0.5;
+  double max_n = most_n_of_scored_window;
   bool variants = false;
   WorkOptions work;
 };
@@ -51,10 +52,10 @@ void check(const PredictCommand& typed) {
                 "one of: train, valid, test, none, all");
   }
   if (typed.variants && typed.format != "npy") {
-    throw_usage("--variants writes matrices", "take -O npy -o FILE.npy with it");
+    throw_usage("--ablations writes matrices", "take -O npy -o FILE.npy with it");
   }
   if (typed.scoring.calibrated() != CalibrationMethod::none && typed.variants) {
-    throw_usage("--variants writes scores of one strand and of both, and a calibration is of one of them",
+    throw_usage("--ablations writes scores of one strand and of both, and a calibration is of one of them",
                 "predict twice, each time with its --strands");
   }
 }
@@ -98,22 +99,21 @@ void add_options(Verb& verb, PredictCommand& typed) {
   verb.add_option("-f,--fasta-ref FASTA", typed.fasta,
                   "Genome for --regions-file, or instead of the data set's");
   verb.add_option("-R,--regions-file BED", typed.regions,
-                  "Bins as long as the model's target, or whole windows");
+                  "Regions, each a bin as long as the model's target, or a whole window");
   verb.add_option("--data DIR", typed.data, "Data set of chromatin build");
-  verb.add_option("--split", typed.split, "Of --data: train, valid, test, none or all");
+  verb.add_option("--split", typed.split, "Side of --data: train, valid, test, none or all");
   verb.add_option("-o,--output PATH", typed.output, "File, or folder of several tracks; - is stdout (text)");
   verb.add_option("-O,--output-type", typed.format, "Type of the output")
       ->type_name(choices(prediction_format_names));
-  verb.add_option("--output-format", typed.format)->group("")->excludes("--output-type");
   typed.scoring.add(verb,
-                    {.strands = Strands::both, .calibrated = true, .profiles = "all", .had_batch = true});
-  verb.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are not scored",
+                    {.strands = usual_strands, .calibrated = true, .profiles = "all", .had_batch = true});
+  verb.add_option("--max-n", typed.max_n, "Largest fraction of N in a window; the others are not scored",
                   CLI::Range(0.0, 1.0));
-  verb.add_flag("--variants", typed.variants,
+  verb.add_flag("--ablations", typed.variants,
                 "Beside OUT.npy, of all models: OUT.single.npy (first model, forward strand) and OUT.rc.npy "
                 "(first model, both strands), for chromatin evaluate");
   typed.work.add(verb);
-  typed.work.add_chunk(verb, "Windows", windows_of_a_chunk);
+  typed.work.add_chunk(verb, "windows", windows_of_a_chunk);
   add_machine(verb);
 }
 

@@ -130,35 +130,36 @@ int mutate_one(Verb& verb, const IsmCommand& typed) {
 }
 
 void add_options(Verb& verb, IsmCommand& typed) {
-  verb.add_required("-m,--model MODEL", typed.ism.models, "Fine-tuned model folder; several are averaged")
+  verb.add_required("-m,--model MODEL", typed.ism.models, "Model folder, fine-tuned; several are averaged")
       ->take_all()
       ->expected(1);
   verb.add_required("-f,--fasta-ref FASTA", typed.ism.fasta, "Genome");
-  verb.add_option("-r,--region", typed.ism.region, "Bases to substitute, as in chr1:1000-1050");
-  verb.add_option("-R,--regions-file BED", typed.regions.regions,
-                  "Every region of it by itself, into one table")
+  verb.add_option("-r,--region", typed.ism.region,
+                  "Region whose bases are substituted, as in chr1:1000-1050");
+  verb.add_option("-R,--regions-file BED", typed.regions.regions, "Regions, each by itself, into one table")
       ->excludes("--region");
   verb.add_option("-o,--output FILE", typed.output,
                   "OUT.npy (float32 [profiles, bases, A C G T], with OUT.rows.tsv and OUT.profiles.tsv) or "
                   "OUT.tsv; - is a table on stdout");
-  verb.add_option("--svg FILE", typed.svg, "Logo and heat map of one profile");
+  verb.add_option("--svg FILE", typed.svg, "Picture of one profile: logo and heat map");
   verb.add_option("--svg-profile PROFILE", typed.svg_profile,
                   "Number or name of that profile; the first that is computed if not given");
-  typed.scoring.add(verb, {.strands = Strands::both, .profiles = "all", .offset = true});
+  typed.scoring.add(verb, {.strands = usual_strands, .profiles = "all", .offset = true});
   verb.add_option(
       "--value {diff,lfc}", typed.value,
       "diff: p(alt) - p(ref); lfc: log2 odds(alt) - log2 odds(ref); on each strand, then averaged");
   verb.add_option(
       "--window-at {auto,region,base}", typed.window,
       "region: one window, on the middle of the region; base: one on each base; auto: region where it fits");
-  verb.add_count("--window", typed.ism.window_length, "bp, for a model that does not tell its window",
-                 CLI::Range(1, 1 << 24));
-  verb.add_option("--max-n", typed.ism.max_n, "Largest fraction of N in a window", CLI::Range(0.0, 1.0));
+  verb.add_count("--window", typed.ism.window_length,
+                 "Bases of a window, for a model that does not tell its own", CLI::Range(1, 1 << 24));
+  verb.add_option("--max-n", typed.ism.max_n, "Largest fraction of N in a window; the others are not scored",
+                  CLI::Range(0.0, 1.0));
   verb.add_count("--max-sequences COUNT", typed.ism.max_sequences,
                  "Refuse a region that needs more sequences, three or four for each base; 0: refuse none",
                  CLI::NonNegativeNumber);
   typed.work.add(verb);
-  typed.work.add_chunk(verb, "Regions of a BED", regions_of_a_chunk);
+  typed.work.add_chunk(verb, "regions of a BED", regions_of_a_chunk);
   add_machine(verb);
 }
 

@@ -68,7 +68,7 @@ struct TypedWords {
 void add_options(Verb& verb, PromoterBuildOptions& options, TypedWords& typed) {
   verb.add_required(
       "--tss FILE", options.tss,
-      "BED of 6 columns, one base wide; EPDnew's BED of 8, TSS from the thick range; SGA; or FPS");
+      "TSS to cut around: BED of 6 columns, one base wide; EPDnew's BED of 8, TSS from the thick range; SGA; or FPS");
   verb.add_required("-f,--fasta-ref FASTA", options.fasta, "Genome");
   verb.add_required("-o,--output DIR", options.output,
                     "Folder: train.tsv, valid.tsv, test.tsv, dropped.tsv, manifest.json");
@@ -76,10 +76,10 @@ void add_options(Verb& verb, PromoterBuildOptions& options, TypedWords& typed) {
                   "Lift the TSS to the genome's assembly with this UCSC chain file first");
   verb.add_count("--left", options.left, "Bases before the TSS, on the sense strand");
   verb.add_count("--right", options.right, "Bases from the TSS on");
-  verb.add_option("--max-n", options.max_n, "Drop windows with a larger fraction of N");
+  verb.add_option("--max-n", options.max_n, "Largest fraction of N in a window; the others are dropped");
   verb.add_exclude(options.exclude,
                    "promoters whose window touches them are dropped, and no negative from the genome does");
-  verb.add_option("--chromosomes A,B", options.chromosomes, "TSS of these contigs only; default every one")
+  verb.add_option("--chromosomes A,B", options.chromosomes, "Contigs whose TSS are used; default every one")
       ->delimiter(',');
   const OptionGroup negatives(verb, "Negatives");
   verb.add_option(
@@ -104,12 +104,12 @@ void add_options(Verb& verb, PromoterBuildOptions& options, TypedWords& typed) {
   verb.add_count("--step", options.hard_step, "Bases between the positions that --hard-negatives scores");
   const OptionGroup sides(verb, "Sides");
   verb.add_option(
-      "--split UNIT", typed.split,
+      "--split-by UNIT", typed.split,
       "promoter, gene, chromosome (80/10/10), kfold:K or kfold:K:UNIT; what stays on one side with its "
       "negatives. Promoters whose windows overlap or are equal always do");
   verb.add_option("--valid REGIONS", options.sides.valid,
                   "Contigs and 1-based regions of the validation side, such as chr7,chr8:1-2,000,000; a side "
-                  "that is not named is drawn from the rest, as --split says")
+                  "that is not named is drawn from the rest, as --split-by says")
       ->join(',');
   verb.add_option("--test REGIONS", options.sides.test, "The same of the test side")->join(',');
   verb.add_flag(
@@ -148,7 +148,7 @@ int cmd_promoter_build(int argc, char** argv) {
               "demo-output/genome/genome.fa.gz -o harder --left 300 --right 100 --negatives genomic:10 "
               "--test chr3 --hard-negatives demo-output/finetune/final"),
              ("bigbird promoter build --tss demo-output/genome/promoters.tss.bed -f "
-              "demo-output/genome/genome.fa.gz -o folds --negatives permute --split kfold:5")});
+              "demo-output/genome/genome.fa.gz -o folds --negatives permute --split-by kfold:5")});
   PromoterBuildOptions options;
   TypedWords typed;
   add_options(verb, options, typed);

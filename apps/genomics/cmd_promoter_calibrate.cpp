@@ -13,6 +13,7 @@
 #include "lib/genomics/promoter/predict.h"
 #include "lib/inference/model_task.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/most_n.h"
 #include "lib/model/folder/model_folder.h"
 
 namespace bigbird::apps {
@@ -28,7 +29,7 @@ struct PromoterCalibrateCommand {
   Sides sides;
   std::optional<double> prior;
   std::optional<double> train_prior;
-  double max_n = 0.5;
+  double max_n = most_n_of_scored_window;
   CalibrationOptions options;
   ScoringOptions scoring;
 };
@@ -95,8 +96,9 @@ void add_options(Verb& verb, PromoterCalibrateCommand& typed) {
       "--train-prior P", typed.train_prior,
       "Fraction of promoters that the model was trained on; without it as the model folder tells, "
       "else as --data does, else 0.5");
-  verb.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are left out",
+  verb.add_option("--max-n", typed.max_n, "Largest fraction of N in a window; the others are left out",
                   CLI::Range(0.0, 1.0));
+  // A promoter has a strand, and `promoter scan` calibrates the score of each by itself: one strand is fitted.
   typed.scoring.add(verb, {.strands = Strands::forward});
   verb.add_seed();
   add_machine(verb);

@@ -15,6 +15,7 @@
 #include "lib/genomics/promoter/promoter_baselines.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/excluded_regions.h"
+#include "lib/io/genome/most_n.h"
 
 namespace bigbird::apps {
 namespace {
@@ -28,14 +29,16 @@ struct PromoterEvaluateCommand {
   std::string baseline_from;
   std::string output = "-";
   double threshold = 0.5;
-  double max_n = 0.5;
+  double max_n = most_n_of_scored_window;
 };
 
 void add_options(Verb& verb, PromoterEvaluateCommand& typed) {
-  verb.add_option("--predictions TSV", typed.predictions,
-                  "TSV with the columns label (0 or 1) and score, or label, p0, p1 ...; - is stdin");
-  verb.add_option("-m,--model MODEL", typed.models,
-                  "Or a model folder of promoter finetune, to score --data with; several are averaged")
+  verb.add_option(
+      "--predictions TSV", typed.predictions,
+      "Predictions: TSV with the columns label (0 or 1) and score, or label, p0, p1 ...; - is stdin");
+  verb.add_option(
+          "-m,--model MODEL", typed.models,
+          "Model folder of promoter finetune, to score --data with in place of --predictions; several are averaged")
       ->allow_extra_args(false);
   verb.add_option("--data FILE", typed.data.path,
                   "Labelled sequences: a file of promoter build, a TSV or CSV with the columns sequence and "
@@ -43,10 +46,10 @@ void add_options(Verb& verb, PromoterEvaluateCommand& typed) {
   verb.add_option("--data-negatives FASTA", typed.data.negatives,
                   "FASTA of class 0, where --data is one of class 1");
   verb.add_option("--max-n", typed.max_n,
-                  "Examples with a larger fraction of N are left out and counted (--model)",
+                  "Largest fraction of N in a window (--model); the others are left out and counted",
                   CLI::Range(0.0, 1.0));
   verb.add_exclude(typed.exclude, "examples whose window touches them are not counted");
-  typed.scoring.add(verb, {.strands = Strands::forward, .had_batch = true});
+  typed.scoring.add(verb, {.strands = usual_strands, .had_batch = true});
   verb.add_option("--baseline-from DIR|FILE", typed.baseline_from,
                   "Training windows (folder of promoter build, or a labelled table), to fit a logistic "
                   "regression on 6-mers that stands beside the model; the fraction of G and C always does");

@@ -10,11 +10,13 @@
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
+#include "lib/calibration/calibration_file.h"
 #include "lib/core/error.h"
 #include "lib/genomics/promoter/labelled_sequences.h"
 #include "lib/genomics/promoter/predict.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/most_n.h"
 #include "lib/io/tables/tsv.h"
 
 namespace bigbird::apps {
@@ -26,7 +28,7 @@ struct PromoterPredictCommand {
   LabelledSource data;
   std::string output = "-";
   ScoringOptions scoring;
-  double max_n = 0.5;
+  double max_n = most_n_of_scored_window;
 };
 
 // A row for each window; their number.
@@ -62,7 +64,8 @@ void add_options(Verb& verb, PromoterPredictCommand& typed) {
       ->allow_extra_args(false);
   verb.add_option("FASTA", typed.records, "Every record is one window, on the forward strand");
   verb.add_option("-f,--fasta-ref FASTA", typed.fasta, "Genome for --regions-file");
-  verb.add_option("-R,--regions-file BED", typed.regions, "Windows; strand - is reverse-complemented");
+  verb.add_option("-R,--regions-file BED", typed.regions,
+                  "Regions, each a window; strand - is reverse-complemented");
   verb.add_option(
       "--data FILE", typed.data.path,
       "Labelled sequences, whose labels are carried over: a file of promoter build, a TSV or CSV with "
@@ -70,10 +73,9 @@ void add_options(Verb& verb, PromoterPredictCommand& typed) {
   verb.add_option("--data-negatives FASTA", typed.data.negatives,
                   "FASTA of class 0, where --data is one of class 1");
   verb.add_option("-o,--output FILE", typed.output, "Where the TSV goes; - is stdout");
-  verb.add_option("--max-n", typed.max_n,
-                  "Windows with a larger fraction of N are not scored: their score is NA",
+  verb.add_option("--max-n", typed.max_n, "Largest fraction of N in a window; the score of the others is NA",
                   CLI::Range(0.0, 1.0));
-  typed.scoring.add(verb, {.strands = Strands::forward, .calibrated = true, .had_batch = true});
+  typed.scoring.add(verb, {.strands = usual_strands, .calibrated = true, .had_batch = true});
   add_machine(verb);
 }
 
@@ -106,7 +108,10 @@ int cmd_promoter_predict(int argc, char** argv) {
                                                     ? read_bed_windows(typed.regions, typed.fasta)
                                                     : read_labelled_windows(typed.data);
   const auto backend = verb.make_backend(typed.models);
-  SequenceScorer scorer({typed.models, typed.scoring.strands(), typed.scoring.batch()}, *backend);
+  Strands strands = typed.scoring.strands();
+  if (method != CalibrationMethod::none && !typed.scoring.strands_typed(verb))
+    strands = strands_of_calibration(typed.models.front()).value_or(strands);
+  SequenceScorer scorer({typed.models, strands, typed.scoring.batch()}, *backend);
   require_classes(scorer);
   const CalibratedScores calibrated(method, scorer);
 

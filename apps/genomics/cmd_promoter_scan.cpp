@@ -72,26 +72,29 @@ void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scori
                     "Model folder of promoter finetune; several are averaged")
       ->allow_extra_args(false);
   verb.add_required("-f,--fasta-ref FASTA", options.fasta, "Genome");
-  verb.add_option("-r,--region", options.region, "Only this region, or a list of them: chr1:1000-2000,chr2");
-  verb.add_option("-R,--regions-file BED", options.regions, "Only these regions")->excludes("--region");
+  verb.add_option("-r,--region", options.region,
+                  "Region that alone is scored, or a list of them: chr1:1000-2000,chr2");
+  verb.add_option("-R,--regions-file BED", options.regions, "Regions that alone are scored")
+      ->excludes("--region");
   verb.add_count("--step", options.step, "Bases between scored positions, which are its multiples");
   verb.add_count("--left", options.left, "Bases before the TSS, where the model does not tell its window");
   verb.add_count("--right", options.right, "Bases from the TSS on, where the model does not tell");
-  verb.add_option("--max-n", options.max_n, "Leave out windows with a larger fraction of N");
-  scoring.add(verb, {.strands = Strands::both, .calibrated = true});
+  verb.add_option("--max-n", options.max_n, "Largest fraction of N in a window; the others are not scored");
+  scoring.add(verb, {.strands = usual_strands, .calibrated = true});
   const OptionGroup out(verb, "Output");
   verb.add_option("-o,--output FILE", options.output,
                   "Track of the higher score: bigWig for .bw, else bedGraph; - is stdout");
   verb.add_flag("--per-strand", options.per_strand,
                 "Tracks of each strand too: NAME.plus.bw and NAME.minus.bw");
   verb.add_option("--calls BED", options.calls, "Called promoters, one a peak; thick is the base of the TSS");
-  verb.add_option("--threshold", options.threshold, "Lowest score of a call");
+  verb.add_option("--threshold", options.threshold, "Scores from here on are calls");
   verb.add_count("--merge-distance", options.merge_distance,
                  "Of calls so near to each other the strongest stays");
   verb.add_option("--summary JSON", options.summary,
-                  "Counts and evaluation as JSON; OUT.summary.json for a track in a file");
-  verb.add_option("--tss FILE", options.tss,
-                  "Known TSS: recall and precision of the calls, beside those by the fraction of G and C")
+                  "JSON of counts and evaluation; OUT.summary.json for a track in a file");
+  verb.add_option(
+          "--tss FILE", options.tss,
+          "TSS that are known: recall and precision of the calls, beside those by the fraction of G and C")
       ->group("Evaluation");
   verb.add_option(
           "--baseline-from DIR|FILE", options.baseline_from,
@@ -103,7 +106,7 @@ void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scori
   verb.add_exclude(options.exclude, "TSS and calls in them are not evaluated")->group("Evaluation");
   for (const char* place : {"--calls", "--summary"}) verb.leave_out_of_provenance(place);
   work.add(verb);
-  work.add_chunk(verb, "Positions", positions_of_a_chunk);
+  work.add_chunk(verb, "positions", positions_of_a_chunk);
   add_machine(verb);
 }
 

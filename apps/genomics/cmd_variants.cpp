@@ -23,13 +23,12 @@ void add_options(Verb& verb, VariantsCommand& typed) {
   typed.shared.add(verb, true);
   verb.add_option(
           "-O,--output-type", typed.type,
-          "v, z, b: VCF, VCF.gz, BCF with INFO fields BB_*; tsv: a row for each ALT; npy, h5: matrices "
-          "[ALTs, profiles] and OUT.rows.tsv. By the suffix of OUT, else v")
+          "Type of the output: v, z, b: VCF, VCF.gz, BCF with INFO fields BB_*; tsv: a row for each ALT; npy, h5: matrices [ALTs, profiles] and OUT.rows.tsv. By the suffix of OUT, else v")
       ->type_name(choices(variant_format_names));
   verb.add_option("-o,--output OUT", typed.options.output,
                   "Where the scores go; - is stdout. OUT.skipped.tsv and OUT.summary.json lie beside it");
   verb.add_flag("--write-index", typed.options.write_index, "Write OUT.csi too: of VCF.gz and BCF");
-  verb.add_option("--report PREFIX", typed.options.report,
+  verb.add_option("--summary-prefix PREFIX", typed.options.report,
                   "PREFIX of skipped.tsv and summary.json in place of OUT");
   verb.add_option("--background FILE", typed.options.background,
                   "File of `variants background`: adds E-values and the functional score");

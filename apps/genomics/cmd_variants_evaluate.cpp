@@ -62,7 +62,7 @@ void add_options(Verb& verb, VariantEvaluationOptions& options, std::string& out
       "--labels FILE", options.labels,
       "Table with chrom, pos, ref, alt, label (0 or 1) and maybe class; or a VCF: ClinVar's CLNSIG "
       "(pathogenic 1, benign 0, others left out) and MC for classes");
-  verb.add_option("--labels-column NAME", options.labels_column,
+  verb.add_option("--label-column NAME", options.labels_column,
                   "Column or INFO field of the labels, when not label or CLNSIG");
   verb.add_exclude(options.exclude, "alleles whose REF touches them are not counted");
   verb.add_option(
@@ -89,7 +89,7 @@ void add_options(Verb& verb, VariantEvaluationOptions& options, std::string& out
       "-o,--output OUT.tsv", output,
       "A row for each score and class; without --labels a row for each score and what was measured, "
       "without --effects a row for each baseline. - is stdout");
-  verb.add_option("--json FILE", json, "All tables and the counts, as JSON");
+  verb.add_option("--summary FILE", json, "JSON of all tables and the counts");
   verb.add_seed();
   verb.add_threads();
 }
@@ -136,7 +136,7 @@ int cmd_variants_evaluate(int argc, char** argv) {
   add_effect_options(verb, options.effects);
   if (!verb.parse(argc, argv)) return 0;
 
-  OutputSet outputs({{"--output", output}, {"--json", json}});
+  OutputSet outputs({{"--output", output}, {"--summary", json}});
   options.seed = verb.seed();
   const VariantEvaluation evaluation = evaluate_variants(options);
   log_inputs(evaluation, options);

@@ -34,7 +34,7 @@ std::string limit_of(const ShardAdvice& advice) {
     case ShardAdvice::Limit::array:
       return fmt::format("an array has at most {} tasks", ShardAdvice::most);
     case ShardAdvice::Limit::chunks:
-      return "a shard has one chunk of records at least; a smaller --chunk makes more of them";
+      return "a shard has one chunk of records at least; a smaller --chunk-size makes more of them";
     case ShardAdvice::Limit::none:
       break;
   }
@@ -150,7 +150,7 @@ int cmd_cluster_plan(int argc, char** argv) {
   const OptionGroup group(verb, "Plan");
   verb.add_option("--sample-time TIME", sample_time, "Run a sample of the records for about so long");
   verb.add_option("--task-time TIME", task_time, "How long a shard should take");
-  verb.add_flag("--json", as_json, "Print JSON");
+  verb.add_flag("--json", as_json, "JSON instead of lines");
   for (const char* own : {"--sample-time", "--task-time"}) verb.leave_out_of_provenance(own);
   const auto begin = std::chrono::steady_clock::now();
   if (!verb.parse(argc, argv)) return 0;

@@ -8,10 +8,29 @@
 
 #include "apps/command_line.h"
 #include "apps/job_limits.h"
+#include "apps/old_names.h"
 #include "lib/core/error.h"
+#include "lib/parts/sharded_verbs.h"
 #include "lib/parts/slurm_script.h"
 
 namespace bigbird::apps {
+namespace {
+
+// The script knows the options by their names of today.
+void use_names_of_today_behind_verb(std::vector<std::string>& words) {
+  std::string begun;
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    begun += (begun.empty() ? "" : " ") + *word;
+    if (find_sharded_verb(begun) == nullptr) continue;
+    std::vector<std::string> rest(word + 1, words.end());
+    use_names_of_today(begun, rest);
+    words.erase(word + 1, words.end());
+    words.insert(words.end(), rest.begin(), rest.end());
+    return;
+  }
+}
+
+}  // namespace
 
 int cmd_cluster_sbatch(int argc, char** argv) {
   Verb verb("cluster sbatch",
@@ -35,7 +54,7 @@ int cmd_cluster_sbatch(int argc, char** argv) {
   verb.add_option("--mem", options.memory, "Memory of a task, as sbatch takes it");
   verb.add_option("--time", options.time, "Time limit of a task, as sbatch takes it");
   verb.add_option("--stop-before TIME", options.stop_before,
-                  "A task stops so long before its limit and is queued again; 0: it does not");
+                  "Stop a task so long before its limit, and queue it again; 0: the limit ends it");
   verb.add_option("--partition", options.partition, "Partition");
   verb.add_option("--account", options.account, "Account");
   verb.add_option("--qos", options.qos, "Quality of service");
@@ -60,7 +79,9 @@ int cmd_cluster_sbatch(int argc, char** argv) {
                             options.stop_before, options.time),
                 "give a longer --time, or --stop-before 0");
   }
-  std::cout << slurm_script(options, app.remaining());
+  std::vector<std::string> command = app.remaining();
+  use_names_of_today_behind_verb(command);
+  std::cout << slurm_script(options, command);
   return 0;
 }
 

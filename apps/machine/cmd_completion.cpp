@@ -54,7 +54,7 @@ NextWords next_words(const std::vector<CompletedVerb>& verbs) {
   return next;
 }
 
-// The longest names first: `variants merge` is no `variants`.
+// The longest names first: `variants evaluate` is no `variants`.
 std::vector<CompletedVerb> longest_first(std::vector<CompletedVerb> verbs) {
   std::stable_sort(verbs.begin(), verbs.end(), [](const CompletedVerb& a, const CompletedVerb& b) {
     return a.name.size() > b.name.size();

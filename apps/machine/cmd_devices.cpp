@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -141,6 +142,19 @@ std::vector<kernels::ProductSizes> sizes_of(const TuneRequest& request) {
   return sizes;
 }
 
+// N of "cuda:N"; 0 for "cuda".
+int cuda_index(const std::string& device) {
+  int index = 0;
+  if (device == "cuda") return index;
+  const char* const end = device.data() + device.size();
+  if (device.starts_with("cuda:")) {
+    const auto parsed = std::from_chars(device.data() + 5, end, index);
+    if (parsed.ec == std::errc() && parsed.ptr == end && index >= 0) return index;
+  }
+  throw_usage("devices: --device " + device + " is not a CUDA device",
+              "use cuda or cuda:N; `bigbird devices` lists what there is");
+}
+
 void tune(const TuneRequest& request) {
   const kernels::Precision precision =
       find_value(kernels::precision_names, request.precision).value_or(kernels::Precision::bf16);
@@ -177,26 +191,28 @@ int cmd_devices(int argc, char** argv) {
             {"bigbird devices", "bigbird devices --json", "bigbird devices --tune"});
   bool json = false, tunes = false;
   TuneRequest request;
+  std::string device = "cuda";
   verb.add_flag("--json", json, "JSON instead of a table");
   CLI::Option* const tuning = verb.add_flag(
       "--tune", tunes,
       "Measure which of cuBLASLt's algorithms are fastest for the products of a training step on a CUDA device, "
       "and keep them in the cache folder for every later run on it");
-  verb.add_option("--cuda", request.index, "With --tune: the N of cuda:N", CLI::NonNegativeNumber)
-      ->needs(tuning);
+  verb.add_option("--device {cuda,cuda:N}", device, "Where to compute, with --tune")->needs(tuning);
   verb.add_option("-m,--model FOLDER", request.model,
-                  "With --tune: the sizes of this model in place of BigBird-base's")
+                  "Model folder whose sizes --tune takes in place of BigBird-base's")
       ->needs(tuning);
   verb.add_option("--tokens", request.tokens, "With --tune: tokens of a micro-batch, separated by commas",
                   CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
       ->delimiter(',')
       ->needs(tuning);
-  verb.add_option("--precision", request.precision, "With --tune: fp32, tf32 or bf16",
+  verb.add_option("--precision", request.precision,
+                  "Matrix products that --tune measures: fp32, tf32 or bf16",
                   CLI::IsMember({"fp32", "tf32", "bf16"}))
       ->needs(tuning);
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
   if (tunes) {
+    request.index = cuda_index(device);
     tune(request);
     return 0;
   }

@@ -1,5 +1,4 @@
-// `bigbird merge`: the outputs of all shards of a run put together, of every verb that works in parts;
-// `bigbird variants merge` is an older name of it.
+// `bigbird merge`: the outputs of all shards of a run put together, of every verb that works in parts.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -30,6 +29,11 @@ struct MergeOptions {
   bool write_index = false;
 };
 
+// Scored variants, whose lost summary is then what is missed.
+bool is_vcf_by_name(const std::string& path) {
+  return path.ends_with(".vcf") || path.ends_with(".vcf.gz") || path.ends_with(".bcf");
+}
+
 // What was merged, of which throughput is told.
 struct Merged {
   std::uint64_t count = 0;
@@ -53,18 +57,17 @@ Merged merge_numbers(const MergeOptions& options, const std::string& kind) {
       "merge with the version that made the shards");
 }
 
-// By what the shards are: files of numbers, scored variants, rows or entries. `of_variants`: those are meant,
-// and a lost summary is what is missed.
-Merged merge_any(const MergeOptions& options, bool of_variants) {
+// By what the shards are: files of numbers, scored variants, rows or entries.
+Merged merge_any(const MergeOptions& options) {
   const std::vector<std::string>& shards = options.shards;
   const std::string numbers =
       is_shard_file(shards.front()) ? read_shard_header(shards.front()).kind : std::string();
   const bool variants = numbers.empty() && !file_exists(output_shard_path(shards.front())) &&
                         (std::any_of(shards.begin(), shards.end(), has_variant_summary) ||
-                         (of_variants && file_exists(shards.front())));
+                         (is_vcf_by_name(shards.front()) && file_exists(shards.front())));
   if (numbers != promoter_scan_kind && !(options.paths.calls.empty() && options.paths.summary.empty()))
     throw_usage("merge: --calls and --summary are of shards of `promoter scan`");
-  if (!variants && !options.report.empty()) throw_usage("merge: --report is of shards of `variants`");
+  if (!variants && !options.report.empty()) throw_usage("merge: --summary-prefix is of shards of `variants`");
   if (!variants && options.write_index) throw_usage("merge: --write-index is of shards of `variants`");
   if (!numbers.empty()) return merge_numbers(options, numbers);
   if (!variants) return {merge_outputs(shards, options.paths.output)};
@@ -74,39 +77,31 @@ Merged merge_any(const MergeOptions& options, bool of_variants) {
   return {tally.alleles, "alleles"};
 }
 
-int run_merge(const std::string& name, bool of_variants, int argc, char** argv) {
-  Verb verb(name, "Put the outputs of all shards of a run together: the bytes that one run gives.",
-            {"bigbird " + name + " part1.tsv part2.tsv -o merged.tsv",
-             "bigbird " + name + " part1.h5 part2.h5 -o merged.h5",
-             "bigbird " + name + " answers.1.json answers.2.json -o answers.json",
-             "bigbird " + name + " part1 part2 -o merged.bw --calls merged.bed"});
+}  // namespace
+
+int cmd_merge(int argc, char** argv) {
+  Verb verb(
+      "merge", "Put the outputs of all shards of a run together: the bytes that one run gives.",
+      {"bigbird merge part1.tsv part2.tsv -o merged.tsv", "bigbird merge part1.h5 part2.h5 -o merged.h5",
+       "bigbird merge answers.1.json answers.2.json -o answers.json",
+       "bigbird merge part1 part2 -o merged.bw --calls merged.bed"});
   MergeOptions options;
   verb.add_required("SHARDS", options.shards,
                     "One output of each shard, in any order, with the files that lie beside it");
   verb.add_required("-o,--output OUT", options.paths.output, "The same of one run; - is stdout");
-  verb.add_option("--calls BED", options.paths.calls, "Of `promoter scan`: the called promoters");
+  verb.add_option("--calls BED", options.paths.calls, "Called promoters, of `promoter scan`");
   verb.add_option("--summary JSON", options.paths.summary,
-                  "Of `promoter scan`: counts and evaluation; OUT.summary.json where not given");
-  verb.add_option("--report PREFIX", options.report,
-                  "Of `variants`: PREFIX of skipped.tsv and summary.json in place of OUT");
-  verb.add_flag("--write-index", options.write_index, "Of `variants`: OUT.csi too, of VCF.gz and BCF");
+                  "JSON of counts and evaluation, of `promoter scan`; OUT.summary.json where not given");
+  verb.add_option("--summary-prefix PREFIX", options.report,
+                  "PREFIX of skipped.tsv and summary.json in place of OUT, of `variants`");
+  verb.add_flag("--write-index", options.write_index, "Write OUT.csi too, of `variants`: of VCF.gz and BCF");
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
-  const Merged merged = merge_any(options, of_variants);
+  const Merged merged = merge_any(options);
   const std::vector<std::string> made = provenance_beside(options.shards.front());
   for (const std::string& path : {options.paths.output, options.paths.calls}) verb.head_of(path, made);
   verb.set_throughput(static_cast<double>(merged.count), merged.unit);
   return 0;
-}
-
-}  // namespace
-
-int cmd_merge(int argc, char** argv) {
-  return run_merge("merge", false, argc, argv);
-}
-
-int cmd_variants_merge(int argc, char** argv) {
-  return run_merge("variants merge", true, argc, argv);
 }
 
 }  // namespace bigbird::apps

@@ -30,12 +30,12 @@ void add_options(Verb& verb, ClassifyEvaluateCommand& typed) {
                     "Labelled texts: CSV, TSV, JSON Lines, or a folder with one for each class");
   verb.add_option("-m,--model MODEL", typed.options.model, "Model folder to classify them with");
   verb.add_option("--predictions TSV", typed.predictions,
-                  "Instead: what text classify predict wrote of them, as TSV");
+                  "Predictions instead: what text classify predict wrote of them, as TSV");
   verb.add_option("-o,--output FILE", typed.output, "Where the JSON goes; - is stdout");
-  verb.add_option("--table FILE", typed.table, "Precision, recall, F1 and confusions of every class, as TSV");
-  verb.add_option("--svg FILE", typed.svg, "The confusion table as a picture");
-  verb.add_option("--labels A,B", typed.labels,
-                  "What the data call the classes, in the order of the model's outputs, as for a model that "
+  verb.add_option("--table FILE", typed.table, "TSV of precision, recall, F1 and confusions of every class");
+  verb.add_option("--svg FILE", typed.svg, "Picture of the confusion table");
+  verb.add_option("--classes A,B", typed.labels,
+                  "Classes as the data call them, in the order of the model's outputs, as for a model that "
                   "names them LABEL_0, LABEL_1 ...")
       ->delimiter(',');
   verb.add_option("--length", typed.options.length,

@@ -59,7 +59,7 @@ void add_options(Verb& verb, ClassifyCommand& typed) {
                   "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
   typed.columns.add(verb, false);
   typed.work.add(verb);
-  typed.work.add_chunk(verb, "Texts", texts_of_a_chunk);
+  typed.work.add_chunk(verb, "texts", texts_of_a_chunk);
   typed.scoring.add(verb, {});
   add_machine(verb);
 }

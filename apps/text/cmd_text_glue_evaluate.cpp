@@ -27,7 +27,7 @@ void add_options(Verb& verb, GlueEvaluateCommand& typed) {
   verb.add_option("-m,--model MODEL", typed.model, "Model folder to predict with");
   verb.add_option(
       "--predictions TSV", typed.predictions,
-      "Instead: a file with the header index<TAB>prediction, rows numbered from 0; or its folder");
+      "Predictions instead: a file with the header index<TAB>prediction, rows numbered from 0; or its folder");
   verb.add_option("-o,--output FILE", typed.output, "Where the JSON goes; - is stdout");
   typed.glue.add(verb);
 }

@@ -28,7 +28,7 @@ int cmd_text_glue_predict(int argc, char** argv) {
   verb.add_required(
       "-o,--output DIR", output,
       "Folder for the file: CoLA.tsv, SST-2.tsv, AX.tsv ...; of mnli MNLI-m.tsv and MNLI-mm.tsv");
-  verb.add_option("--split", split, "test, dev or train; rows of the last two are numbered from 0",
+  verb.add_option("--split", split, "Side: test, dev or train; rows of the last two are numbered from 0",
                   CLI::IsMember({"test", "dev", "train"}));
   glue.add(verb);
   if (!verb.parse(argc, argv)) return 0;

@@ -26,18 +26,19 @@ int cmd_text_pretrain_data(int argc, char** argv) {
              ("bigbird text pretrain-data demo-text-output/pages/train.jsonl -m "
               "demo-text-output/tokenizer -o lines --shard-tokens 500M"),
              ("bigbird text pretrain-data AA/wiki_00 AA/wiki_01 --format wikiextractor -m "
-              "hf:google/bigbird-roberta-base -o wiki --no-join")});
+              "hf:google/bigbird-roberta-base -o wiki --no-pack")});
   TextShardOptions options;
   DocumentOptions source;
   TextEncodingChoice encoding;
   std::string tokenizer_folder;
   bool no_join = false;
   source.add(verb);
-  verb.add_required("-m,--model TOKENIZER", tokenizer_folder, "Tokenizer or model folder");
+  verb.add_required("-m,--tokenizer TOKENIZER", tokenizer_folder,
+                    "Tokenizer folder, or a model folder that holds one");
   verb.add_required("-o,--output P", options.prefix, "Prefix P of P.bin, P.idx and P.json");
   verb.add_count("--shard-tokens", options.tokens_per_shard,
                  "Begin a new shard after so many tokens; 0: one shard");
-  verb.add_flag("--no-join", no_join,
+  verb.add_flag("--no-pack", no_join,
                 "A sample is of one document; else short ones are packed, [SEP] between them");
   encoding.add(verb);
   verb.add_threads();

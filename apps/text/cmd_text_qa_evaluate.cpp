@@ -26,17 +26,18 @@ int cmd_text_qa_evaluate(int argc, char** argv) {
   AnswerEvaluationOptions options;
   std::string format, output = "-", html;
   std::size_t worst = 50;
-  verb.add_required("--format", format, "squad, hotpotqa, nq, triviaqa or wikihop");
+  verb.add_required("--format", format, "Format of both: squad, hotpotqa, nq, triviaqa or wikihop");
   verb.add_required("--data FILE", options.data, "The data set's file with answers, plain or .gz");
   verb.add_required("--predictions FILE", options.predictions,
-                    "What was predicted: {id: text}; of hotpotqa and nq the form of their official scripts");
+                    "Predictions: {id: text}; of hotpotqa and nq the form of their official scripts");
   verb.add_option("--null-odds FILE", options.null_odds,
                   "SQuAD 2.0: {id: score that there is no answer}; gives the best thresholds too");
   verb.add_option("--null-threshold", options.null_threshold,
                   "With --null-odds: a score above it makes a prediction \"\"; default 1, as in the official "
                   "script");
-  verb.add_flag("--version-2", options.version_2,
-                "Score as SQuAD 2.0 even where every question has an answer; else the data tell");
+  verb.add_flag(
+      "--version-2", options.version_2,
+      "Questions may have no answer: score as SQuAD 2.0 even where each has one; else the data tell");
   verb.add_option("-o,--output FILE", output, "Where the JSON goes; - is stdout");
   verb.add_option("--html FILE", html, "The worst answers in their context, as one page to read");
   verb.add_option("--worst", worst, "How many of them", CLI::Range(1, 100000));

@@ -38,7 +38,7 @@ void take_settings_of(const Verb& verb, QuestionFinetuneOptions& options) {
 void add_data_options(Verb& verb, QuestionFinetuneOptions& options, std::string& format) {
   verb.add_option(
       "--format", format,
-      "Of the questions: squad (SQuAD 1.1 and 2.0, nested or flat, JSON or JSON Lines), hotpotqa, "
+      "Format of the questions: squad (SQuAD 1.1 and 2.0, nested or flat, JSON or JSON Lines), hotpotqa, "
       "nq, triviaqa or wikihop. It decides the defaults of --batch (32; 128 of nq, 64 of wikihop), "
       "--epochs (3; 5 of hotpotqa and wikihop) and --lr (3e-5; 5e-5 of nq, 2e-5 of wikihop)");
   verb.add_required("--train FILE", options.train, "Questions with answers, plain or .gz");
@@ -86,7 +86,7 @@ int cmd_text_qa_finetune(int argc, char** argv) {
   std::string format = options.task->name;
   add_data_options(verb, options, format);
   encoding.add(verb);
-  random_mode.add(verb, "Attention instead of the model's own");
+  random_mode.add(verb, "Random blocks, instead of the model's own");
   add_window_options(verb, options.windows, "", formats);
   add_format_options(verb, options, formats);
   trivia.add(verb, options, formats);

@@ -85,13 +85,14 @@ void add_question_options(Verb& verb, PredictChoice& choice) {
   verb.add_required("-m,--model MODEL", options.model, "Model folder with the head of the format");
   verb.add_option("IN FILE", options.input,
                   "Questions, plain or .gz, or - for stdin; answers in it are not looked at");
-  verb.add_option("--format", choice.format,
-                  "Of IN: squad (nested or flat, JSON or JSON Lines), hotpotqa, nq, triviaqa or wikihop; "
-                  "default that of the model's text.json, else squad");
+  verb.add_option(
+      "--format", choice.format,
+      "Format of IN: squad (nested or flat, JSON or JSON Lines), hotpotqa, nq, triviaqa or wikihop; "
+      "default that of the model's text.json, else squad");
   verb.add_option("--question", choice.question, "Instead of IN: one question, answered at once");
   verb.add_option("--context FILE", choice.context, "The text that --question is about; - is stdin");
   verb.add_option("--context-text", choice.context_text, "The same, as an argument")->excludes("--context");
-  verb.add_flag("--json", choice.json, "Of --question: a JSON object instead of a line to read");
+  verb.add_flag("--json", choice.json, "JSON instead of a line to read, of --question");
   verb.add_option("-o,--output FILE", options.output,
                   "Where the predictions go, in the data set's own form, or the answer; - is stdout");
   verb.add_option(
@@ -108,7 +109,7 @@ void add_answer_options(Verb& verb, PredictChoice& choice) {
   add(verb.add_option("--max-answer COUNT", options.max_answer,
                       "Most tokens of an answer: default 30, of the pipeline 15; of nq and triviaqa most "
                       "words, default 38 and 16"));
-  add(verb.add_option("--n-best COUNT", options.n_best,
+  add(verb.add_option("--n-best-size COUNT", options.n_best,
                       "Starts and ends that are looked at, of squad also the candidates that are kept; "
                       "default 20, of the pipeline 1 (its top_k), of hotpotqa 50"));
   add(verb.add_option("--support-threshold", choice.support_threshold,
@@ -118,12 +119,12 @@ void add_answer_options(Verb& verb, PredictChoice& choice) {
 void add_squad_options(Verb& verb, PredictChoice& choice) {
   QuestionPredictionOptions& options = choice.options;
   const auto add = [&](CLI::Option* option) { return choice.formats.add(option->group("Of squad")); };
-  add(verb.add_option("--nbest FILE", options.nbest,
+  add(verb.add_option("--candidates FILE", options.nbest,
                       "Candidates of every question, with probabilities and places"));
   add(verb.add_option("--null-odds FILE", options.null_odds,
                       "With --version-2: score of no answer minus that of the best one"));
   add(verb.add_flag("--version-2,!--no-version-2", choice.version_2,
-                    "There may be no answer, as in SQuAD 2.0; default as the model was trained"));
+                    "Questions may have no answer, as in SQuAD 2.0; default as the model was trained"));
   add(verb.add_option(
       "--null-threshold", options.null_threshold,
       "With --version-2: no answer where its score is above that of the best one by more than this"));
@@ -152,7 +153,7 @@ void check_ways(const Verb& verb, const PredictChoice& choice, const QuestionTas
                 "a file (or -), or --question \"...\" with --context FILE");
   }
   if (choice.at_once && (!options.nbest.empty() || !options.null_odds.empty())) {
-    throw_usage("text qa predict: --nbest and --null-odds are of a file of questions",
+    throw_usage("text qa predict: --candidates and --null-odds are of a file of questions",
                 "--json tells more of one answer");
   }
   if (choice.at_once && task.head.type != HeadType::question_answering) {
@@ -190,7 +191,7 @@ int cmd_text_qa_predict(int argc, char** argv) {
              ("bigbird text qa predict -m demo-text-output/qa/final "
               "demo-text-output/pages/questions.test.json -o predictions.json"),
              ("bigbird text qa predict -m demo-text-output/qa/final --version-2 "
-              "demo-text-output/pages/questions.test.json -o answers.json --nbest nbest.json"),
+              "demo-text-output/pages/questions.test.json -o answers.json --candidates nbest.json"),
              ("for i in 1 2; do bigbird text qa predict -m demo-text-output/qa/final "
               "demo-text-output/pages/questions.test.json --shard $i/2 -o answers.$i.json; done"),
              "bigbird text qa predict -m hotpot/final hotpot_dev_distractor_v1.json -o predictions.json",
@@ -205,7 +206,7 @@ int cmd_text_qa_predict(int argc, char** argv) {
   add_squad_options(verb, choice);
   choice.trivia.add(verb, options, choice.formats);
   choice.work.add(verb);
-  choice.work.add_chunk(verb, "Questions (of nq and triviaqa 16 by default)", squad_task().chunk);
+  choice.work.add_chunk(verb, "questions; of nq and triviaqa 16 by default", squad_task().chunk);
   choice.scoring.add(verb, {});
   add_machine(verb);
   if (!verb.parse(argc, argv)) return 0;

@@ -23,6 +23,9 @@
 namespace bigbird::apps {
 namespace {
 
+// Of fewer draws the 2.5th of a hundred is not told from the first.
+constexpr std::size_t fewest_draws = 100, most_draws = 1'000'000;
+
 struct SummaryEvaluateCommand {
   SummaryEvaluationOptions evaluation;
   SummaryDataOptions data;
@@ -61,9 +64,10 @@ void add_options(Verb& verb, SummaryEvaluateCommand& typed) {
       "Summaries that people wrote: JSON Lines, CSV, TSV, lines, or a folder of documents/ and summaries/");
   verb.add_option(
       "--predictions FILE", typed.evaluation.predictions,
-      "What was predicted: JSON Lines, CSV or TSV, by id; or one summary a line (.txt), in the order of the data");
-  verb.add_option("-m,--model MODEL", typed.model,
-                  "Or: a model folder with a decoder, which summarizes the documents first")
+      "Predictions: JSON Lines, CSV or TSV, by id; or one summary a line (.txt), in the order of the data");
+  verb.add_option(
+          "-m,--model MODEL", typed.model,
+          "Model folder with a decoder, which summarizes the documents first, in place of --predictions")
       ->excludes("--predictions");
   verb.add_option(
           "--summaries FILE", typed.summaries,
@@ -73,14 +77,15 @@ void add_options(Verb& verb, SummaryEvaluateCommand& typed) {
   verb.add_option("--prediction-field", typed.evaluation.prediction_field,
                   "Field of the predictions; default as --summary-field");
   verb.add_option("-o,--output FILE", typed.output, "Where the JSON goes; - is stdout");
-  verb.add_option("--table FILE", typed.table, "Scores of every document, as TSV");
+  verb.add_option("--table FILE", typed.table, "TSV of the scores of every document");
   verb.add_option(
           "--types", typed.evaluation.rouge.types,
           "rouge1 to rouge9, rougeL (of whole texts) and rougeLsum (of lines, which papers print as R-L)")
       ->delimiter(',');
   verb.add_flag("--no-stem", typed.no_stem, "Compare words, not their Porter stems");
-  verb.add_option("--bootstrap SEED", typed.evaluation.bootstrap_seed,
-                  "Seed of the 1,000 samples that intervals of 95 % come from");
+  verb.add_count(
+      "--bootstrap", typed.evaluation.draws,
+      "Draws for the 95 % intervals; those of the seed 1 and 1,000 draws are the script's of rouge_score");
   verb.add_option("--line-break TEXT", typed.evaluation.line_break,
                   "What stands for a line break in a text; \"\" is nothing but line breaks themselves");
   typed.data.add(verb, SummaryParts::both);
@@ -88,6 +93,11 @@ void add_options(Verb& verb, SummaryEvaluateCommand& typed) {
 }
 
 void check(const SummaryEvaluateCommand& typed) {
+  if (typed.evaluation.draws < fewest_draws || typed.evaluation.draws > most_draws) {
+    throw_usage(fmt::format("text summarize evaluate: --bootstrap {}: not from {} to {} draws",
+                            typed.evaluation.draws, fewest_draws, most_draws),
+                "the seed, which --bootstrap was before, is --seed");
+  }
   if (typed.evaluation.data == "-" && typed.evaluation.predictions == "-") {
     throw_usage("text summarize evaluate: only one of the files can be the standard input",
                 "write one to a file");
@@ -142,6 +152,7 @@ int cmd_text_summarize_evaluate(int argc, char** argv) {
   require_different({{"--output", typed.output}, {"--table", table}, {"--summaries", typed.summaries}});
   OutputSet outputs({{"--output", typed.output}, {"--table", table}});
   options.rouge.stem = !typed.no_stem;
+  options.bootstrap_seed = static_cast<std::uint32_t>(verb.seed());
   options.pairs = typed.data.pairs();
   std::vector<ProvenanceInput> inputs{{"data", options.data, ""}};
   std::optional<std::uint64_t> seed;

@@ -46,7 +46,7 @@ int cmd_text_summarize_predict(int argc, char** argv) {
   search.add(verb);
   data.add(verb, SummaryParts::document);
   work.add(verb);
-  work.add_chunk(verb, "Documents", documents_of_a_chunk);
+  work.add_chunk(verb, "documents", documents_of_a_chunk);
   if (!verb.parse(argc, argv)) return 0;
   SummarizerOptions options = search.summarizer(verb);
   options.model = model;

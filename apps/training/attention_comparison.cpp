@@ -161,7 +161,7 @@ void compare_attention(const AttentionComparison& comparison, const Verb& verb) 
     if (!facts.back().full_reason.empty() && config.attention != AttentionPattern::full)
       log_info(fmt::format("{}: full attention for {}", name_of(config.attention), facts.back().full_reason));
   }
-  OutputSet outputs({{"--svg", comparison.svg}, {"--json", comparison.json}});
+  OutputSet outputs({{"--svg", comparison.svg}, {"--output", comparison.json}});
   if (!comparison.svg.empty()) write_text_atomic(comparison.svg, comparison_picture(comparison, facts));
   if (comparison.json == "-") {
     fmt::print("{}", comparison_json(comparison, facts, verb));

@@ -187,7 +187,7 @@ std::string layer_svg(const TokenAttention& request, const LayerFacts& layer) {
 
 void show_token_attention(const TokenAttention& request, const Verb& verb) {
   const LayerFacts layer = facts_of_layer(request);
-  OutputSet outputs({{"--svg", request.svg}, {"--json", request.json}});
+  OutputSet outputs({{"--svg", request.svg}, {"--output", request.json}});
   if (!request.svg.empty()) write_text_atomic(request.svg, layer_svg(request, layer));
   if (request.json == "-") {
     fmt::print("{}", layer_json(request, layer, verb));

@@ -240,16 +240,18 @@ void add_options(Verb& verb, AttentionRequest& request, RandomModeOptions& rando
   verb.add_option("--block-size", config.block_size, "Tokens of a block");
   verb.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row");
   request.attention.add(verb, "bigbird");
-  random_mode.add(verb, "Where random blocks come from (google)");
-  verb.add_option("--max-positions", config.max_position_embeddings, "Length the hf-train plan is drawn for");
+  random_mode.add(verb, "Random blocks: where they come from (google)");
+  verb.add_option("--max-positions", config.max_position_embeddings,
+                  "Rows of the position table, which the hf-train plan is drawn for");
   verb.add_option(
       "--global-tokens", request.global_tokens,
       "First tokens that see all and are seen by all, in whole blocks, beside what the pattern has (the "
       "paper's 128 of a question)");
   verb.add_flag("--lists", typed.lists, "Also print the key blocks of every row");
-  verb.add_option("--svg", typed.svg, "Draw one head here; with --compare a layer of each");
+  verb.add_option("--svg", typed.svg, "Picture of one head; with --compare of a layer of each");
   verb.add_option("--head", request.head_drawn, "The head to draw");
-  verb.add_option("--json", typed.json, "Write the lists and facts here (- for stdout)");
+  verb.add_option("-o,--output FILE", typed.json,
+                  "Where the lists and facts go too, as JSON; - is stdout, and then nothing else");
   verb.add_option(
       "--compare NAME,...", typed.compare,
       "Instead of one plan: a row for each of these attentions, with keys, pairs, work and bytes of "
@@ -294,11 +296,11 @@ void show_tokens(const Verb& verb, const AttentionRequest& request, const Attent
 int cmd_attention(int argc, char** argv) {
   Verb verb(
       "attention", "Print an attention plan: block lists, degrees, path lengths, picture.",
-      {"bigbird attention --length 4096", "bigbird attention --length 768 --heads 2 --json plan.json",
+      {"bigbird attention --length 4096", "bigbird attention --length 768 --heads 2 -o plan.json",
        "bigbird attention --plan plan.json --lists",
-       "bigbird attention --length 4096 --global-tokens 128 --json question-plan.json",
+       "bigbird attention --length 4096 --global-tokens 128 -o question-plan.json",
        "bigbird attention --attention blockbert --parts 3 --length 4096",
-       "bigbird attention --attention longformer --window 256 --global first:1 --length 4096",
+       "bigbird attention --attention longformer --attention-window 256 --global first:1 --length 4096",
        "bigbird attention --compare bigbird,window,star,blockbert,sparse-fixed,longformer --length 4096",
        "bigbird attention --length 24 --block-size 2 --random-blocks 1 --heads 1 --svg plan.svg"});
   AttentionRequest request;
@@ -327,7 +329,7 @@ int cmd_attention(int argc, char** argv) {
   Rows rows = plan_rows(config, request.layer, request.blocks(), own_full(request));
   make_first_blocks_global(rows, (request.global_tokens + config.block_size - 1) / config.block_size);
 
-  OutputSet outputs({{"--svg", typed.svg}, {"--json", typed.json}});
+  OutputSet outputs({{"--svg", typed.svg}, {"--output", typed.json}});
   if (!typed.svg.empty()) {
     AttentionPicture picture{
         config.attention, config.block_size,

@@ -24,7 +24,7 @@ int cmd_check(int argc, char** argv) {
                   "Data that the loss of int8 layers is measured on once more, when they are no longer where "
                   "quantize had them");
   verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome of --data, instead of the data set's own");
-  verb.add_flag("--json", as_json, "The report as JSON");
+  verb.add_flag("--json", as_json, "JSON instead of lines");
   verb.add_threads();
   verb.add_device();
   if (!verb.parse(argc, argv)) return 0;

@@ -38,15 +38,16 @@ void add_options(Verb& verb, ConvertCommand& typed) {
       "--decoder", typed.decoder,
       "Give an encoder a decoder, to be trained: new (layers like the encoder's, all random) or coupled "
       "(the encoder's own layers, only attention to the document random)");
-  verb.add_count("--positions", typed.options.load.positions,
-                 "Positions of a model made of an original Pegasus, whose sinusoids go on, or of a BERT or "
-                 "RoBERTa, whose positions are repeated. 0: those it has; of the latter 8 times as many",
-                 CLI::NonNegativeNumber);
+  verb.add_count(
+      "--max-positions", typed.options.load.positions,
+      "Rows of the position table, of a model made of an original Pegasus, whose sinusoids go on, or of a BERT or "
+      "RoBERTa, whose positions are repeated. 0: as many as it has; of the latter 8 times as many",
+      CLI::NonNegativeNumber);
   verb.add_option("--tokenizer", typed.options.tokenizer,
-                  "Folder whose tokenizer is copied, instead of the model's own");
+                  "Tokenizer folder that is copied, instead of the model's own");
   verb.add_option("--allow-missing PATTERN", typed.options.load.allow_missing,
                   "Tensors that may be missing and then start from random values, as a pattern: 'cls.*'");
-  verb.add_flag("--allow-nan", typed.options.load.allow_nan, "Take NaN and infinities as they are");
+  verb.add_flag("--allow-nan", typed.options.load.allow_nan, "NaN and infinities are taken as they are");
   verb.add_seed();
   verb.add_threads();
   verb.add_force();

@@ -31,22 +31,20 @@ void add_options(Verb& verb, EmbedCommand& typed) {
   verb.add_option("FASTA", typed.records, "Every record is one sequence, on the forward strand; - is stdin");
   verb.add_option("-f,--fasta-ref FASTA", typed.fasta, "Genome for --regions-file");
   verb.add_option("-R,--regions-file BED", typed.regions,
-                  "Windows; strand - is reverse-complemented; - is stdin");
+                  "Regions, each a window; strand - is reverse-complemented; - is stdin");
   verb.add_option(
-      "--text FILE", typed.text,
-      "Every line that is not blank is one sequence, of words or of bases, as the model reads; - is "
-      "stdin");
+      "--lines FILE", typed.text,
+      "Lines, each that is not blank one sequence, of words or of bases, as the model reads; - is stdin");
   verb.add_option(
       "--pool POOL", typed.pool,
-      "cls: the vector of [CLS]; mean: of a sequence's tokens; token: one for each; bin:N: one for "
-      "every N bases, the mean over the tokens there, each weighted by its bases in the bin");
+      "What a vector is of: cls, the token [CLS]; mean, a sequence's tokens; token, each token; bin:N, every N bases, the mean over the tokens there, each weighted by its bases in the bin");
   verb.add_required(
       "-o,--output FILE", typed.output,
       "OUT.npy (float32, a row each), OUT.safetensors or OUT.h5 (embeddings); the table goes to "
       "OUT.rows.tsv");
   typed.scoring.add(verb, {});
   typed.work.add(verb);
-  typed.work.add_chunk(verb, "Sequences", sequences_of_a_chunk);
+  typed.work.add_chunk(verb, "sequences", sequences_of_a_chunk);
   add_machine(verb);
 }
 
@@ -62,7 +60,7 @@ int cmd_embed(int argc, char** argv) {
               "demo-output/genome/genome.fa.gz -R windows.bed --shard $i/2 -o vectors$i; done"),
              ("awk 'NR > 1 { print \">\" $1 \"\\n\" $8 }' demo-output/promoters/test.tsv | bigbird "
               "embed -m demo-output/pretrain/final - --pool bin:200 -o bins.safetensors"),
-             ("bigbird embed -m demo-text-output/pretrain/final --text demo-text-output/context.txt "
+             ("bigbird embed -m demo-text-output/pretrain/final --lines demo-text-output/context.txt "
               "--pool token -o tokens.npy")});
   EmbedCommand typed;
   add_options(verb, typed);
@@ -71,7 +69,7 @@ int cmd_embed(int argc, char** argv) {
   const int sources = (records.empty() ? 0 : 1) + (regions.empty() ? 0 : 1) + (text.empty() ? 0 : 1);
   if (sources != 1 || regions.empty() != fasta.empty()) {
     throw_usage("give the sequences in one way",
-                "a FASTA, or --fasta-ref with --regions-file, or --text FILE");
+                "a FASTA, or --fasta-ref with --regions-file, or --lines FILE");
   }
   const Pooling pooling = parse_pooling(pool);
 

@@ -12,22 +12,25 @@
 namespace bigbird::apps {
 
 int cmd_evaluate(int argc, char** argv) {
-  Verb verb("evaluate", "Measure a pretrained model on held-out token shards; JSON on stdout.",
+  Verb verb("evaluate", "Measure a pretrained model on held-out token shards; JSON.",
             {("bigbird evaluate -m demo-output/pretrain/final --data demo-output/valid --baseline-from "
               "demo-output/train --samples 200"),
              ("bigbird evaluate -m demo-output/pretrain/final --data demo-output/valid --masks all "
               "--samples 200 --no-nsp")});
   EvaluationRunOptions options;
   bool no_nsp = false;
+  std::string output = "-";
   verb.add_required("-m,--model MODEL", options.model, "Model folder");
   verb.add_required("--data P", options.data, "Prefix of the held-out token shards");
   verb.add_option(
       "--baseline-from P", options.baseline_from,
-      "Prefix of the training shards, to fit n-grams of tokens and, of DNA, Markov models of bases");
+      "Training shards, by their prefix, to fit n-grams of tokens and, of DNA, Markov models of bases");
+  verb.add_option("-o,--output FILE", output, "Where the JSON goes; - is stdout");
   verb.add_count("--length", options.length, "Most tokens of a sample; 0 is the model's number of positions");
   verb.add_option("--batch", options.evaluation.batch,
                   "Sequences at a time; the result does not depend on it", CLI::Range(1, 1 << 20));
-  verb.add_count("--samples", options.evaluation.max_samples, "A seeded choice of so many samples; 0 is all");
+  verb.add_count("--samples", options.evaluation.max_samples,
+                 "Samples that are measured, a seeded choice of so many; 0 is all");
   verb.add_option("--mask-probability", options.objective.mask_probability, "Fraction of tokens to predict");
   std::string masks = "80-10-10";
   verb.add_option(
@@ -52,9 +55,7 @@ int cmd_evaluate(int argc, char** argv) {
   RankTeam& team = ranks.open(verb);
   const std::optional<EvaluationReport> report =
       run_evaluation(options, team, [&] { return ranks.make_backend(verb); });
-  if (report) {
-    write_output("-", report->json);
-  }
+  if (report) write_output(output, report->json);
   team.finish();
   if (report) verb.set_throughput(static_cast<double>(report->tokens), "tokens");
   return 0;

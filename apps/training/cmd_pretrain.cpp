@@ -53,12 +53,12 @@ void add_model_options(Verb& verb, Typed& typed, PretrainOptions& options) {
   verb.add_option("--block-size", config.block_size, "Tokens of an attention block");
   verb.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row");
   typed.attention.add(verb, "bigbird; with --init the model's own");
-  typed.random_mode.add(verb,
-                        "Where random blocks come from, and when attention is full instead (google; with "
-                        "--init the model's own)");
+  typed.random_mode.add(
+      verb,
+      "Random blocks: where they come from, and when attention is full instead (google; with --init the model's own)");
   verb.add_option("--norm {postnorm,prenorm}", typed.norm, "LayerNorm after each part or before it");
   verb.add_option(
-      "--positions", typed.positions,
+      "--position-embedding", typed.positions,
       "A learned table (absolute), queries and keys turned by their position (rotary; no model of Hugging "
       "Face's BigBird), or nothing but labels of pairs (none; attention etc, whose own it is)",
       CLI::IsMember({"absolute", "rotary", "none"}));
@@ -122,9 +122,9 @@ ModelConfig config_on_top_of(const std::string& folder, const Verb& verb, const 
         fmt::format("--norm {}: the model in {} has {}", typed.norm, folder, name_of(config.norm_type)),
         "leave --norm out with --init");
   }
-  if (verb.given("--positions") && parse_position_type(typed.positions) != config.position_type) {
-    throw_usage(fmt::format("--positions {}: the model in {} has others", typed.positions, folder),
-                "leave --positions out with --init");
+  if (verb.given("--position-embedding") && parse_position_type(typed.positions) != config.position_type) {
+    throw_usage(fmt::format("--position-embedding {}: the model in {} has others", typed.positions, folder),
+                "leave --position-embedding out with --init");
   }
   if (verb.given("--block-size")) config.block_size = typed.config.block_size;
   if (verb.given("--random-blocks")) config.num_random_blocks = typed.config.num_random_blocks;
@@ -162,7 +162,7 @@ ModelConfig fresh_config(const Verb& verb, const Typed& typed, Recipe recipe) {
     config.position_type = PositionType::rotary;
     config.type_vocab_size = 0;
   }
-  if (verb.given("--positions")) config.position_type = parse_position_type(typed.positions);
+  if (verb.given("--position-embedding")) config.position_type = parse_position_type(typed.positions);
   // All of a head; where the heads do not share the width evenly, the model is refused for that.
   if (config.position_type == PositionType::rotary && config.num_attention_heads > 0)
     config.rotary_dim = config.head_size();
@@ -205,7 +205,7 @@ int cmd_pretrain(int argc, char** argv) {
   // The model that is begun from has them; the parser's defaults would be another one's.
   if (!options.init.empty()) {
     verb.leave_out_of_toml({"--layers", "--width", "--heads", "--intermediate", "--max-positions", "--norm",
-                            "--positions", "--stem-stride", "--stem-channels", "--stem-kernel",
+                            "--position-embedding", "--stem-stride", "--stem-channels", "--stem-kernel",
                             "--block-size", "--random-blocks", "--random-mode", "--attention-dropout"});
     verb.leave_out_of_toml(typed.attention.flags());
   }
@@ -213,7 +213,7 @@ int cmd_pretrain(int argc, char** argv) {
     verb.set_in_toml("--attention", name_of(options.config.attention));
     for (const AttentionOption& option : system_of(options.config.attention).options)
       verb.set_in_toml(option.flag(), option.shown(options.config));
-    verb.set_in_toml("--positions", name_of(options.config.position_type));
+    verb.set_in_toml("--position-embedding", name_of(options.config.position_type));
     verb.set_in_toml("--random-blocks", std::to_string(options.config.num_random_blocks));
   }
   options.objective.mlm = !typed.no_mlm;

@@ -14,7 +14,7 @@ void add_options(Verb& verb, QuantizeOptions& options) {
                     "Model folder: a promoter or chromatin classifier, or one that predicts masked tokens");
   verb.add_required("-o,--output OUT", options.output, "Model folder to write");
   verb.add_required(
-      "--calibrate DATA", options.data,
+      "--data DATA", options.data,
       "Data: the folder of promoter build or a file of labelled sequences; the data set of chromatin "
       "build; prefix of token shards. Layers are chosen on its training side, the loss is measured "
       "on its validation side");
@@ -23,16 +23,16 @@ void add_options(Verb& verb, QuantizeOptions& options) {
                   "Kullback-Leibler divergence in nats (0.01)",
                   CLI::NonNegativeNumber);
   verb.add_option(
-      "--keep N|auto", options.keep,
+      "--keep-layers N|auto", options.keep,
       "Layers that stay as they are, those of the largest errors: a number, or auto (outliers, and "
       "more while the loss is too large)");
-  verb.add_count("--sample", options.sample,
+  verb.add_count("--effect-samples", options.sample,
                  "Windows that effects of substitutions are compared on; a quarter of them, or of samples "
                  "of shards, tells single layers apart",
                  CLI::Range(1, 1 << 20));
-  verb.add_count("--max-examples", options.most_examples,
-                 "Most bins of chromatin, or samples of token shards, that the loss is measured on, a random "
-                 "choice; 0 is all");
+  verb.add_count(
+      "--samples", options.most_examples,
+      "Samples (bins of chromatin, or of token shards) that the loss is measured on, a seeded choice; 0 is all");
   verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome, instead of the chromatin data set's own");
 }
 
@@ -43,12 +43,12 @@ int cmd_quantize(int argc, char** argv) {
       "quantize",
       "Write a model whose linear layers are int8, for scoring on processors; measured against the model "
       "that it is made of, and refused when it loses too much.",
-      {("bigbird quantize demo-output/finetune/final -o promoter-int8 --calibrate "
+      {("bigbird quantize demo-output/finetune/final -o promoter-int8 --data "
         "demo-output/promoters"),
-       ("bigbird quantize demo-output/chromatin-run/final -o chromatin-int8 --calibrate "
+       ("bigbird quantize demo-output/chromatin-run/final -o chromatin-int8 --data "
         "demo-output/chromatin --max-loss 0.01"),
-       ("bigbird quantize demo-output/pretrain/final -o encoder-int8 --calibrate "
-        "demo-output/valid --keep 4")});
+       ("bigbird quantize demo-output/pretrain/final -o encoder-int8 --data "
+        "demo-output/valid --keep-layers 4")});
   QuantizeOptions options;
   add_options(verb, options);
   verb.add_seed();

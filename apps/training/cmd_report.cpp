@@ -45,7 +45,7 @@ void add_options(Verb& verb, ReportCommand& typed) {
   verb.add_required("-o,--output FILE", typed.output, "HTML page to write");
   verb.add_option("--multiqc DIR", typed.multiqc,
                   "Folder for the same numbers as files *_mqc.json, which MultiQC reads");
-  verb.add_option("--threshold", typed.options.threshold, "Predictions from here on count as positive");
+  verb.add_option("--threshold", typed.options.threshold, "Scores from here on count as positive");
   verb.add_count("--strongest", typed.options.strongest, "Variants and calls that are listed",
                  CLI::Range(0, 10'000));
   verb.add_option(
@@ -57,7 +57,7 @@ void add_options(Verb& verb, ReportCommand& typed) {
                   CLI::Range(0, 1000));
   verb.add_option("--logo-bases", typed.bases, "Bases of a logo, the variant in their middle (--model)",
                   CLI::Range(1, 201));
-  typed.scoring.add(verb, {.strands = Strands::both});
+  typed.scoring.add(verb, {.strands = usual_strands});
   verb.add_threads();
   verb.add_device();
   verb.add_precision();

@@ -198,4 +198,16 @@ std::optional<Calibration> read_calibration(const std::string& model_folder, std
   return calibration_of(file, outputs);
 }
 
+std::optional<Strands> strands_of_calibration(const std::string& model_folder) {
+  const std::string path = calibration_path(model_folder);
+  if (!file_exists(path)) return std::nullopt;
+  const Json json = Json::parse(read_file(path), nullptr, false);
+  const auto found = json.is_object() ? json.find("strands") : json.end();
+  if (found == json.end() || !found->is_string()) return std::nullopt;
+  for (const Strands strands : {Strands::both, Strands::forward, Strands::reverse}) {
+    if (*found == name_of(strands)) return strands;
+  }
+  return std::nullopt;
+}
+
 }  // namespace bigbird

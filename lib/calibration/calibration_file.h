@@ -56,5 +56,8 @@ void write_calibration(const std::string& model_folder, const Calibration& calib
 // Nothing where the folder has none. Error{bad_input} naming file and field: damaged, of another format,
 // numbers that are no calibration, another number of outputs than the model has.
 std::optional<Calibration> read_calibration(const std::string& model_folder, std::size_t outputs);
+// The strands that it was fitted on, before the model is opened. Nothing where the folder has none, or none
+// that can be read, which read_calibration tells.
+std::optional<Strands> strands_of_calibration(const std::string& model_folder);
 
 }  // namespace bigbird

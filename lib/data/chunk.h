@@ -13,6 +13,7 @@
 
 #include "lib/data/documents.h"
 #include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/most_n.h"
 
 namespace bigbird {
 
@@ -27,8 +28,8 @@ struct ChunkOptions {
   ChunkFormat format = ChunkFormat::bed12;
   // Under any naming, in this order; empty: 1-22, X, Y; "all": every contig.
   std::vector<std::string> chromosomes;
-  std::vector<std::string> exclude;  // BED files, as ExcludedRegions takes them
-  double max_n_document = 1.0;       // fractions of N, 0 to 1; below 1 the FASTA is read
+  std::vector<std::string> exclude;            // BED files, as ExcludedRegions takes them
+  double max_n_document = most_n_of_document;  // fractions of N, 0 to 1; below 1 the FASTA is read
   double max_n_sentence = 1.0;
   bool reverse_complement = false;  // every document a second time, on the reverse strand, right after itself
   std::uint64_t seed = 1;

@@ -300,8 +300,7 @@ std::string merge_of(const std::string& path) {
   if (file_exists(path + ".shard.json")) return "bigbird merge, with the other shards";
   if (!file_exists(path + ".summary.json")) return {};
   const Json summary = Json::parse(read_file(path + ".summary.json"), nullptr, false);
-  return summary.is_object() && summary.contains("shard") ? "bigbird variants merge, with the other shards"
-                                                          : "";
+  return summary.is_object() && summary.contains("shard") ? "bigbird merge, with the other shards" : "";
 }
 
 }  // namespace

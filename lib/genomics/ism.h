@@ -16,6 +16,7 @@
 #include "lib/core/progress.h"
 #include "lib/inference/model_task.h"
 #include "lib/inference/sequence_scorer.h"
+#include "lib/io/genome/most_n.h"
 #include "lib/parts/chunked_outputs.h"
 
 namespace bigbird {
@@ -43,7 +44,7 @@ struct IsmOptions {
   IsmValue value = IsmValue::difference;
   std::int64_t window_length = 0;  // for a model that does not tell its own; its middle is the target
   std::int64_t offset = -1;        // where a base stands in the window instead of the scored_place; -1: there
-  double max_n = 0.1;              // windows with a larger fraction of N are not scored
+  double max_n = most_n_of_scored_window;  // windows with a larger fraction of N are not scored
   // A region that needs more sequences is refused before the first one; 0: none is.
   std::int64_t max_sequences = 1'000'000;
   BatchSize batch;

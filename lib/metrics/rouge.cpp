@@ -228,9 +228,8 @@ std::vector<RougeScore> rouge(std::span<const std::string> targets, std::string_
   return best;
 }
 
-std::vector<RougeSummary> summarize_rouge(std::span<const std::vector<RougeScore>> scores,
-                                          std::uint32_t seed) {
-  constexpr std::size_t samples = 1000;
+std::vector<RougeSummary> summarize_rouge(std::span<const std::vector<RougeScore>> scores, std::uint32_t seed,
+                                          std::size_t samples) {
   const std::size_t documents = scores.size();
   const auto number = static_cast<double>(documents);
   NumpyLegacyRandom random(seed);

@@ -44,7 +44,7 @@ std::vector<RougeScore> rouge(std::span<const std::string> targets, std::string_
 // Of a corpus, for one type.
 struct RougeSummary {
   RougeScore mean;
-  // rouge_score's BootstrapAggregator: percentiles 2.5, 50 and 97.5 of the means of 1,000 samples, drawn with
+  // rouge_score's BootstrapAggregator: percentiles 2.5, 50 and 97.5 of the means of `samples`, drawn with
   // NumPy's legacy generator. Its `mid`, a median, is what Hugging Face's metric prints.
   RougeScore low;
   RougeScore mid;
@@ -53,7 +53,7 @@ struct RougeSummary {
 
 // scores[document][type]; the result is by type. Types draw one after the other from one generator of `seed`,
 // as BootstrapAggregator does. At least one document.
-std::vector<RougeSummary> summarize_rouge(std::span<const std::vector<RougeScore>> scores,
-                                          std::uint32_t seed);
+std::vector<RougeSummary> summarize_rouge(std::span<const std::vector<RougeScore>> scores, std::uint32_t seed,
+                                          std::size_t samples = 1000);
 
 }  // namespace bigbird

@@ -420,6 +420,9 @@ std::string attention_options_text(const ModelConfig& config) {
 }
 
 std::string AttentionOption::flag() const {
+  // Two keys are words that the command line has for something else: --window are bases, --summary is a file.
+  if (key == std::string("window")) return "--attention-window";
+  if (key == std::string("summary")) return "--summary-tokens";
   std::string name = "--" + std::string(key);
   std::replace(name.begin(), name.end(), '_', '-');
   return name;

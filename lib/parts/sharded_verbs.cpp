@@ -5,13 +5,19 @@ namespace bigbird {
 
 const std::vector<ShardedVerb>& sharded_verbs() {
   static const std::vector<ShardedVerb> verbs = {
-      {"variants", "records", false, {".skipped.tsv", ".summary.json"}, {}, {"--report"}, {"--write-index"}},
+      {"variants",
+       "records",
+       false,
+       {".skipped.tsv", ".summary.json"},
+       {},
+       {"--summary-prefix"},
+       {"--write-index"}},
       {"chromatin predict", "windows", true, {".run.json"}},
       {"promoter scan", "positions", true, {".run.json"}, {}, {"--calls", "--summary"}},
       {"embed", "sequences", true, {".run.json"}},
       {"ism", "regions of a BED", false, {".shard.json"}},
       {"text classify predict", "texts", false, {".shard.json"}},
-      {"text qa predict", "questions", false, {".shard.json"}, {"--nbest", "--null-odds"}},
+      {"text qa predict", "questions", false, {".shard.json"}, {"--candidates", "--null-odds"}},
       {"text summarize predict", "documents", false, {".shard.json"}},
   };
   return verbs;

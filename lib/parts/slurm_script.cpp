@@ -174,7 +174,7 @@ std::string task_text(const SlurmScriptOptions& options, const std::string& task
          "if [ $status -eq 143 ] && [ -e " +
          parts +
          "/run.json ]; then scontrol requeue \"$job\"\n"
-         "elif [ $status -eq 143 ]; then echo 'nothing was finished in time: give --time more, or the command a smaller --chunk'\n"
+         "elif [ $status -eq 143 ]; then echo 'nothing was finished in time: give --time more, or the command a smaller --chunk-size'\n"
          "fi\n"
          "exit $status\n";
 }

@@ -96,6 +96,7 @@ Recipe parse_recipe(const std::string& name) {
 RunOptions pretraining_defaults(Recipe recipe) {
   RunOptions options;
   options.save_every = 1000;
+  options.final_state = FinalState::best;
   if (recipe == Recipe::paper) {
     options.length = 4096;
     options.batch = 256;

@@ -10,7 +10,7 @@ namespace bigbird::testing {
 namespace {
 
 TEST(AttentionVerb, JsonHoldsTheListsAndTheFacts) {
-  const RunResult run = run_bigbird({"attention", "--length", "768", "--heads", "2", "--json", "-"});
+  const RunResult run = run_bigbird({"attention", "--length", "768", "--heads", "2", "-o", "-"});
   ASSERT_EQ(run.status, 0) << run.err;
   const auto json = nlohmann::json::parse(run.out);
   EXPECT_EQ(json.at("blocks"), 12);
@@ -20,14 +20,14 @@ TEST(AttentionVerb, JsonHoldsTheListsAndTheFacts) {
   EXPECT_EQ(json.at("heads")[0].at("star_centres"), (std::vector<int>{0, 11}));
   EXPECT_EQ(json.at("heads")[1].at("paths").at("longest"), 2);
   EXPECT_TRUE(json.contains("provenance"));
-  const RunResult bare = run_bigbird({"attention", "--length", "768", "--json", "-", "--no-provenance"});
+  const RunResult bare = run_bigbird({"attention", "--length", "768", "-o", "-", "--no-provenance"});
   EXPECT_FALSE(nlohmann::json::parse(bare.out).contains("provenance"));
 }
 
 TEST(AttentionVerb, TokensOfAQuestionAreGlobalInWholeBlocks) {
   const auto rows_with = [](const char* tokens) {
-    const RunResult run = run_bigbird(
-        {"attention", "--length", "768", "--heads", "2", "--global-tokens", tokens, "--json", "-"});
+    const RunResult run =
+        run_bigbird({"attention", "--length", "768", "--heads", "2", "--global-tokens", tokens, "-o", "-"});
     EXPECT_EQ(run.status, 0) << run.err;
     return nlohmann::json::parse(run.out).at("heads")[0].at("rows");
   };
@@ -41,7 +41,7 @@ TEST(AttentionVerb, TokensOfAQuestionAreGlobalInWholeBlocks) {
 }
 
 TEST(AttentionVerb, LastBlockListedTwiceAt1024KeepsTheRepeat) {
-  const RunResult run = run_bigbird({"attention", "--length", "1k", "--json", "-"});
+  const RunResult run = run_bigbird({"attention", "--length", "1k", "-o", "-"});
   ASSERT_EQ(run.status, 0) << run.err;
   const auto json = nlohmann::json::parse(run.out);
   ASSERT_EQ(json.at("blocks"), 16);  // 1k is 1000 tokens, rounded up to 1024
@@ -65,9 +65,9 @@ TEST(AttentionVerb, TextAndPicture) {
 TEST(AttentionVerb, ItsJsonIsReadAsAPlan) {
   const TemporaryFolder folder;
   const std::string plan = (folder / "plan.json").string();
-  const RunResult written = run_bigbird({"attention", "--length", "768", "--heads", "2", "--json", plan});
+  const RunResult written = run_bigbird({"attention", "--length", "768", "--heads", "2", "-o", plan});
   ASSERT_EQ(written.status, 0) << written.err;
-  const RunResult read = run_bigbird({"attention", "--random-mode", "file", "--plan", plan, "--json", "-"});
+  const RunResult read = run_bigbird({"attention", "--random-mode", "file", "--plan", plan, "-o", "-"});
   ASSERT_EQ(read.status, 0) << read.err;
   const auto before = nlohmann::json::parse(read_text(plan)), after = nlohmann::json::parse(read.out);
   EXPECT_EQ(after.at("random_mode"), "file");
@@ -86,7 +86,7 @@ TEST(AttentionVerb, ItsJsonIsReadAsAPlan) {
 TEST(AttentionVerb, APlanAndWhatContradictsItAreUsageErrors) {
   const TemporaryFolder folder;
   const std::string plan = (folder / "plan.json").string();
-  ASSERT_EQ(run_bigbird({"attention", "--length", "768", "--heads", "2", "--json", plan}).status, 0);
+  ASSERT_EQ(run_bigbird({"attention", "--length", "768", "--heads", "2", "-o", plan}).status, 0);
   const auto refused = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"attention", "-q"});
     const RunResult run = run_bigbird(more);

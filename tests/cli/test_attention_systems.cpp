@@ -22,9 +22,9 @@ const std::vector<Words>& systems() {
       {"--attention", "star"},
       {"--attention", "blockbert", "--parts", "3", "--head-split", "1:1"},
       {"--attention", "sparse-fixed", "--stride", "32", "--summary-patterns", "2"},
-      {"--attention", "sparse-fixed", "--stride", "48", "--summary", "16", "--heads-as", "split"},
-      {"--attention", "longformer", "--window", "24", "--global", "first:3"},
-      {"--attention", "longformer", "--window", "12", "--global", "first:1", "--dilation", "3",
+      {"--attention", "sparse-fixed", "--stride", "48", "--summary-tokens", "16", "--heads-as", "split"},
+      {"--attention", "longformer", "--attention-window", "24", "--global", "first:3"},
+      {"--attention", "longformer", "--attention-window", "12", "--global", "first:1", "--dilation", "3",
        "--dilated-heads", "1"},
       {"--attention", "sparse-strided", "--stride", "11"},
       {"--attention", "sparse-strided", "--stride", "24", "--heads-as", "split"}};
@@ -218,9 +218,9 @@ TEST_F(AttentionSystems, OptionsOfAnotherSystemAndImpossibleSizesAreUsageErrors)
           "stride 40 is not a multiple of --block-size 16");
   refused(pretrain("no", {"--attention", "sparse-fixed"}), 2, "stride 128 of --max-positions 128");
   refused(pretrain("no", {"--attention", "sparse-fixed", "--stride", "ten"}), 2, "--stride: 'ten'");
-  refused(pretrain("no", {"--attention", "longformer", "--window", "7"}), 2,
+  refused(pretrain("no", {"--attention", "longformer", "--attention-window", "7"}), 2,
           "a window of 7 has no two halves");
-  refused(pretrain("no", {"--attention", "longformer", "--window", "8:8"}), 2,
+  refused(pretrain("no", {"--attention", "longformer", "--attention-window", "8:8"}), 2,
           "window names 2 windows for 1 layers");
   refused(pretrain("no", {"--attention", "longformer", "--global", "last:3"}), 2,
           "--global: 'last:3' is neither task, none, question nor first:N");
@@ -255,14 +255,14 @@ TEST(AttentionVerb, G9PairsAreThoseThatCountingThemGives) {
        [](auto head, auto i, auto j) {
          return j / 32 == (i / 32 + std::max<std::int64_t>(head - 1, 0)) % 3;
        }},
-      {{"sparse-fixed", "--stride", "32", "--summary", "8", "--summary-patterns", "2"},
+      {{"sparse-fixed", "--stride", "32", "--summary-tokens", "8", "--summary-patterns", "2"},
        [](auto head, auto i, auto j) { return i / 32 == j / 32 || j % 32 / 8 == 3 - head % 2; }},
-      {{"sparse-fixed", "--stride", "32", "--summary", "16", "--heads-as", "split"},
+      {{"sparse-fixed", "--stride", "32", "--summary-tokens", "16", "--heads-as", "split"},
        [](auto head, auto i, auto j) { return head < 2 ? i / 32 == j / 32 : j % 32 >= 16; }},
       {{"window"}, [](auto, auto i, auto j) { return std::abs(i / 8 - j / 8) <= 1; }},
-      {{"longformer", "--window", "14", "--global", "first:3"},
+      {{"longformer", "--attention-window", "14", "--global", "first:3"},
        [](auto, auto i, auto j) { return i < 3 || j < 3 || std::abs(i - j) <= 7; }},
-      {{"longformer", "--window", "6", "--dilation", "4", "--dilated-heads", "2"},
+      {{"longformer", "--attention-window", "6", "--dilation", "4", "--dilated-heads", "2"},
        [](auto head, auto i, auto j) {
          return std::abs(i - j) <= (head < 2 ? 3 : 12) && (head < 2 || (i - j) % 4 == 0);
        }},
@@ -271,9 +271,9 @@ TEST(AttentionVerb, G9PairsAreThoseThatCountingThemGives) {
       {{"sparse-strided", "--stride", "11", "--heads-as", "split"},
        [](auto head, auto i, auto j) { return head < 2 ? std::abs(i - j) < 11 : (i - j) % 11 == 0; }}};
   for (const Case& one : cases) {
-    const RunResult run = run_bigbird(Words{"attention", "--length", "96", "--block-size", "8", "--heads",
-                                            "4", "--json", "-", "--attention"} +
-                                      one.words);
+    const RunResult run = run_bigbird(
+        Words{"attention", "--length", "96", "--block-size", "8", "--heads", "4", "-o", "-", "--attention"} +
+        one.words);
     ASSERT_EQ(run.status, 0) << run.err;
     const auto json = nlohmann::json::parse(run.out);
     std::int64_t pairs = 0, most = 0;
@@ -298,7 +298,7 @@ TEST(AttentionVerb, SystemsAreComparedSideBySide) {
   const Words words = {"attention", "--compare", "full,star,blockbert,sparse-fixed",
                        "--length",  "1024",      "--stride",
                        "256",       "--svg",     svg,
-                       "--json",    file};
+                       "-o",        file};
   const RunResult run = run_bigbird(words);
   ASSERT_EQ(run.status, 0) << run.err;
   std::vector<std::string> names;
@@ -333,8 +333,8 @@ TEST(AttentionVerb, SystemsAreComparedSideBySide) {
 TEST(AttentionVerb, SystemsOfTokensAreDrawnAndCompared) {
   const TemporaryFolder folder;
   const std::string svg = (folder / "c.svg").string(), file = (folder / "c.json").string();
-  const Words longformer = {"--window", "64", "--global", "first:1", "--length", "1024"};
-  const Words files = {"--svg", svg, "--json", file};
+  const Words longformer = {"--attention-window", "64", "--global", "first:1", "--length", "1024"};
+  const Words files = {"--svg", svg, "-o", file};
   const RunResult compared =
       run_bigbird(Words{"attention", "--compare", "full,longformer,sparse-strided"} + longformer + files);
   ASSERT_EQ(compared.status, 0) << compared.err;
@@ -374,7 +374,8 @@ TEST(AttentionVerb, SystemsOfTokensAreDrawnAndCompared) {
           "--random-blocks with --attention etc");
   refused({"--attention", "longformer", "--global", "question", "--length", "128"},
           "--global question is another number of tokens in every input");
-  refused({"--attention", "longformer", "--window", "4:4", "--length", "128"}, "windows for 12 layers");
+  refused({"--attention", "longformer", "--attention-window", "4:4", "--length", "128"},
+          "windows for 12 layers");
   refused({"--attention", "longformer", "--length", "128", "--layer", "12"}, "--layer 12 of 12 layers");
 }
 

@@ -59,7 +59,7 @@ TEST_F(AttributeCommand, WritesATrackOfTheRegion) {
   EXPECT_NE(done.out.find("\nchr1\t215\t"), std::string::npos) << done.out;
   EXPECT_NE(done.err.find("5 of 20 bases are N"), std::string::npos) << done.err;
   const auto threads = [&](const char* count) {
-    return attribute({"-r", "chr1:201-220", "--profile", "2", "--no-provenance", "-@", count}).out;
+    return attribute({"-r", "chr1:201-220", "--profiles", "2", "--no-provenance", "-@", count}).out;
   };
   EXPECT_EQ(threads("1"), threads("2"));
   const auto chosen = [&](const char* option, const char* profile, const char* batch_tokens) {
@@ -74,7 +74,7 @@ TEST_F(AttributeCommand, WritesATrackOfTheRegion) {
   // Beside the track, unless it is not wanted; what an earlier run left there goes.
   const std::string track = folder_ / "x.bedgraph", told = track + ".provenance.json";
   const auto write = [&](std::vector<std::string> more) {
-    more.insert(more.end(), {"-r", "chr1:201-220", "--profile", "2", "-o", track});
+    more.insert(more.end(), {"-r", "chr1:201-220", "--profiles", "2", "-o", track});
     const auto run = attribute(more);
     EXPECT_EQ(run.status, 0) << run.err;
     return testing::read_text(track);
@@ -111,12 +111,13 @@ TEST_F(AttributeCommand, IntegratedGradientsAsTyped) {
   EXPECT_EQ(track({"--method", "gxi"}), gradients);
   EXPECT_NE(integrated, gradients);
   EXPECT_EQ(track({"--method", "ig"}), integrated);
-  EXPECT_EQ(track({"--method", "ig", "--steps", "32", "--baseline", "zero"}), integrated) << "the defaults";
+  EXPECT_EQ(track({"--method", "ig", "--ig-steps", "32", "--ig-baseline", "zero"}), integrated)
+      << "the defaults";
   EXPECT_EQ(track({"--method", "ig", "--batch-tokens", "10k"}), integrated);
   EXPECT_EQ(track({"--method", "ig", "-@", "1"}), track({"--method", "ig", "-@", "2"}));
-  EXPECT_NE(track({"--method", "ig", "--steps", "2"}), integrated);
+  EXPECT_NE(track({"--method", "ig", "--ig-steps", "2"}), integrated);
   const auto from = [&](const char* baseline) {
-    return track({"--method", "ig", "--steps", "8", "--baseline", baseline});
+    return track({"--method", "ig", "--ig-steps", "8", "--ig-baseline", baseline});
   };
   EXPECT_EQ(from("pad"), from("zero")) << "a model's first vector of [PAD]";
   EXPECT_EQ((std::set<std::string>{from("mask"), from("zero"), from("n"), from("mean")}).size(), 4u);
@@ -124,7 +125,7 @@ TEST_F(AttributeCommand, IntegratedGradientsAsTyped) {
       attribute({"-r", "chr1:101-130", "--profiles", "2", "--method", "ig", "--provenance", "inline"});
   EXPECT_NE(said.out.find("##method=integrated-gradients steps=32 baseline=zero\n"), std::string::npos);
   EXPECT_NE(said.err.find("profile 2: mean logit of the baseline "), std::string::npos) << said.err;
-  EXPECT_EQ(said.err.find("more --steps"), std::string::npos) << said.err;
+  EXPECT_EQ(said.err.find("more --ig-steps"), std::string::npos) << said.err;
   const auto plain = attribute({"-r", "chr1:101-130", "--profiles", "2", "--provenance", "inline"});
   EXPECT_NE(plain.out.find("##method=gradient-x-input\n"), std::string::npos) << plain.out;
   EXPECT_EQ(plain.err.find("baseline"), std::string::npos) << plain.err;
@@ -132,10 +133,10 @@ TEST_F(AttributeCommand, IntegratedGradientsAsTyped) {
 
 TEST_F(AttributeCommand, WarnsOfAnIntegralThatIsOff) {
   // One point, and a model far from linear.
-  const auto coarse = attribute({"-r", "chr1:1-400", "--profiles", "1", "--method", "ig", "--steps", "1"});
+  const auto coarse = attribute({"-r", "chr1:1-400", "--profiles", "1", "--method", "ig", "--ig-steps", "1"});
   ASSERT_EQ(coarse.status, 0) << coarse.err;
   EXPECT_NE(coarse.err.find("miss the differences of the logits by "), std::string::npos) << coarse.err;
-  EXPECT_NE(coarse.err.find("give more --steps"), std::string::npos) << coarse.err;
+  EXPECT_NE(coarse.err.find("give more --ig-steps"), std::string::npos) << coarse.err;
 }
 
 TEST_F(AttributeCommand, SeveralModelsAreAveraged) {
@@ -177,12 +178,12 @@ TEST_F(AttributeCommand, RefusesMethodsThatItDoesNotKnow) {
     return done.err;
   };
   EXPECT_NE(refused({"--method", "saliency"}).find("'saliency' is no choice of --method"), std::string::npos);
-  EXPECT_NE(refused({"--method", "ig", "--baseline", "G"}).find("'G' is no choice of --baseline"),
+  EXPECT_NE(refused({"--method", "ig", "--ig-baseline", "G"}).find("'G' is no choice of --ig-baseline"),
             std::string::npos);
-  refused({"--method", "ig", "--steps", "0"});
-  refused({"--method", "ig", "--steps", "-4"});
-  refused({"--steps", "16"});
-  refused({"--method", "gxi", "--baseline", "zero"});
+  refused({"--method", "ig", "--ig-steps", "0"});
+  refused({"--method", "ig", "--ig-steps", "-4"});
+  refused({"--ig-steps", "16"});
+  refused({"--method", "gxi", "--ig-baseline", "zero"});
 }
 
 TEST_F(AttributeCommand, RefusesModelsThatDiffer) {
@@ -196,15 +197,15 @@ TEST_F(AttributeCommand, RefusesModelsThatDiffer) {
 
 TEST_F(AttributeCommand, RefusesWhatItCannotAttribute) {
   EXPECT_EQ(attribute({"-r", "chr1:201-220"}).status, 2) << "which of three profiles?";
-  EXPECT_EQ(attribute({"-r", "chr1:201-220", "--profile", "3"}).status, 2);
-  EXPECT_EQ(attribute({"-r", "chr1:201-220", "--profile", "0,1"}).status, 2) << "two tracks on stdout";
-  const auto outside = attribute({"-r", "chr1:390-401", "--profile", "0"});
+  EXPECT_EQ(attribute({"-r", "chr1:201-220", "--profiles", "3"}).status, 2);
+  EXPECT_EQ(attribute({"-r", "chr1:201-220", "--profiles", "0,1"}).status, 2) << "two tracks on stdout";
+  const auto outside = attribute({"-r", "chr1:390-401", "--profiles", "0"});
   EXPECT_EQ(outside.status, 1);
   EXPECT_NE(outside.err.find("hint: "), std::string::npos) << outside.err;
-  EXPECT_EQ(attribute({"-r", "chr1:1-20", "--profile", "0", "-o", "/dev/full"}).status, 1);
+  EXPECT_EQ(attribute({"-r", "chr1:1-20", "--profiles", "0", "-o", "/dev/full"}).status, 1);
   std::filesystem::remove(folder_ / "model" / "window.json");
-  EXPECT_EQ(attribute({"-r", "chr1:1-20", "--profile", "0"}).status, 2) << "no window known";
-  EXPECT_EQ(attribute({"-r", "chr1:1-20", "--profile", "0", "--window", "90"}).status, 0);
+  EXPECT_EQ(attribute({"-r", "chr1:1-20", "--profiles", "0"}).status, 2) << "no window known";
+  EXPECT_EQ(attribute({"-r", "chr1:1-20", "--profiles", "0", "--window", "90"}).status, 0);
 }
 
 }  // namespace

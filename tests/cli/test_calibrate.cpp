@@ -54,8 +54,8 @@ class Calibrate : public TextFixture {
       const std::string windows_file = write(fmt::format("{}.fa", side), fasta);
       std::string table = "id\tsequence\tlabel\n";
       std::size_t i = 0;
-      for (const auto& row :
-           read_table(must({"promoter", "predict", "-m", path("promoter"), windows_file}).out)) {
+      for (const auto& row : read_table(
+               must({"promoter", "predict", "-m", path("promoter"), windows_file, "--strands", "+"}).out)) {
         const double chance = probability_of(0.5 * odds_of(std::stod(row.at("score"))) - 1);
         table += fmt::format("w{}\t{}\t{}\n", i, sequences[i], random.uniform() < chance ? 1 : 0);
         ++i;
@@ -204,8 +204,10 @@ TEST_F(Calibrate, TheFileDependsNeitherOnThreadsNorOnBatches) {
 TEST_F(Calibrate, PredictionsAreThoseOfTheFile) {
   must(calibrate({"--data", path("data")}));
   const auto output = calibration("promoter").at("outputs").at(0);
-  const std::vector<double> plain = scores(predict({}));
-  EXPECT_EQ(scores(predict({"--calibrated", "none"})), plain);
+  // What is calibrated is of the strand that the fit read, unless another is typed.
+  const std::vector<double> plain = scores(predict({"--strands", "+"}));
+  EXPECT_NE(scores(predict({})), plain);
+  EXPECT_EQ(scores(predict({"--calibrated", "none"})), scores(predict({"--strands", "both"})));
   const std::vector<double> by_prior = scores(predict({"--calibrated", "prior"})),
                             by_platt = scores(predict({"--calibrated", "platt"})),
                             by_steps = scores(predict({"--calibrated", "isotonic"}));
@@ -252,7 +254,7 @@ TEST_F(Calibrate, TheMeanOverStrandsIsCalibrated) {
   for (std::size_t i = 0; i < plain.size(); ++i)
     EXPECT_NEAR(by_platt[i], platt(json.at("outputs").at(0), plain[i]), 1e-7);
   const std::string warning = "was fitted on scores of the strands both, and + are read here";
-  EXPECT_TRUE(holds(must(predict({"--calibrated", "platt"})).err, warning));
+  EXPECT_TRUE(holds(must(predict({"--strands", "+", "--calibrated", "platt"})).err, warning));
   EXPECT_FALSE(holds(must(predict({"--strands", "both", "--calibrated", "platt"})).err, "was fitted"));
 }
 
@@ -340,7 +342,7 @@ TEST_F(Calibrate, AScanIsThatOfPredict) {
 }
 
 TEST_F(Calibrate, EveryProfileOfAChromatinModelHasItsOwn) {
-  const RunResult run = must(calibrate_bins({"--data", path("bins"), "--per-profile", path("profiles.tsv")}));
+  const RunResult run = must(calibrate_bins({"--data", path("bins"), "--table", path("profiles.tsv")}));
   EXPECT_TRUE(holds(run.err,
                     "not fitted, prior correction stands for platt and isotonic: 2 K562|DNase (no positive)"))
       << run.err;
@@ -389,7 +391,7 @@ TEST_F(Calibrate, TheWeightOfPositivesIsTakenBack) {
   changed["bigbird"]["positive_weight"] = 8.0;
   write_text(weighted + "/config.json", changed.dump(2) + "\n");
   must({"chromatin", "calibrate", "-m", weighted, "--data", path("bins"), "-f", path("genome.fa"), "--split",
-        "valid", "--measure-split", "test", "--most-windows", "200", "--max-n", "0.5", "--force"});
+        "valid", "--measure-split", "test", "--samples", "200", "--max-n", "0.5", "--force"});
   const auto json = calibration("weighted");
   EXPECT_EQ(json.at("windows"), 200);
   EXPECT_EQ(json.at("positive_weight"), 8.0);
@@ -428,7 +430,7 @@ TEST_F(Calibrate, ChromatinTakesStrandsSeedBinsAndPictures) {
 // What is calibrated, and how, belongs to what a run is known by.
 TEST_F(Calibrate, RunsOfOtherCalibrationsAreOtherRuns) {
   must(calibrate_bins({"--data", path("bins")}));
-  const Words bins = {"-f", path("genome.fa"), "-R", path("bins.bed"), "--chunk", "100", "--calibrated"};
+  const Words bins = {"-f", path("genome.fa"), "-R", path("bins.bed"), "--chunk-size", "100", "--calibrated"};
   const auto part = [&](const std::string& name, const std::string& shard, const std::string& method) {
     std::filesystem::remove(path(name));
     must(chromatin(bins + Words{method, "--shard", shard, "-o", path(name)}));
@@ -447,8 +449,8 @@ TEST_F(Calibrate, RunsOfOtherCalibrationsAreOtherRuns) {
   const auto scanned = [&](const char* shard, const char* method) {
     const std::string name = path(std::string("scan") + shard[0]);
     std::filesystem::remove(name);
-    must({"promoter", "scan", "-m", path("promoter"), "-f", path("genome.fa"), "--step", "200", "--chunk",
-          "20", "--shard", shard, "-o", name, "--calibrated", method});
+    must({"promoter", "scan", "-m", path("promoter"), "-f", path("genome.fa"), "--step", "200",
+          "--chunk-size", "20", "--shard", shard, "-o", name, "--calibrated", method});
   };
   must(calibrate({"--data", path("data")}));
   scanned("1/2", "platt");
@@ -457,7 +459,8 @@ TEST_F(Calibrate, RunsOfOtherCalibrationsAreOtherRuns) {
   refused(merge, 1, "calibrated differs");
   scanned("2/2", "platt");
   must(merge);
-  refused(chromatin(bins + Words{"platt", "--variants", "-O", "npy", "-o", path("v.npy")}), 2, "--variants");
+  refused(chromatin(bins + Words{"platt", "--ablations", "-O", "npy", "-o", path("v.npy")}), 2,
+          "--ablations");
 }
 
 // A run that ended early, at a bin that is none, goes on with its own calibration alone.
@@ -465,7 +468,7 @@ TEST_F(Calibrate, ARunGoesOnWithItsOwnCalibration) {
   must(calibrate_bins({"--data", path("bins")}));
   const std::string bins = read_text(path("bins.bed"));
   const auto run = [&](const std::string& method, const Words& more) {
-    return chromatin(Words{"-f", path("genome.fa"), "-R", path("some.bed"), "--chunk", "100", "-o",
+    return chromatin(Words{"-f", path("genome.fa"), "-R", path("some.bed"), "--chunk-size", "100", "-o",
                            path("broken.tsv"), "--calibrated", method} +
                      more);
   };

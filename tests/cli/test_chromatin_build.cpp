@@ -81,7 +81,7 @@ TEST_F(ChromatinBuildCommand, NeedsNoSequence) {
   ASSERT_EQ(built.status, 0) << built.err;
   EXPECT_NE(built.err.find("only its index is there"), std::string::npos) << built.err;
   // A line of the log, whose settings are the options of this verb.
-  EXPECT_NE(built.err.find("asked for (--test, --valid, --splits)"), std::string::npos) << built.err;
+  EXPECT_NE(built.err.find("asked for (--test, --valid, --split-preset)"), std::string::npos) << built.err;
   ASSERT_EQ(build("with_sequence", {"--no-provenance"}).status, 0);
   EXPECT_TRUE(read_text(out("alone_out") + "/labels.npy") == read_text(out("with_sequence") + "/labels.npy"));
   EXPECT_TRUE(read_text(out("alone_out") + "/bins.bed.gz") ==
@@ -104,8 +104,8 @@ TEST_F(ChromatinBuildCommand, BadUsageIsOneLineAndAHint) {
       {{"--keep", "histones"}, 1, "DHS, TF"},
       {{"--window", "100"}, 2, "less than a bin"},
       {{"--left", "100"}, 2, "--right"},
-      {{"--splits", "other"}, 2, "deepsea"},
-      {{"--splits", "deepsea"}, 1, "chr7"},
+      {{"--split-preset", "other"}, 2, "deepsea"},
+      {{"--split-preset", "deepsea"}, 1, "chr7"},
       {{"--test", "chr2", "--valid", "chr2:1-1000"}, 1, "share bases"},
       {{"--test", "chr2:1-999,999,999"}, 1, "outside"},
       {{"--chromosomes", "chr9"}, 1, "chr9"},

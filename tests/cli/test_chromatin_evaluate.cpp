@@ -40,8 +40,8 @@ class ChromatinEvaluateCommand : public ::testing::Test {
 
 TEST_F(ChromatinEvaluateCommand, WritesSummaryTableAndPictures) {
   const auto done = run_bigbird({"chromatin", "evaluate", "--predictions", "one=" + scores_, "--predictions",
-                                 "two=" + better_, "--labels", data_, "--profiles-tsv", folder_ / "p.tsv",
-                                 "--svg", folder_ / "svg", "-o", folder_ / "s.json"});
+                                 "two=" + better_, "--data", data_, "--table", folder_ / "p.tsv", "--svg",
+                                 folder_ / "svg", "-o", folder_ / "s.json"});
   ASSERT_EQ(done.status, 0) << done.err;
   EXPECT_EQ(done.out, "");
   EXPECT_NE(done.err.find("one: not scored: 2 b (no positive)"), std::string::npos) << done.err;
@@ -67,7 +67,7 @@ TEST_F(ChromatinEvaluateCommand, WritesSummaryTableAndPictures) {
 
 TEST_F(ChromatinEvaluateCommand, TheSplitIsTestUnlessAnotherIsGiven) {
   const auto rows = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> command = {"chromatin", "evaluate", "--predictions", scores_, "--labels", data_,
+    std::vector<std::string> command = {"chromatin", "evaluate", "--predictions", scores_, "--data", data_,
                                         "-@",        "1"};
     command.insert(command.end(), more.begin(), more.end());
     return run_bigbird(command);
@@ -85,7 +85,7 @@ TEST_F(ChromatinEvaluateCommand, TheSplitIsTestUnlessAnotherIsGiven) {
   EXPECT_EQ(rows({"--predictions", better_}).status, 2) << "two sets without names";
   EXPECT_EQ(rows({"-m", data_}).status, 2) << "predictions and a model";
   EXPECT_EQ(rows({"-o", "/dev/full"}).status, 1);
-  EXPECT_EQ(rows({"--profiles-tsv", "/dev/full"}).status, 1);
+  EXPECT_EQ(rows({"--table", "/dev/full"}).status, 1);
 }
 
 // What a model's bins score when it predicts them itself is what its written predictions score.
@@ -125,7 +125,7 @@ TEST(ChromatinEvaluateModel, EqualsItsPredictions) {
   const auto predicted = run_bigbird(
       {"chromatin", "predict", "-m", model, "--data", data, "--split", "test", "-O", "npy", "-o", npy});
   ASSERT_EQ(predicted.status, 0) << predicted.err;
-  const auto read = run_bigbird({"chromatin", "evaluate", "--predictions", npy, "--labels", data});
+  const auto read = run_bigbird({"chromatin", "evaluate", "--predictions", npy, "--data", data});
   ASSERT_EQ(read.status, 0) << read.err;
   EXPECT_EQ(nlohmann::json::parse(read.out).at("evaluations")[0].at("groups"), sets[1].at("groups"));
   EXPECT_EQ(nlohmann::json::parse(read.out).at("evaluations")[0].at("missing"), sets[1].at("missing"));
@@ -170,7 +170,7 @@ class ChromatinBaselineCommand : public ::testing::Test {
   }
   testing::RunResult evaluate(const std::vector<std::string>& more) {
     std::vector<std::string> command = {"chromatin", "evaluate", "--predictions",  folder_ / "p.npy",
-                                        "--labels",  data_,      "--no-provenance"};
+                                        "--data",    data_,      "--no-provenance"};
     command.insert(command.end(), more.begin(), more.end());
     return run_bigbird(command);
   }
@@ -200,9 +200,9 @@ TEST_F(ChromatinBaselineCommand, SixMersAndGAndCStandBesidePredictions) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "svg" / "gc.TF.svg"));
 
   // Fewer training bins are others, chosen by the seed; without a word nothing stands beside predictions.
-  const auto some = evaluate({"--baseline", "kmers", "--baseline-bins", "60"});
+  const auto some = evaluate({"--baseline", "kmers", "--baseline-samples", "60"});
   EXPECT_NE(some.out.find("60 of 200 training bins"), std::string::npos) << some.err;
-  EXPECT_NE(evaluate({"--baseline", "kmers", "--baseline-bins", "60", "--seed", "2"}).out, some.out);
+  EXPECT_NE(evaluate({"--baseline", "kmers", "--baseline-samples", "60", "--seed", "2"}).out, some.out);
   EXPECT_EQ(nlohmann::json::parse(evaluate({}).out).at("evaluations").size(), 1u);
   EXPECT_EQ(nlohmann::json::parse(evaluate({"--baseline", "gc"}).out).at("evaluations")[1], sets[1]);
 }

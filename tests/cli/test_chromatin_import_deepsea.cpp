@@ -38,7 +38,7 @@ TEST(CliImportDeepsea, SaysWhichSequencesItKept) {
       run_bigbird({"chromatin", "import-deepsea", "--mat", (folder / "valid.mat").string(), "-o", out});
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(run.out, "");
-  EXPECT_NE(run.err.find("without --bins the sequences of the matrices are kept"), std::string::npos)
+  EXPECT_NE(run.err.find("without --bins-file the sequences of the matrices are kept"), std::string::npos)
       << run.err;
   EXPECT_NE(run.err.find("valid 2"), std::string::npos) << run.err;
   EXPECT_NE(run.err.find("2 pairs of strands checked"), std::string::npos) << run.err;
@@ -69,7 +69,7 @@ TEST(CliImportDeepsea, RefusesWrongUsageAndWrongFiles) {
     return run.status;
   };
   EXPECT_EQ(status({}), 2);
-  EXPECT_EQ(status({"--mat", mat, "--bins", "x.bed"}), 2);
+  EXPECT_EQ(status({"--mat", mat, "--bins-file", "x.bed"}), 2);
   EXPECT_EQ(status({"--mat", mat, "--window", "8000"}), 2);
   EXPECT_EQ(status({"--mat", (folder / "absent.mat").string()}), 1);
   EXPECT_EQ(status({"--mat", mat, mat}), 1);

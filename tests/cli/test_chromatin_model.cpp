@@ -40,7 +40,7 @@ class ChromatinModel : public ::testing::Test {
   static std::vector<std::string> finetune(const std::string& run, const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {"chromatin",       "finetune", "--data",  path("data"), "--init",
                                           path("run/final"), "-o",       path(run), "--batch",    "4",
-                                          "--valid-bins",    "6"};
+                                          "--eval-samples",  "6"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }
@@ -87,16 +87,16 @@ TEST_F(ChromatinModel, TheModelFolderKeepsWindowProfilesAndWeight) {
 }
 
 TEST_F(ChromatinModel, TwoAndTwoStepsAreFourSteps) {
-  must(finetune("straight", {"--steps", "4", "--save-every", "2", "--keep-last", "0", "--strand", "coin"}));
+  must(finetune("straight", {"--steps", "4", "--save-every", "2", "--keep-last", "0", "--strands", "coin"}));
   std::filesystem::create_directories(path("halves"));
   std::filesystem::copy(path("straight/checkpoint-2"), path("halves/checkpoint-2"),
                         std::filesystem::copy_options::recursive);
   must(finetune("halves",
-                {"--steps", "4", "--save-every", "2", "--keep-last", "0", "--strand", "coin", "--resume"}));
+                {"--steps", "4", "--save-every", "2", "--keep-last", "0", "--strands", "coin", "--resume"}));
   EXPECT_EQ(read_text(path("straight/final/model.safetensors")),
             read_text(path("halves/final/model.safetensors")));
-  refused(finetune("halves", {"--steps", "4", "--resume"}), 2, "--strand");
-  refused(finetune("halves", {"--steps", "4", "--strand", "coin", "--positive-weight", "2", "--resume"}), 2,
+  refused(finetune("halves", {"--steps", "4", "--resume"}), 2, "--strands");
+  refused(finetune("halves", {"--steps", "4", "--strands", "coin", "--positive-weight", "2", "--resume"}), 2,
           "positive_weight");
 }
 
@@ -146,7 +146,7 @@ TEST_F(ChromatinModel, TheDataSetIsUsedFromAnotherWorkingFolder) {
   EXPECT_TRUE(must_in(path("moved/elsewhere"), predict_there + "../data") == here);
   EXPECT_TRUE(must_in("/", predict_there + path("moved/data")) == here);
   must_in(path("moved/elsewhere"), "chromatin finetune --data ../data --init " + path("run/final") +
-                                       " -o run --batch 4 --valid-bins 6 --steps 1");
+                                       " -o run --batch 4 --eval-samples 6 --steps 1");
   // Paths of a manifest that were written from the working folder are found from there.
   std::string manifest = read_text(path("moved/data/manifest.json"));
   manifest.replace(manifest.find("../genome"), 9, "genome");
@@ -171,7 +171,7 @@ TEST_F(ChromatinModel, TheSameModelTwiceIsTheSameEnsembleAndStrandsDiffer) {
 }
 
 TEST_F(ChromatinModel, MatricesTracksAndEvaluationComeFromOneDataSet) {
-  must(predict({"--data", path("data"), "-O", "npy", "-o", path("p.npy"), "--variants"}));
+  must(predict({"--data", path("data"), "-O", "npy", "-o", path("p.npy"), "--ablations"}));
   must(predict({"--data", path("data"), "-O", "h5", "-o", path("p.h5")}));
   must(predict({"--data", path("data"), "-O", "bigwig", "--profiles", "0", "-o", path("one.bw")}));
   must(predict({"--data", path("data"), "-O", "bedgraph", "--profiles", "0-1", "-o", path("tracks")}));
@@ -181,10 +181,10 @@ TEST_F(ChromatinModel, MatricesTracksAndEvaluationComeFromOneDataSet) {
   }
   EXPECT_EQ(read_text(path("p.npy")), read_text(path("p.rc.npy")));  // one model
   const RunResult from_file = run_bigbird(
-      {"chromatin", "evaluate", "--predictions", path("p.npy"), "--labels", path("data"), "--no-provenance"});
+      {"chromatin", "evaluate", "--predictions", path("p.npy"), "--data", path("data"), "--no-provenance"});
   ASSERT_EQ(from_file.status, 0) << from_file.err;
   const RunResult from_h5 = run_bigbird(
-      {"chromatin", "evaluate", "--predictions", path("p.h5"), "--labels", path("data"), "--no-provenance"});
+      {"chromatin", "evaluate", "--predictions", path("p.h5"), "--data", path("data"), "--no-provenance"});
   ASSERT_EQ(from_h5.status, 0) << from_h5.err;
   const auto one = nlohmann::json::parse(from_file.out), other = nlohmann::json::parse(from_h5.out);
   EXPECT_EQ(one.at("evaluations")[0].at("groups"), other.at("evaluations")[0].at("groups"));
@@ -203,8 +203,8 @@ TEST_F(ChromatinModel, TheHeadOfAnotherTaskIsLeftOutWhereThatIsAskedFor) {
   must({"promoter", "predict", "-m", path("called/final"), "--data", path("promoters/test.tsv"), "-o",
         path("called.tsv")});
   std::vector<std::string> tracks = {
-      "chromatin", "finetune",    "--data",  path("data"), "--init",       path("called/final"),
-      "-o",        path("again"), "--batch", "4",          "--valid-bins", "6",
+      "chromatin", "finetune",    "--data",  path("data"), "--init",         path("called/final"),
+      "-o",        path("again"), "--batch", "4",          "--eval-samples", "6",
       "--steps",   "2",           "--shift", "7"};
   refused(tracks, 1, "leave this head out: --fresh-head");
   tracks.push_back("--fresh-head");
@@ -231,7 +231,7 @@ TEST_F(ChromatinModel, WrongInputsAreNamed) {
   refused({"chromatin", "predict", "-m", path("run/final"), "-f", genome(), "-R", bins()}, 1,
           "no classifier");
   refused(finetune("tuned", {"--steps", "4"}), 1, "holds a run already");
-  refused(finetune("other", {"--strand", "left"}), 2, "both, coin, forward");
+  refused(finetune("other", {"--strands", "left"}), 2, "both, coin, forward");
   refused(finetune("other", {"--positive-weight", "0"}), 2, "--positive-weight 0");
   refused(finetune("other", {"--length", "100k"}), 2, "--length");
   refused(finetune("other", {"--shift", "401"}), 2, "--shift 401");

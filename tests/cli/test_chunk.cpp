@@ -113,10 +113,9 @@ class SmallGenome : public ::testing::Test {
 
 TEST_F(SmallGenome, WritesValidBed12AndTheSameSentencesAsText) {
   const auto bed =
-      run_bigbird({"chunk", "-f", fasta(), "-o", path("d.bed"), "--passes", "1", "--reverse-complement"});
+      run_bigbird({"chunk", "-f", fasta(), "-o", path("d.bed"), "--passes", "1", "--strands", "both"});
   ASSERT_EQ(bed.status, 0) << bed.err;
-  const auto text =
-      run_bigbird({"chunk", "-f", fasta(), "--passes", "1", "--reverse-complement", "--format", "text"});
+  const auto text = run_bigbird({"chunk", "-f", fasta(), "--passes", "1", "--strands", "both", "-O", "text"});
   ASSERT_EQ(text.status, 0) << text.err;
   std::string expected;
   std::int64_t number = 0;

@@ -34,9 +34,9 @@ class ClusterPlan : public VariantsFixture {
 };
 
 TEST_F(ClusterPlan, CountsAreThoseOfARun) {
-  must(command({path("in.vcf"), "-o", path("run.tsv"), "--chunk", "10", "--strands", "+"}));
+  must(command({path("in.vcf"), "-o", path("run.tsv"), "--chunk-size", "10", "--strands", "+"}));
   const Json run = Json::parse(read_text(path("run.tsv.summary.json")));
-  const Json json = planned({path("in.vcf"), "--chunk", "10", "--strands", "+", "-@", "1"});
+  const Json json = planned({path("in.vcf"), "--chunk-size", "10", "--strands", "+", "-@", "1"});
   EXPECT_EQ(json.at("records"), run.at("records"));
   EXPECT_EQ(json.at("alleles"), run.at("alleles"));
   EXPECT_EQ(json.at("scored_alleles"), run.at("scored"));
@@ -83,21 +83,21 @@ TEST_F(ClusterPlan, OptionsChangeTheCountsAsTheyChangeARun) {
 
 TEST_F(ClusterPlan, OfManyChunksSomeAreJudgedEvenly) {
   write_text(path("many.vcf"), many());
-  const Json json = planned({path("many.vcf"), "--chunk", "1"});
+  const Json json = planned({path("many.vcf"), "--chunk-size", "1"});
   EXPECT_EQ(json.at("records"), 200);
   EXPECT_EQ(json.at("chunks"), 200);
   EXPECT_EQ(json.at("judged_chunks"), 50);  // 0, 4, 8 ... 196
   EXPECT_EQ(json.at("alleles"), 200);
   EXPECT_EQ(json.at("passes"), 200 * 2 * 2 * 2);  // REF and ALT, two strands, two models
   EXPECT_NE(
-      must(plan({path("many.vcf"), "--chunk", "1"})).out.find("200 in 200 chunks, 50 of them looked at"),
+      must(plan({path("many.vcf"), "--chunk-size", "1"})).out.find("200 in 200 chunks, 50 of them looked at"),
       std::string::npos);
 }
 
 TEST_F(ClusterPlan, ATaskHasAChunkAtLeastAndTheCommandIsOneForSbatch) {
   // A task a second: far more than there are chunks, if the sample takes that long; one shard at the least.
   const std::string out =
-      must(plan({path("in.vcf"), "--task-time", "1", "--chunk", "20", "--batch-tokens", "2K"})).out;
+      must(plan({path("in.vcf"), "--task-time", "1", "--chunk-size", "20", "--batch-tokens", "2K"})).out;
   const std::size_t begin = out.find("bigbird cluster sbatch ");
   ASSERT_NE(begin, std::string::npos) << out;
   std::istringstream typed(out.substr(begin + std::string("bigbird ").size()));
@@ -110,7 +110,7 @@ TEST_F(ClusterPlan, ATaskHasAChunkAtLeastAndTheCommandIsOneForSbatch) {
   const std::string script = must(words).out;
   EXPECT_NE(script.find("variants -m"), std::string::npos) << script;
   EXPECT_EQ(script.find("--sample-time"), std::string::npos) << script;
-  const Json json = planned({path("in.vcf"), "--task-time", "1", "--chunk", "20"});
+  const Json json = planned({path("in.vcf"), "--task-time", "1", "--chunk-size", "20"});
   EXPECT_LE(json.at("shards").get<int>(), 3);
 }
 

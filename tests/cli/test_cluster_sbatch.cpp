@@ -130,26 +130,28 @@ for line in 1 ${lines:-2 3}; do date -d '+1 hour' +%Y-%m-%dT%H:%M:%S; [ "$lines"
 
 TEST_F(ClusterSbatch, TheScriptGivesTheBytesOfOneRun) {
   const Words genome = {"-f", path("genome.fa")};
-  same(Words{"variants", "-m", path("chromatin"), path("in.vcf"), "--chunk", "4"} + genome, ".vcf.gz");
+  same(Words{"variants", "-m", path("chromatin"), path("in.vcf"), "--chunk-size", "4"} + genome, ".vcf.gz");
   same(Words{"chromatin", "predict", "-m", path("chromatin"), "-R", path("bins.bed"), "-O", "bigwig",
-             "--profiles", "1", "--chunk", "4"} +
+             "--profiles", "1", "--chunk-size", "4"} +
            genome,
        ".bw");
-  same(Words{"promoter", "scan", "-m", path("promoter"), "--step", "20", "--chunk", "30", "--threshold",
+  same(Words{"promoter", "scan", "-m", path("promoter"), "--step", "20", "--chunk-size", "30", "--threshold",
              "0.3"} +
            genome,
        ".bedgraph.gz", {}, {"--calls", ".calls.bed", "--summary", ".counts.json"});
-  same(Words{"embed", "-m", path("chromatin"), "-R", path("bins.bed"), "--chunk", "4"} + genome, ".npy");
-  same(Words{"ism", "-m", path("chromatin"), "-R", path("region.bed"), "--chunk", "1"} + genome, ".tsv");
+  same(Words{"embed", "-m", path("chromatin"), "-R", path("bins.bed"), "--chunk-size", "4"} + genome, ".npy");
+  same(Words{"ism", "-m", path("chromatin"), "-R", path("region.bed"), "--chunk-size", "1"} + genome, ".tsv");
 }
 
 TEST_F(ClusterSbatch, TheScriptGivesTheBytesOfOneRunOfText) {
-  same({"text", "classify", "predict", "-m", path("classes"), path("texts.csv"), "--chunk", "2"}, ".tsv");
+  same({"text", "classify", "predict", "-m", path("classes"), path("texts.csv"), "--chunk-size", "2"},
+       ".tsv");
+  same({"text", "qa", "predict", "-m", path("answers"), path("questions.json"), "--version-2", "--chunk-size",
+        "2"},
+       ".json", {}, {"--candidates", ".nbest.json", "--null-odds", ".odds.json"});
   same(
-      {"text", "qa", "predict", "-m", path("answers"), path("questions.json"), "--version-2", "--chunk", "2"},
-      ".json", {}, {"--nbest", ".nbest.json", "--null-odds", ".odds.json"});
-  same({"text", "summarize", "predict", "-m", path("summaries"), path("documents.jsonl"), "--chunk", "2"},
-       ".jsonl");
+      {"text", "summarize", "predict", "-m", path("summaries"), path("documents.jsonl"), "--chunk-size", "2"},
+      ".jsonl");
 }
 
 TEST_F(ClusterSbatch, EveryVerbOfTheTableTakesAShard) {

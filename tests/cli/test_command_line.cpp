@@ -107,8 +107,7 @@ TEST(CommandLine, WordsOfOtherToolsLeadToTheVerb) {
     return run.err.substr(run.err.find("hint: "));
   };
   EXPECT_EQ(hint({"scan"}), "hint: it is: promoter scan\n");
-  EXPECT_EQ(hint({"vep"}),
-            "hint: one of: variants, variants background, variants evaluate, variants merge\n");
+  EXPECT_EQ(hint({"vep"}), "hint: one of: variants, variants background, variants evaluate\n");
   EXPECT_EQ(hint({"promoter", "train"}), "hint: it is: promoter finetune\n");
   EXPECT_TRUE(contains(hint({"train"}), "pretrain, promoter finetune, chromatin finetune"));
   EXPECT_TRUE(contains(hint({"predict"}), "promoter predict, chromatin predict, text classify predict"));
@@ -128,7 +127,7 @@ TEST(CommandLine, ThreadsAreThoseThatTheEnvironmentGrants) {
     const RunResult run =
         run_shell("cd '" + folder.path().string() +
                   "' && unset OMP_NUM_THREADS SLURM_JOB_ID PBS_JOBID JOB_ID LSB_JOBID; " + before +
-                  " \"$bigbird\" simulate --force -o g --bp 100k --chromosomes 1 " + more);
+                  " \"$bigbird\" simulate --force -o g --bp 100k --chromosome-count 1 " + more);
     EXPECT_EQ(run.status, 0) << run.err;
     return run.err;
   };
@@ -201,7 +200,7 @@ TEST(CommandLine, TheFirstWordsOfVerbsListThem) {
     ask.insert(ask.begin(), "help");
     EXPECT_EQ(run_bigbird(ask).out, alone.out);
   }
-  EXPECT_TRUE(contains(run_bigbird({"variants", "--help"}).out, "\n  variants merge "));
+  EXPECT_TRUE(contains(run_bigbird({"variants", "--help"}).out, "\n  variants evaluate "));
 }
 
 TEST(CommandLine, AWrongWordAfterThemListsThemToo) {
@@ -243,14 +242,14 @@ TEST(CommandLine, AFullDiskOnStdoutIsNoticed) {
 TEST(CommandLine, TheClosingLineGivesVersionTimesAndMemoryUnlessQuiet) {
   const TemporaryFolder folder;
   const std::string out = folder / "genome";
-  const RunResult result = run_bigbird({"simulate", "-o", out, "--bp", "100K", "--chromosomes", "1"});
+  const RunResult result = run_bigbird({"simulate", "-o", out, "--bp", "100K", "--chromosome-count", "1"});
   ASSERT_EQ(result.status, 0) << result.err;
   const std::string last = result.err.substr(result.err.rfind('\n', result.err.size() - 2) + 1);
   EXPECT_EQ(last.rfind("[simulate] bigbird " BIGBIRD_VERSION ": ", 0), 0u) << last;
   for (const char* part : {"s wall", "s CPU", "MiB peak memory", "bp/s"})
     EXPECT_TRUE(contains(last, part)) << last;
   const RunResult quiet = run_bigbird(
-      {"simulate", "-o", (folder / "quiet").string(), "--bp", "100K", "--chromosomes", "1", "-q"});
+      {"simulate", "-o", (folder / "quiet").string(), "--bp", "100K", "--chromosome-count", "1", "-q"});
   EXPECT_EQ(quiet.status, 0);
   EXPECT_EQ(quiet.err, "");
 }
@@ -266,10 +265,10 @@ TEST(CommandLine, TheCommandLineWinsOverTheFileAndTheFileOverTheEnvironment) {
     EXPECT_EQ(result.status, 0) << result.err;
     return read_text(std::filesystem::path(out) / "genome.fa.gz");
   };
-  const std::string seed_7 = genome("a", "", "--bp 100K --chromosomes 1 --seed 7");
-  const std::string seed_8 = genome("b", "", "--bp 100K --chromosomes 1 --seed 8");
+  const std::string seed_7 = genome("a", "", "--bp 100K --chromosome-count 1 --seed 7");
+  const std::string seed_8 = genome("b", "", "--bp 100K --chromosome-count 1 --seed 8");
   ASSERT_NE(seed_7, seed_8);
-  EXPECT_EQ(genome("c", "BIGBIRD_SEED=8", "--bp 100K --chromosomes 1"), seed_8);
+  EXPECT_EQ(genome("c", "BIGBIRD_SEED=8", "--bp 100K --chromosome-count 1"), seed_8);
   EXPECT_EQ(genome("d", "BIGBIRD_SEED=8", "--config '" + config + "'"), seed_7);
   EXPECT_EQ(genome("e", "BIGBIRD_SEED=7", "--config '" + config + "' --seed 8"), seed_8);
 }
@@ -290,8 +289,8 @@ TEST(CommandLine, AConfigFileThatIsWrongIsNamed) {
 TEST(CommandLine, TheLogFileKeepsTheMessages) {
   const TemporaryFolder folder;
   const std::string log = folder / "run.log";
-  const RunResult result = run_bigbird(
-      {"simulate", "-q", "-o", (folder / "g").string(), "--bp", "100K", "--chromosomes", "1", "--log", log});
+  const RunResult result = run_bigbird({"simulate", "-q", "-o", (folder / "g").string(), "--bp", "100K",
+                                        "--chromosome-count", "1", "--log", log});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_TRUE(contains(read_text(log), "[simulate] "));
   const RunResult bad =
@@ -367,7 +366,7 @@ TEST(CommandLine, ASignalStopsTheWorkAndLeavesNothingHalfWritten) {
   for (const auto& [name, status] : {std::pair<std::string, int>{"INT", 130}, {"TERM", 143}}) {
     const TemporaryFolder folder;
     const std::string script = "\"$bigbird\" simulate -o '" + (folder / "genome").string() +
-                               "' --bp 3G --chromosomes 22 & child=$!\n"
+                               "' --bp 3G --chromosome-count 22 & child=$!\n"
                                "for i in $(seq 3000); do ls -d '" +
                                folder.path().string() +
                                "'/genome.tmp-* > /dev/null 2>&1 && break; sleep 0.02; done\n"
@@ -399,8 +398,8 @@ TEST(CommandLine, CompletionOfFish) {
   EXPECT_TRUE(contains(complete("bigbird promoter bui"), "build\t"));
   EXPECT_TRUE(contains(complete("bigbird chunk --pas"), "--passes\t"));
   EXPECT_FALSE(contains(complete("bigbird chunk --"), "--tss"));
-  EXPECT_TRUE(contains(complete("bigbird variants merge --rep"), "--report\t"));
-  EXPECT_FALSE(contains(complete("bigbird variants merge --fa"), "--fasta-ref"));
+  EXPECT_TRUE(contains(complete("bigbird merge --summary-p"), "--summary-prefix\t"));
+  EXPECT_FALSE(contains(complete("bigbird merge --fa"), "--fasta-ref"));
   EXPECT_TRUE(contains(complete("bigbird text classify f"), "finetune\t"));
   EXPECT_TRUE(contains(complete("bigbird variants --edge "), "shift"));
 }
@@ -426,7 +425,7 @@ TEST(CommandLine, CompletionOfZsh) {
   EXPECT_TRUE(contains(complete("bigbird chunk --pas", 3), "--passes["))
       << complete("bigbird chunk --pas", 3);
   EXPECT_TRUE(contains(complete("bigbird text classify finetune --la", 5), "finetune 2\n"));
-  EXPECT_FALSE(contains(complete("bigbird variants merge --fa", 4), "--fasta-ref"));
+  EXPECT_FALSE(contains(complete("bigbird merge --fa", 3), "--fasta-ref"));
   EXPECT_TRUE(contains(complete("bigbird variants --ed", 3), ":value:(pad shift skip)"));
 }
 
@@ -437,8 +436,8 @@ TEST(CommandLine, ManPagesOfAllVerbsAreWritten) {
   for (const char* section : {"EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO", "EXAMPLES"})
     EXPECT_TRUE(
         contains(read_text(folder / "man1/bigbird-variants.1"), std::string(".SH ") + section + "\n"));
-  EXPECT_EQ(read_text(folder / "man1/bigbird-variants-merge.1"),
-            run_bigbird({"man", "variants", "merge"}).out);
+  EXPECT_EQ(read_text(folder / "man1/bigbird-variants-evaluate.1"),
+            run_bigbird({"man", "variants", "evaluate"}).out);
   EXPECT_EQ(run_bigbird({"man"}).status, 2);
 }
 

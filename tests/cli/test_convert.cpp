@@ -139,7 +139,7 @@ TEST_F(ConvertTest, TheGenaFormNeedsAPlanThatIsWrittenDown) {
   EXPECT_NE(refused.err.find("a plan that is drawn for every length"), std::string::npos) << refused.err;
   ASSERT_EQ(
       run_bigbird({"attention", "--length", "64", "--heads", "2", "--block-size", "4", "--random-blocks", "1",
-                   "--random-mode", "hf-train", "--max-positions", "64", "--json", path("plan.json")})
+                   "--random-mode", "hf-train", "--max-positions", "64", "-o", path("plan.json")})
           .status,
       0);
   const RunResult done = convert({"--to-dialect", "gena", "--plan", path("plan.json")});

@@ -50,7 +50,7 @@ class CopiesCommand : public ::testing::Test {
 TEST_F(CopiesCommand, WritesRegionsWithTheirPartners) {
   const std::vector<std::string> words = {"copies", "-f", path("genome.fa"), "--of", "1"};
   const RunResult run =
-      must(words + Words{"-o", path("copies.bed"), "--json", path("copies.json"), "-@", "2"});
+      must(words + Words{"-o", path("copies.bed"), "--summary", path("copies.json"), "-@", "2"});
   expect_said(run, "chr1: ");
   expect_said(run, "held-out bases");
   const std::vector<BedRecord> regions = read_bed(path("copies.bed"), 6);
@@ -196,8 +196,8 @@ TEST_F(CopiesCommand, AModelsOwnEvaluationAndScanLeaveThemOut) {
   // Shards keep the regions for the merge.
   for (const char* shard : {"1", "2"})
     must(scan + evaluated +
-         Words{"--exclude", path("held.bed"), "--chunk", "50", "--shard", std::string(shard) + "/2", "-o",
-               path(std::string("part") + shard)});
+         Words{"--exclude", path("held.bed"), "--chunk-size", "50", "--shard", std::string(shard) + "/2",
+               "-o", path(std::string("part") + shard)});
   must({"merge", path("part1"), path("part2"), "-o", path("merged.bedgraph"), "--summary",
         path("merged.json")});
   EXPECT_EQ(json("merged.json").at("evaluation"), some.at("evaluation"));
@@ -232,7 +232,7 @@ TEST_F(CopiesCommand, BinsThatTouchARegionAreLeftOut) {
   write_npy(path("all.npy"), scores, {12, 1});
   write_npy(path("test.npy"), std::vector<float>(scores.begin() + 2, scores.end()), {10, 1});
   for (const char* file : {"all.npy", "test.npy"}) {
-    const Words evaluate = {"chromatin", "evaluate", "--predictions", path(file), "--labels", data};
+    const Words evaluate = {"chromatin", "evaluate", "--predictions", path(file), "--data", data};
     const auto whole = nlohmann::json::parse(must(evaluate).out);
     EXPECT_FALSE(whole.contains("excluded"));
     EXPECT_LT(whole.at("evaluations")[0].at("groups").at("TF").at("median_auroc"), 1.0);
@@ -245,8 +245,8 @@ TEST_F(CopiesCommand, BinsThatTouchARegionAreLeftOut) {
   }
   write_text(path("every.bed"), "chr1\t0\t4000\n");
   const Words evaluate = {"chromatin", "evaluate", "--predictions", path("test.npy"), "--exclude"};
-  EXPECT_EQ(run_bigbird(evaluate + Words{path("every.bed"), "--labels", data}).status, 1);
-  EXPECT_EQ(run_bigbird(evaluate + Words{path("three.bed"), "--labels", data + "/labels.npy"}).status, 2);
+  EXPECT_EQ(run_bigbird(evaluate + Words{path("every.bed"), "--data", data}).status, 1);
+  EXPECT_EQ(run_bigbird(evaluate + Words{path("three.bed"), "--data", data + "/labels.npy"}).status, 2);
 }
 
 }  // namespace

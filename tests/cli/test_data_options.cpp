@@ -46,7 +46,8 @@ class DataOptions : public ::testing::Test {
 
 TEST_F(DataOptions, SimulateMakesSoManyBasesAndPromoters) {
   const auto simulate = [&](const std::string& name, const std::string& density) {
-    must({"simulate", "-o", path(name), "--bp", "600K", "--chromosomes", "2", "--promoters-per-mb", density});
+    must({"simulate", "-o", path(name), "--bp", "600K", "--chromosome-count", "2", "--promoters-per-mb",
+          density});
     return static_cast<double>(rows(read_text(path(name + "/promoters.tss.bed"))).size());
   };
   const double few = simulate("few", "30"), many = simulate("many", "120");
@@ -94,20 +95,21 @@ TEST_F(DataOptions, TrainBpeTakesTheTrainerThatIsTyped) {
   }
   write_text(path("sentences.txt"), sentences);
   for (const char* trainer : {"exact", "apart", "sentencepiece"}) {
-    must({"train-bpe", "--text", path("sentences.txt"), "-o", path(trainer), "--vocab-size", "40",
+    must({"train-bpe", "--lines", path("sentences.txt"), "-o", path(trainer), "--vocab-size", "40",
           "--max-piece-length", "16", "--trainer", trainer});
     const auto report = nlohmann::json::parse(read_text(path(std::string(trainer) + "/report.json")));
     EXPECT_TRUE(report.at("trainer").get<std::string>().starts_with(trainer)) << report.at("trainer");
     EXPECT_EQ(report.at("vocab_size"), 40);
   }
-  EXPECT_EQ(run_bigbird({"train-bpe", "--text", path("sentences.txt"), "-o", path("x"), "--trainer", "other"})
-                .status,
-            2);
+  EXPECT_EQ(
+      run_bigbird({"train-bpe", "--lines", path("sentences.txt"), "-o", path("x"), "--trainer", "other"})
+          .status,
+      2);
 }
 
 TEST_F(DataOptions, AttentionOfALayerIsDrawnForThatLayer) {
   const auto lists = [](const char* layer) {
-    return must({"attention", "--length", "2048", "--heads", "2", "--layer", layer, "--json", "-",
+    return must({"attention", "--length", "2048", "--heads", "2", "--layer", layer, "-o", "-",
                  "--no-provenance"})
         .out;
   };
@@ -115,7 +117,7 @@ TEST_F(DataOptions, AttentionOfALayerIsDrawnForThatLayer) {
     return nlohmann::json::parse(lists(layer)).at("heads")[1].at("rows");
   };
   EXPECT_EQ(rows_of("0"),
-            nlohmann::json::parse(must({"attention", "--length", "2048", "--heads", "2", "--json", "-"}).out)
+            nlohmann::json::parse(must({"attention", "--length", "2048", "--heads", "2", "-o", "-"}).out)
                 .at("heads")[1]
                 .at("rows"));
   EXPECT_NE(rows_of("0"), rows_of("3"));

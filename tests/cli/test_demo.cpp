@@ -44,7 +44,7 @@ TEST(Demo, ItsOutputsAreThoseOfTheCommandsThatItPrints) {
     EXPECT_EQ(run.status, 0) << run.err;
     return run;
   };
-  must({"simulate", "-o", path("genome"), "--bp", "200K", "--chromosomes", "2", "-q"});
+  must({"simulate", "-o", path("genome"), "--bp", "200K", "--chromosome-count", "2", "-q"});
   const std::filesystem::path model = folder / "models/yeast-r64";
   std::filesystem::create_directories(model / "demo");
   write_tiny_classifier(model / "tracks");

@@ -141,7 +141,7 @@ TEST_F(EtcPretrain, AFreshModelIsEtcmodels) {
   must(pretrain("dna", "other",
                 {"--relative-labels", "40", "--global-every", "8", "--projections", "by-query",
                  "--output-projection", "shared", "--feed-forward", "separate", "--hard-l2g", "on",
-                 "--positions", "absolute", "--length", "128", "--steps", "1"}));
+                 "--position-embedding", "absolute", "--length", "128", "--steps", "1"}));
   const auto other = nlohmann::json::parse(read_text(path("other/final/config.json"))).at("bigbird");
   EXPECT_EQ(other.at("positions"), "absolute");
   for (const auto& [key, value] :
@@ -318,12 +318,12 @@ TEST_F(EtcPretrain, WhatItCannotBeIsRefusedInOneLine) {
     refused(pretrain("dna", "no", more + Words{"--length", "128", "--steps", "1"}), 2, what);
   };
   no({"--norm", "prenorm"}, "attention etc with other LayerNorms than BERT's");
-  no({"--positions", "rotary"}, "attention etc has no rotary positions");
+  no({"--position-embedding", "rotary"}, "attention etc has no rotary positions");
   no({"--no-mlm"}, "--no-mlm leaves nothing to learn by attention etc");
   no({"--cpc", "often"}, "--cpc: 'often' is none of its values");
-  refused(
-      {"pretrain", "--train", path("dna"), "-m", path("dna_pieces"), "-o", path("no"), "--positions", "none"},
-      2, "attention bigbird without positions");
+  refused({"pretrain", "--train", path("dna"), "-m", path("dna_pieces"), "-o", path("no"),
+           "--position-embedding", "none"},
+          2, "attention bigbird without positions");
   EXPECT_FALSE(fs::exists(path("no")));
 }
 

@@ -111,6 +111,10 @@ TEST_F(Evaluate, AccuraciesAreCounted) {
   const RunResult run = run_bigbird(
       {"evaluate", "-m", path("run") + "/final", "--data", path("valid"), "--device", "cpu", "-@", "1"});
   ASSERT_EQ(run.status, 0) << run.err;
+  const RunResult into_file = run_bigbird({"evaluate", "-m", path("run") + "/final", "--data", path("valid"),
+                                           "--device", "cpu", "-@", "1", "-o", path("evaluate.json")});
+  EXPECT_EQ(into_file.out, "");
+  EXPECT_EQ(testing::read_text(path("evaluate.json")), run.out);
   const LoadedModel loaded = load_model(path("run") + "/final", HeadType::pretraining, 1);
   const auto tokenizer = load_tokenizer(path("run") + "/final");
   const TokenShards shards(path("valid"));

@@ -233,12 +233,12 @@ TEST_F(FillMaskAndEmbed, TypedSequencesAreReadAsThoseOfFiles) {
   EXPECT_NE(told.find("2 IUPAC letters other than A C G T N were read as N"), std::string::npos) << told;
   EXPECT_EQ(filled("-", "acguugcannk[MASK]ggtca\r\n").first, plain);
 
-  // Lines of --text and a FASTA of the same sequences, whatever their letters.
+  // Lines of --lines and a FASTA of the same sequences, whatever their letters.
   write_text(path("plain.fa"), ">a\nACGTTGCANNNGGTCA\n>b\nTTACG\n");
   write_text(path("mixed.fa"), ">a\nacguugcarynGGTCA\n>b\nuuacg\n");
   const Embedding expected = embed({path("plain.fa"), "--pool", "token"});
   EXPECT_EQ(embed({path("mixed.fa"), "--pool", "token"}).values, expected.values);
-  const Embedding lines = embed({"--text", "-", "--pool", "token"}, " acguugcarynGGTCA\n\nuuacg \n");
+  const Embedding lines = embed({"--lines", "-", "--pool", "token"}, " acguugcarynGGTCA\n\nuuacg \n");
   EXPECT_EQ(lines.values, expected.values);
   ASSERT_EQ(lines.rows.size(), expected.rows.size());
   for (std::size_t i = 0; i < lines.rows.size(); ++i) {
@@ -249,8 +249,8 @@ TEST_F(FillMaskAndEmbed, TypedSequencesAreReadAsThoseOfFiles) {
   const std::string counted = must({"embed", "-m", model(), path("mixed.fa"), "-o", path("counted.npy")}).err;
   EXPECT_NE(counted.find("mixed.fa: 2 IUPAC letters"), std::string::npos) << counted;
   write_text(path("lines.txt"), "acguugcarynGGTCA\n");
-  EXPECT_EQ(must({"tokenize", "-m", model(), "--text", path("lines.txt"), "--print", "ids"}).out,
-            must({"tokenize", "-m", model(), "--text", "-", "--print", "ids"}, "ACGTTGCANNNGGTCA\n").out);
+  EXPECT_EQ(must({"tokenize", "-m", model(), "--lines", path("lines.txt"), "--print", "ids"}).out,
+            must({"tokenize", "-m", model(), "--lines", "-", "--print", "ids"}, "ACGTTGCANNNGGTCA\n").out);
 }
 
 // Google's layout of special pieces, and [MASK] that takes the blank before it along.
@@ -260,7 +260,7 @@ TEST_F(FillMaskAndEmbed, ReadTextWithATextModel) {
                              path("text-tokenizer/spiece.model"));
   std::string text;
   for (int i = 0; i < 30; ++i) text += "The cat sat on the mat.\nsparse attention of a graph\n\n";
-  must({"tokenize", "-m", path("text-tokenizer"), "--text", "-", "-o", path("text")}, text);
+  must({"tokenize", "-m", path("text-tokenizer"), "--lines", "-", "-o", path("text")}, text);
   must({"pretrain",
         "--train",
         path("text"),
@@ -291,7 +291,7 @@ TEST_F(FillMaskAndEmbed, ReadTextWithATextModel) {
       rows_of(must({"fill-mask", "-m", text_model, "--top", "3", "The [MASK] sat"}).out);
   ASSERT_EQ(filled.size(), 3u);
   EXPECT_EQ(filled[0].at("start") + "-" + filled[0].at("end"), "3-10");
-  must({"embed", "-m", text_model, "--text", "-", "--pool", "token", "-o", path("text.npy")},
+  must({"embed", "-m", text_model, "--lines", "-", "--pool", "token", "-o", path("text.npy")},
        "The cat\n\nsat [MASK]\n");
   const std::vector<Row> rows = rows_of(read_text(path("text.rows.tsv")));
   ASSERT_EQ(rows.size(), 4u);
@@ -300,7 +300,7 @@ TEST_F(FillMaskAndEmbed, ReadTextWithATextModel) {
             "cat");
   EXPECT_EQ(rows[3].at("id") + " " + rows[3].at("piece"), "line3 [MASK]");
   EXPECT_EQ(rows[3].at("start") + "-" + rows[3].at("end"), "3-10");
-  expect_refused({"embed", "-m", text_model, "--text", "-", "--pool", "bin:10", "-o", path("bins.npy")}, 2,
+  expect_refused({"embed", "-m", text_model, "--lines", "-", "--pool", "bin:10", "-o", path("bins.npy")}, 2,
                  "counts bases", "a\n");
   // DNA for a model of text, in each way in.
   const std::string sequence = "ACGTTGCAGGTCA";
@@ -308,11 +308,11 @@ TEST_F(FillMaskAndEmbed, ReadTextWithATextModel) {
   expect_refused({"fill-mask", "-m", text_model, "-"}, 1, "line2: this is DNA",
                  "The [MASK]\nacgttgca[MASK]ggtca\n");
   expect_refused({"fill-mask", "-m", text_model, "-f", genome(), "-r", "chr1:100-200"}, 1, "is for text");
-  expect_refused({"embed", "-m", text_model, "--text", "-", "-o", path("x.npy")}, 1, "this is DNA",
+  expect_refused({"embed", "-m", text_model, "--lines", "-", "-o", path("x.npy")}, 1, "this is DNA",
                  sequence + "\n");
   expect_refused({"embed", "-m", text_model, "-", "-o", path("x.npy")}, 1, "is for text",
                  ">a\n" + sequence + "\n");
-  expect_refused({"tokenize", "-m", text_model, "--text", "-", "--print", "ids"}, 1, "this is DNA",
+  expect_refused({"tokenize", "-m", text_model, "--lines", "-", "--print", "ids"}, 1, "this is DNA",
                  sequence + "\n");
   expect_refused({"tokenize", "-m", text_model, "-f", genome(), "--print", "ids"}, 1, "a genome is DNA");
   EXPECT_FALSE(std::filesystem::exists(path("x.npy")));
@@ -437,7 +437,7 @@ TEST_F(FillMaskAndEmbed, EmbedRefusesWhatItCannotPool) {
   expect_refused(with({genome(), "--pool", "bins"}), 2, "no such pooling");
   expect_refused(with({genome(), "--pool", "bin:0"}), 2, "no such pooling");
   expect_refused(with({genome()}), 1, "the model takes 1024");
-  expect_refused(with({"--text", "-"}), 1, "'P' in column 1 is no base", "Paris is in France.\n");
+  expect_refused(with({"--lines", "-"}), 1, "'P' in column 1 is no base", "Paris is in France.\n");
   expect_refused(with({"-"}), 1, "no sequences");
   expect_refused(with({"-"}), 1, "'!' in record a is no base", ">a\nAC!\n");
   expect_refused({"embed", "-m", model(), "-o", path("refused.csv"), "-"}, 2,

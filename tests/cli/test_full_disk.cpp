@@ -88,10 +88,9 @@ TEST_F(FullDisk, LiftoverOfBothKinds) {
 }
 
 TEST_F(FullDisk, AttentionsPictureAndLists) {
-  expect_all_or_none({"attention", "--length", "2048", "--json", "OUT/p.json", "--svg", "OUT/p.svg"});
+  expect_all_or_none({"attention", "--length", "2048", "-o", "OUT/p.json", "--svg", "OUT/p.svg"});
   // And one name for both is refused, whatever it is spelt like.
-  const RunResult twice =
-      run_bigbird({"attention", "--length", "768", "--json", in("p"), "--svg", in("./p")});
+  const RunResult twice = run_bigbird({"attention", "--length", "768", "-o", in("p"), "--svg", in("./p")});
   EXPECT_EQ(twice.status, 2);
   EXPECT_NE(twice.err.find("name the same file"), std::string::npos) << twice.err;
   EXPECT_FALSE(std::filesystem::exists(in("p")));
@@ -128,8 +127,8 @@ TEST_F(FullDisk, ChromatinEvaluate) {
   }
   writer.commit("genome.fa", "{}");
   write_npy(in("scores.npy"), scores, {60, 2});
-  expect_all_or_none({"chromatin", "evaluate", "--predictions", in("scores.npy"), "--labels", in("data"),
-                      "--profiles-tsv", "OUT/p.tsv", "--svg", "OUT/svg", "-o", "OUT/s.json"});
+  expect_all_or_none({"chromatin", "evaluate", "--predictions", in("scores.npy"), "--data", in("data"),
+                      "--table", "OUT/p.tsv", "--svg", "OUT/svg", "-o", "OUT/s.json"});
 }
 
 TEST_F(FullDisk, OfAModelOverAGenome) {
@@ -151,7 +150,7 @@ TEST_F(FullDisk, OfAModelOverAGenome) {
   expect_all_or_none({"embed", "-m", in("model"), "-f", in("g.fa"), "-R", in("w.bed"), "-o", "OUT/e.npy"});
   for (const char* format : {"tsv", "npy"}) {
     expect_all_or_none({"variants", "-m", in("model"), "-f", in("g.fa"), in("v.vcf"), "-o", "OUT/s", "-O",
-                        format, "--report", "OUT/r"});
+                        format, "--summary-prefix", "OUT/r"});
   }
 }
 

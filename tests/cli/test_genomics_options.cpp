@@ -388,12 +388,12 @@ TEST(ImportDeepseaOptions, SamplesNamesAndPlacesAsTyped) {
   EXPECT_NE(all.err.find("valid 4,"), std::string::npos) << all.err;
   EXPECT_EQ(nlohmann::json::parse(file("all/manifest.json")).at("bins"), 4);
   EXPECT_EQ(nlohmann::json::parse(file("pairs/manifest.json")).at("bins"), 2);
-  ASSERT_EQ(import("slabs", {"--memory", "2K"}).status, 0);
+  ASSERT_EQ(import("slabs", {"--memory-limit", "2K"}).status, 0);
   for (const char* name : {"labels.npy", "bins.bed.gz", "sequences.fa.gz"})
     EXPECT_EQ(file(std::string("slabs/") + name), file(std::string("pairs/") + name)) << name;
   write_text(path("names.tsv"),
              "column\tgroup\tname\n0\tTF\tHepG2|CTCF\n1\tTF\tHepG2|MAX\n2\tDHS\tHepG2|DNase\n");
-  ASSERT_EQ(import("named", {"--profiles", path("names.tsv")}).status, 0);
+  ASSERT_EQ(import("named", {"--profile-names", path("names.tsv")}).status, 0);
   EXPECT_NE(file("named/profiles.tsv").find("\tHepG2|MAX\tTF\t"), std::string::npos)
       << file("named/profiles.tsv");
 
@@ -402,7 +402,7 @@ TEST(ImportDeepseaOptions, SamplesNamesAndPlacesAsTyped) {
   write_text(path("genome.fa"), ">chr7\n" + bases + "\n");
   write_text(path("bins.bed"), "chr7\t50\t250\nchr7\t350\t550\n");
   const std::vector<std::string> placed = {
-      "--bins", path("bins.bed"), "--fasta-ref", path("genome.fa"), "--left", "20", "--right", "30"};
+      "--bins-file", path("bins.bed"), "--fasta-ref", path("genome.fa"), "--left", "20", "--right", "30"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), placed.begin(), placed.end());
     return more;

@@ -71,14 +71,14 @@ class InfoFiles : public testing::TextFixture {
   }
 
   static void make_genome() {
-    run(1, {"simulate", "-o", out("sim"), "--bp", "200k", "--chromosomes", "2", "--seed", "3"});
+    run(1, {"simulate", "-o", out("sim"), "--bp", "200k", "--chromosome-count", "2", "--seed", "3"});
     run(1, {"chunk", "-f", genome(), "-o", out("docs.bed"), "--passes", "1"});
-    run(1, {"chunk", "-f", genome(), "-o", out("docs.txt"), "--passes", "1", "--format", "text"});
+    run(1, {"chunk", "-f", genome(), "-o", out("docs.txt"), "--passes", "1", "-O", "text"});
     run(1, {"train-bpe", "-f", genome(), "-d", out("docs.bed"), "-o", out("tok"), "--vocab-size", "40",
             "--sample-bp", "20k"});
     run(1, {"tokenize", "-m", out("tok"), "-f", genome(), "-d", out("docs.bed"), "-o", out("shards")});
     run(1, {"tokenize", "-m", out("tok"), "-f", genome(), "-d", out("docs.bed"), "-o", out("many"),
-            "--shard-size", "45k"});
+            "--shard-tokens", "45k"});
     write("windows.bed", "chr1\t20000\t20100\nchr1\t20500\t20600\n");
     write("one.bed", "chr1\t20000\t20004\nchr1\t20100\t20104\n");
     run(1, {"tokenize", "-m", out("tok"), "-f", genome(), "-R", path("windows.bed"), "--print", "bed"},
@@ -86,7 +86,8 @@ class InfoFiles : public testing::TextFixture {
     write("x.chain", "chain 1000 chr1 100000 + 0 90000 chrA 100000 + 100 90100 1\n90000\n");
     run(1, {"liftover", "--chain", path("x.chain"), path("windows.bed"), "-o", out("lifted.bed"),
             "--unmapped", out("lost.bed")});
-    run(1, {"copies", "-f", genome(), "--of", "chr2", "-o", out("copies.bed"), "--json", out("copies.json")});
+    run(1,
+        {"copies", "-f", genome(), "--of", "chr2", "-o", out("copies.bed"), "--summary", out("copies.json")});
     run(1, {"devices", "--json"}, "devices.json");
   }
 
@@ -111,14 +112,14 @@ class InfoFiles : public testing::TextFixture {
     run(1, {"report", out("run"), "-o", out("report.html"), "--multiqc", out("multiqc")});
     run(1, {"bench", "-m", out("run/final"), "--seconds", "0", "-o", out("bench.tsv")});
     run(1, {"attention", "--length", "24", "--block-size", "2", "--heads", "1", "--random-blocks", "1",
-            "--svg", out("plan.svg"), "--json", out("plan.json")});
+            "--svg", out("plan.svg"), "-o", out("plan.json")});
     run(1, {"fill-mask", "-m", out("run/final"), "-f", genome(), "-r", "chr1:20001-20060", "-o",
             out("fill.tsv")});
     for (const char* form : {"npy", "h5", "safetensors"})
       run(1, {"embed", "-m", out("run/final"), "-f", genome(), "-R", path("windows.bed"), "-o",
               out(std::string("vectors.") + form), "--force"});
     run(1, {"embed", "-m", out("run/final"), "-f", genome(), "-R", path("windows.bed"), "--shard", "1/2",
-            "--chunk", "1", "-o", out("vectors.part")});
+            "--chunk-size", "1", "-o", out("vectors.part")});
     const std::vector<std::int64_t> ids = {2, 7, 8, 9, 3};
     write_safetensors(path("ids.safetensors"), {{"input_ids", TensorType::i64, {1, 5}, ids.data()}});
     run(1,
@@ -135,11 +136,11 @@ class InfoFiles : public testing::TextFixture {
     run(2, {"promoter", "evaluate", "--predictions", out("promoters.tsv"), "-o", out("promoters.json")});
     run(2, {"promoter", "calibrate", "-m", model, "--data", out("prom"), "-o", out("calibration.tsv"),
             "--curve", out("curve.tsv"), "--svg", out("curve.svg")});
-    run(1, {"quantize", model, "-o", out("quantized"), "--calibrate", out("prom"), "--max-loss", "1"});
+    run(1, {"quantize", model, "-o", out("quantized"), "--data", out("prom"), "--max-loss", "1"});
     const Words scan = {"promoter", "scan", "-m", model, "-f", genome(), "-r", "chr1:20001-22000", "-o"};
     run(2, scan + Words{out("scan.bedgraph"), "--calls", out("calls.bed"), "--summary", out("scan.json")});
     run(2, scan + Words{out("scan.bw")});
-    run(2, scan + Words{out("scan.part"), "--shard", "1/2", "--chunk", "4"});
+    run(2, scan + Words{out("scan.part"), "--shard", "1/2", "--chunk-size", "4"});
   }
 
   static void make_chromatin() {
@@ -152,11 +153,11 @@ class InfoFiles : public testing::TextFixture {
     for (const char* form : {"tsv", "npy", "h5"})
       run(2, predict + Words{out(std::string("chromatin.") + form), "-O", form});
     run(2, predict + Words{out("tracks"), "-O", "bedgraph"});
-    run(2, predict + Words{out("chromatin.part"), "--shard", "1/2", "--chunk", "2"});
+    run(2, predict + Words{out("chromatin.part"), "--shard", "1/2", "--chunk-size", "2"});
     run(2, {"chromatin", "evaluate", "--predictions", out("chromatin.tsv"), "--data", out("chrom"), "-o",
-            out("chromatin.json"), "--profiles-tsv", out("by-profile.tsv"), "--svg", out("chromatin.svg")});
+            out("chromatin.json"), "--table", out("by-profile.tsv"), "--svg", out("chromatin.svg")});
     run(2, {"chromatin", "calibrate", "-m", model, "--data", out("chrom"), "-o", out("bins.calibration.tsv"),
-            "--per-profile", out("errors.tsv")});
+            "--table", out("errors.tsv")});
   }
 
   static void make_variants() {
@@ -187,23 +188,24 @@ class InfoFiles : public testing::TextFixture {
     write("labels.tsv", labels);
     const Words score = {"variants", "-m", fixture, "-f", genome(), path("v.vcf"), "-o"};
     for (const char* form : {"vcf", "vcf.gz", "bcf", "tsv", "npy", "h5"})
-      run(1, score + Words{out(std::string("scores.") + form), "--report", out(std::string("of-") + form),
-                           "--force"});
+      run(1, score + Words{out(std::string("scores.") + form), "--summary-prefix",
+                           out(std::string("of-") + form), "--force"});
     for (const char* shard : {"1", "2"})
       run(1, score + Words{out(std::string("shard") + shard + ".vcf"), "--shard", std::string(shard) + "/2",
-                           "--chunk", "1"});
+                           "--chunk-size", "1"});
     run(2, {"variants", "merge", out("shard1.vcf"), out("shard2.vcf"), "-o", out("merged.vcf")});
     run(2, {"variants", "background", "-m", fixture, "-f", genome(), path("v.vcf"), "-o",
             out("background.safetensors")});
     run(2, {"variants", "evaluate", out("scores.tsv"), "--labels", path("labels.tsv"), "-o", out("auroc.tsv"),
-            "--json", out("auroc.json")});
+            "--summary", out("auroc.json")});
     run(2, {"variants", "evaluate", out("scores.tsv"), "--effects", path("labels.tsv"), "--effects-column",
             "label", "-o", out("spearman.tsv")});
     run(1, {"liftover", "--chain", path("x.chain"), path("v.vcf"), "-o", out("lifted.vcf")});
     const Words ism = {"ism", "-m", fixture, "-f", genome()};
     run(1, ism + Words{"-r", "chr1:20001-20004", "-o", out("ism.tsv"), "--svg", out("ism.svg")});
     run(1, ism + Words{"-r", "chr1:20001-20004", "-o", out("ism.npy")});
-    run(1, ism + Words{"-R", path("one.bed"), "-o", out("ism.shard.tsv"), "--shard", "1/2", "--chunk", "1"});
+    run(1, ism + Words{"-R", path("one.bed"), "-o", out("ism.shard.tsv"), "--shard", "1/2", "--chunk-size",
+                       "1"});
     run(1, {"attribute", "-m", fixture, "-f", genome(), "-r", "chr1:20001-20020", "--profiles", "0", "-o",
             out("attribution.bedgraph")});
     run(2, {"cluster", "plan", "-m", fixture, "-f", genome(), path("v.vcf"), "--sample-time", "1s", "--json"},
@@ -240,7 +242,7 @@ class InfoFiles : public testing::TextFixture {
     run(3, classify + Words{out("classes.jsonl"), "-O", "jsonl"});
     for (const char* shard : {"1", "2"})
       run(3, classify + Words{out(std::string("classes.part") + shard + ".tsv"), "--shard",
-                              std::string(shard) + "/2", "--chunk", "2"});
+                              std::string(shard) + "/2", "--chunk-size", "2"});
     run(1, {"merge", out("classes.part1.tsv"), out("classes.part2.tsv"), "-o", out("merged.tsv")});
     run(3, {"text", "classify", "evaluate", "-m", out("classify-run/final"), "--data", path("labelled.csv"),
             "-o", out("classes.json"), "--table", out("by-class.tsv"), "--svg", out("classes.svg")});
@@ -250,7 +252,7 @@ class InfoFiles : public testing::TextFixture {
     run(3, {"text", "qa", "finetune", "--format", "squad", "--train", path("questions.json"), "--init",
             path("reader"), "-o", out("qa-run"), "--steps", "1", "--batch", "2", "--length", "64"});
     run(3, {"text", "qa", "predict", "--format", "squad", "-m", out("qa-run/final"), path("questions.json"),
-            "-o", out("answers.json"), "--nbest", out("nbest.json"), "--null-odds", out("odds.json"),
+            "-o", out("answers.json"), "--candidates", out("nbest.json"), "--null-odds", out("odds.json"),
             "--version-2"});
     run(3, {"text", "qa", "evaluate", "--format", "squad", "--data", path("questions.json"), "--predictions",
             out("answers.json"), "-o", out("exact.json"), "--html", out("worst.html")});

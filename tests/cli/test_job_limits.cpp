@@ -59,7 +59,7 @@ TEST_F(JobLimits, ThreadsAndMemoryAreThoseOfTheJob) {
 TEST_F(JobLimits, AVerbStopsBeforeTheEndAndGoesOnAfterwards) {
   set("SLURM_JOB_ID", "72");
   end_in(4);
-  const Words words = predict("many.csv", {"--chunk", "1", "--resume", "auto"});
+  const Words words = predict("many.csv", {"--chunk-size", "1", "--resume", "auto"});
   const RunResult stopped = run_bigbird(words + Words{"--stop-before", "2s"});
   EXPECT_EQ(stopped.status, 143) << stopped.err;
   EXPECT_TRUE(holds(stopped.err, "bigbird: stopped before the end of the job (--stop-before)"))

@@ -126,7 +126,7 @@ TEST_F(LedVerbs, L6FoldersAreLookedAtAndConverted) {
   must({"convert", path("led"), path("full"), "--attention", "full"});
   EXPECT_EQ(config("full").at("model_type"), "bigbird_extended");
   must({"text", "summarize", "predict", "-m", path("full"), path("pairs.jsonl"), "--device", "cpu"});
-  must({"embed", "-m", path("led"), "--text", path("lines.txt"), "-o", path("vectors.npy"), "--device",
+  must({"embed", "-m", path("led"), "--lines", path("lines.txt"), "-o", path("vectors.npy"), "--device",
         "cpu"});
 }
 

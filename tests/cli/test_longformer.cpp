@@ -43,7 +43,7 @@ class LongformerVerbs : public TextFixture {
                  path(run),
                  "--attention",
                  "longformer",
-                 "--window",
+                 "--attention-window",
                  "24",
                  "--length",
                  "160",
@@ -85,7 +85,7 @@ TEST_F(LongformerVerbs, L5ARobertaIsPretrainedAsALongformerOfTheLengthThatIsAske
   const auto measured = nlohmann::json::parse(
       must({"evaluate", "-m", path("run/final"), "--data", path("text"), "--device", "cpu"}).out);
   EXPECT_GT(measured.at("mlm_loss"), 0.0);
-  must({"embed", "-m", path("run/final"), "--text", path("books.txt"), "-o", path("vectors.npy"), "--device",
+  must({"embed", "-m", path("run/final"), "--lines", path("books.txt"), "-o", path("vectors.npy"), "--device",
         "cpu"});
   // And it goes on: what is read again is itself.
   must({"pretrain", "--train", path("text"), "-m", path("roberta"), "--init", path("run/final"), "-o",
@@ -124,10 +124,11 @@ TEST_F(LongformerVerbs, ConvertSetsOptionsOnTopOfTheFoldersOwn) {
   must({"convert", path("run/final"), path("globals"), "--global", "first:3"});
   EXPECT_EQ(config("globals").at("attention_window"), (std::vector<int>{24, 24}));
   EXPECT_EQ(config("globals").at("bigbird").at("attention_options").at("global"), "first:3");
-  must({"convert", path("globals"), path("windows"), "--attention", "longformer", "--window", "8:16"});
+  must({"convert", path("globals"), path("windows"), "--attention", "longformer", "--attention-window",
+        "8:16"});
   EXPECT_EQ(config("windows").at("attention_window"), (std::vector<int>{8, 16}));
   EXPECT_EQ(config("windows").at("bigbird").at("attention_options").at("global"), "first:3");
-  must({"convert", path("roberta"), path("long"), "--attention", "longformer", "--positions", "1000"});
+  must({"convert", path("roberta"), path("long"), "--attention", "longformer", "--max-positions", "1000"});
   EXPECT_EQ(config("long").at("max_position_embeddings"), 1024 + 2);
   EXPECT_EQ(config("long").at("attention_window"), (std::vector<int>{512, 512}));
   refused({"convert", path("run/final"), path("no"), "--global", "first:400"}, 1,
@@ -136,7 +137,7 @@ TEST_F(LongformerVerbs, ConvertSetsOptionsOnTopOfTheFoldersOwn) {
           "--global: 'last:4' is neither task, none, question nor first:N");
   refused({"convert", path("run/final"), path("no"), "--parts", "2"}, 2,
           "--parts is of attention blockbert, not of longformer");
-  refused({"convert", path("run/final"), path("no"), "--positions", "4096"}, 2,
+  refused({"convert", path("run/final"), path("no"), "--max-positions", "4096"}, 2,
           "is neither an original Pegasus, whose positions are sinusoids, nor a BERT or RoBERTa");
   refused(Words{"pretrain", "--train", path("text"), "-m", path("roberta"), "--init", path("run/final"), "-o",
                 path("no"), "--length", "256"},

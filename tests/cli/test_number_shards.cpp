@@ -42,18 +42,18 @@ class NumberShards : public TextFixture {
   static std::string file(const std::string& name) { return read_text(path(name)); }
 
   static Words predict(const Words& more) {
-    return Words{"chromatin",      "predict", "-m", path("chromatin"), "-f", path("genome.fa"), "-R",
-                 path("bins.bed"), "--chunk", "7"} +
+    return Words{"chromatin",      "predict",      "-m", path("chromatin"), "-f", path("genome.fa"), "-R",
+                 path("bins.bed"), "--chunk-size", "7"} +
            more;
   }
   static Words scan(const Words& more) {
-    return Words{"promoter", "scan",    "-m", path("promoter"), "-f", path("genome.fa"), "--step",
-                 "10",       "--chunk", "33", "--threshold",    "0.3"} +
+    return Words{"promoter", "scan",         "-m", path("promoter"), "-f", path("genome.fa"), "--step",
+                 "10",       "--chunk-size", "33", "--threshold",    "0.3"} +
            more;
   }
   static Words embed(const Words& more) {
-    return Words{"embed",   "-m", path("chromatin"), "-f",   path("genome.fa"), "-R", path("bins.bed"),
-                 "--chunk", "6",  "--pool",          "bin:7"} +
+    return Words{"embed",        "-m", path("chromatin"), "-f",   path("genome.fa"), "-R", path("bins.bed"),
+                 "--chunk-size", "6",  "--pool",          "bin:7"} +
            more;
   }
   // All shards of a command, in an order that is none, merged.
@@ -75,7 +75,7 @@ TEST_P(ShardsOfPredictions, AreTheFilesOfOneRun) {
   const std::string format = GetParam();
   const std::string suffix = format == "bigwig" ? ".bw" : "." + format;
   Words command = predict({"-O", format});
-  if (format == "npy") command.push_back("--variants");
+  if (format == "npy") command.push_back("--ablations");
   if (format == "bedgraph" || format == "bigwig") command = command + Words{"--profiles", "1"};
   must(command + Words{"-o", path("whole" + suffix)});
   merge(command, path("merged" + suffix));
@@ -100,9 +100,8 @@ TEST_F(NumberShards, TheOldNameOfTheTypeStays) {
     EXPECT_TRUE(holds(must(command).err, "is whole already, and of this run"));
   }
   for (const char* name : {"old.h5", "old-2.h5"}) EXPECT_EQ(file(name).substr(1, 3), "HDF");
-  EXPECT_TRUE(
-      holds(must(predict({"--output-format=tsv", "--provenance=inline"})).out, " --output-format=tsv"));
-  refused(predict({"-O", "tsv", "--output-format", "h5"}), 2, "--output-type excludes");
+  EXPECT_TRUE(holds(must(predict({"--output-format=tsv", "--provenance=inline"})).out, " --output-type=tsv"));
+  refused(predict({"-O", "tsv", "--output-format", "h5"}), 2, "--output-type");
 }
 
 TEST_F(NumberShards, AFolderOfTracksToo) {
@@ -175,7 +174,7 @@ TEST_F(NumberShards, SubstitutionsOfEveryRegionOfABed) {
   EXPECT_EQ(whole.out.substr(whole.out.find('\n') + 1), expected);
   EXPECT_TRUE(whole.out.starts_with("region\tchrom\tpos\tref\talt\tK562|CTCF")) << whole.out;
 
-  const Words chunked = regions + Words{"--chunk", "1"};
+  const Words chunked = regions + Words{"--chunk-size", "1"};
   must(chunked + Words{"-o", path("ism.tsv"), "--force"});
   EXPECT_TRUE(file("ism.tsv") == whole.out);
   merge(chunked, path("merged.tsv"));
@@ -282,7 +281,7 @@ TEST_F(NumberShards, AStoppedRunGoesOnToTheSameBytes) {
   for (const Case& one : {Case{predict({"-O", "h5"}), "killed.h5", "1"},
                           Case{scan({}), "killed.bedgraph", "8"}, Case{embed({}), "killed.npy", "1"}}) {
     Words command = one.command + Words{"-o", path(one.name), "--resume", "auto"};
-    *(std::find(command.begin(), command.end(), "--chunk") + 1) = one.chunk;  // some 70 of them
+    *(std::find(command.begin(), command.end(), "--chunk-size") + 1) = one.chunk;  // some 70 of them
     Running running(command, path("stderr"));
     ASSERT_TRUE(running.wait_until([&] { return exists(one.name + ".parts/chunk-00000002"); }))
         << running.error();

@@ -166,11 +166,10 @@ TEST_F(OnePlace, PredictionsOfTheWindowAreThoseOfTheAllele) {
     std::vector<Row> of_fasta, of_bed;
     std::string score = "p0";
     if (kind.model == "promoter") {
-      of_fasta = read_table(must(words({"promoter", "predict"}, kind, {fasta, "--strands", "both"})).out);
-      of_bed =
-          read_table(must(words({"promoter", "predict"}, kind,
-                                {"-f", path("genome.fa"), "-R", path("windows.bed"), "--strands", "both"}))
-                         .out);
+      of_fasta = read_table(must(words({"promoter", "predict"}, kind, {fasta})).out);
+      of_bed = read_table(
+          must(words({"promoter", "predict"}, kind, {"-f", path("genome.fa"), "-R", path("windows.bed")}))
+              .out);
       score = "score";
     } else if (kind.model != "silent") {
       of_fasta = read_table(must(words({"chromatin", "predict"}, kind, {fasta})).out);
@@ -204,6 +203,43 @@ TEST_F(OnePlace, AScanOfAPositionIsThatOfItsVariant) {
     const auto rows = read_table(scan.out);
     ASSERT_EQ(rows.size(), 1u) << scan.out;
     expect_equal(scored[i].at("p0_ref"), rows[0].at("value"), region);
+  }
+}
+
+// Whether each verb scores the window of chr1:1000, whose first bases are so many N, by its own default.
+TEST_F(OnePlace, AWindowRichInNIsScoredByAllOrByNone) {
+  const std::int64_t position = 1000;
+  for (const auto& [n_bases, is_scored] : {std::pair{10, true}, std::pair{11, false}}) {
+    for (const Kind& kind : {kinds()[0], kinds()[1]}) {
+      const std::string what = kind.model + " " + std::to_string(n_bases);
+      const std::int64_t begin = position - 1 - kind.place;
+      std::string bases = genome().at("chr1");
+      bases.replace(static_cast<std::size_t>(begin), static_cast<std::size_t>(n_bases),
+                    static_cast<std::size_t>(n_bases), 'N');
+      const std::string genome_of_n = path(kind.model + std::to_string(n_bases) + ".fa");
+      write_text(genome_of_n, ">chr1\n" + bases + "\n");
+      write_text(path("window.fa"),
+                 ">w\n" +
+                     bases.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(kind.length)) +
+                     "\n");
+      const std::string ref = reference("chr1", position), place = "chr1:1000-1000";
+      write_text(path("one.vcf"), header() + line("chr1", position, ref, other(ref)));
+      const auto scored =
+          read_table(must(words({"variants"}, kind, {"-f", genome_of_n, path("one.vcf"), "-O", "tsv"})).out);
+      EXPECT_EQ(scored.at(0).at("skip"), is_scored ? "NA" : "too_many_n") << what;
+      const RunResult substituted = run_bigbird(words({"ism"}, kind, {"-f", genome_of_n, "-r", place}));
+      EXPECT_EQ(substituted.status, is_scored ? 0 : 1) << what << substituted.err;
+      if (kind.model == "model") {
+        const RunResult predicted = run_bigbird(words({"chromatin", "predict"}, kind, {path("window.fa")}));
+        EXPECT_EQ(predicted.out.find("\tNA") == std::string::npos, is_scored) << what << predicted.out;
+        continue;
+      }
+      const auto predicted = read_table(must(words({"promoter", "predict"}, kind, {path("window.fa")})).out);
+      EXPECT_EQ(predicted.at(0).at("score") != "NA", is_scored) << what;
+      const RunResult scanned = run_bigbird(words(
+          {"promoter", "scan"}, kind, {"-f", genome_of_n, "-r", place, "--step", "1", "--strands", "+"}));
+      EXPECT_EQ(scanned.status, is_scored ? 0 : 1) << what << scanned.err;
+    }
   }
 }
 

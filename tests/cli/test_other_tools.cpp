@@ -22,7 +22,8 @@ class SimulatedFiles : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = new TemporaryFolder;
-    const RunResult run = run_bigbird({"simulate", "-o", path("g"), "--bp", "600K", "--chromosomes", "2"});
+    const RunResult run =
+        run_bigbird({"simulate", "-o", path("g"), "--bp", "600K", "--chromosome-count", "2"});
     ASSERT_EQ(run.status, 0) << run.err;
   }
   static void TearDownTestSuite() {

@@ -32,7 +32,7 @@ class Pipes : public TextFixture {
 
 TEST_F(Pipes, AreRefusedAtOnceWhereAnInputIsReadTwice) {
   refuses_the_pipe({"report", path("pipe"), "-o", path("page.html")});
-  refuses_the_pipe({"train-bpe", "--text", path("pipe"), "-o", path("tokenizer")});
+  refuses_the_pipe({"train-bpe", "--lines", path("pipe"), "-o", path("tokenizer")});
   refuses_the_pipe({"train-bpe", "-f", path("genome.fa"), "-d", path("pipe"), "-o", path("tokenizer")});
   refuses_the_pipe({"chunk", "-f", path("pipe"), "-o", path("documents.bed")});
 }
@@ -46,7 +46,7 @@ export BIGBIRD_WEIGHT_CACHE="$1/cache"
 predict="text classify predict -q -m mapped --precision bf16 --format csv"
 "$0" $predict rows.csv -o whole.tsv || exit 9
 ls cache/*.packed >/dev/null 2>&1 || exit 77
-"$0" $predict rows --chunk 1 -o cut.tsv & program=$!
+"$0" $predict rows --chunk-size 1 -o cut.tsv & program=$!
 exec 3>rows
 trap '' PIPE
 echo text >&3
@@ -84,7 +84,7 @@ TEST_F(Pipes, WhatIsSeveralFilesDoesNotGoToStdout) {
   std::filesystem::current_path(path("here"));
   write("doc.txt", "ab cd\n");
   refused({"text", "pretrain-data", path("doc.txt"), "-m", path("model"), "-o", "-"}, 2, "not for stdout");
-  refused({"train-bpe", "--text", path("dna.txt"), "-o", "-", "--vocab-size", "11"}, 2,
+  refused({"train-bpe", "--lines", path("dna.txt"), "-o", "-", "--vocab-size", "11"}, 2,
           "cannot go to stdout");
   EXPECT_TRUE(std::filesystem::is_empty("."));
   std::filesystem::current_path(before);

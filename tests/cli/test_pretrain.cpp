@@ -230,7 +230,7 @@ TEST_F(Pretrain, ALossThatIsNotFiniteStopsTheRunAndDebugNanNamesTheLayer) {
 
 TEST_F(Pretrain, APlanFromAFileGoesIntoTheModelFolder) {
   ASSERT_EQ(run_bigbird({"attention", "--length", "64", "--block-size", "16", "--random-blocks", "0",
-                         "--heads", "2", "--json", path("plan.json")})
+                         "--heads", "2", "-o", path("plan.json")})
                 .status,
             0);
   std::vector<std::string> words = arguments("run", {"--steps", "2", "--plan", path("plan.json")});
@@ -243,7 +243,7 @@ TEST_F(Pretrain, APlanFromAFileGoesIntoTheModelFolder) {
   EXPECT_EQ(config.plan->rows(0, 4), PlanTable::read(path("plan.json")).rows(0, 4));
   // A plan shorter than the samples is refused before anything is written.
   ASSERT_EQ(run_bigbird({"attention", "--length", "48", "--block-size", "16", "--attention", "full",
-                         "--heads", "2", "--json", path("plan.json")})
+                         "--heads", "2", "-o", path("plan.json")})
                 .status,
             0);
   std::replace(words.begin(), words.end(), path("run"), path("short"));
@@ -342,9 +342,9 @@ TEST_F(Pretrain, ForceLeavesARunAloneThatIsBeingTrained) {
 
 // Of a model that begins from nothing, with what decides its form.
 TEST_F(Pretrain, ConfigTomlIsReadBackAndGivesTheSameRun) {
-  const RunResult first =
-      run_bigbird(arguments("first", {"--steps", "3", "--valid", path("train"), "--eval-samples", "4",
-                                      "--positions", "rotary", "--warmup", "0", "--seed", "4", "--resume"}));
+  const RunResult first = run_bigbird(
+      arguments("first", {"--steps", "3", "--valid", path("train"), "--eval-samples", "4",
+                          "--position-embedding", "rotary", "--warmup", "0", "--seed", "4", "--resume"}));
   ASSERT_EQ(first.status, 0) << first.err;
   const RunResult again =
       run_bigbird({"pretrain", "--config", path("first/config.toml"), "-o", path("again")});

@@ -83,7 +83,7 @@ class PromoterBaselineVerbs : public TextFixture {
                  "100",
                  "--within",
                  "50",
-                 "--chunk",
+                 "--chunk-size",
                  "50",
                  "--no-provenance",
                  "--tss",

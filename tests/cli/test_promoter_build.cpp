@@ -15,11 +15,11 @@ namespace {
 TEST(PromoterBuildCommand, BuildsExamplesFromASimulatedGenomeTheSameForAnyThreads) {
   const TemporaryFolder folder;
   const std::string genome = (folder / "sim").string();
-  ASSERT_EQ(run_bigbird({"simulate", "-o", genome, "--bp", "1M", "--chromosomes", "1"}).status, 0);
+  ASSERT_EQ(run_bigbird({"simulate", "-o", genome, "--bp", "1M", "--chromosome-count", "1"}).status, 0);
   const auto build = [&](const std::string& name, const std::string& threads) {
     return run_bigbird({"promoter", "build", "--tss", genome + "/promoters.tss.bed", "-f",
                         genome + "/genome.fa.gz", "-o", (folder / name).string(), "--negatives", "permute",
-                        "--split", "gene", "-@", threads});
+                        "--split-by", "gene", "-@", threads});
   };
   const auto one = build("one", "1");
   ASSERT_EQ(one.status, 0) << one.err;
@@ -51,7 +51,7 @@ TEST(PromoterBuildCommand, FindsTheWindowsOfTheRealPieces) {
 TEST(PromoterBuildCommand, BuildsEveryKindOfNegativesWithEverySplitWithoutALeak) {
   const TemporaryFolder folder;
   const std::string genome = (folder / "sim").string();
-  ASSERT_EQ(run_bigbird({"simulate", "-o", genome, "--bp", "1M", "--chromosomes", "4"}).status, 0);
+  ASSERT_EQ(run_bigbird({"simulate", "-o", genome, "--bp", "1M", "--chromosome-count", "4"}).status, 0);
   const std::vector<std::vector<std::string>> cases = {{"genomic", "gene"},
                                                        {"genomic", "kfold:3:chromosome"},
                                                        {"genomic", "kfold:5"},
@@ -73,7 +73,7 @@ TEST(PromoterBuildCommand, BuildsEveryKindOfNegativesWithEverySplitWithoutALeak)
                                      "100",
                                      "--negatives",
                                      kind[0],
-                                     "--split",
+                                     "--split-by",
                                      kind[1],
                                      "--min-distance",
                                      "2k",
@@ -126,10 +126,13 @@ TEST(PromoterBuildCommand, BadInputIsOneLineAndAHint) {
       {"good.bed", {"--negatives", "other"}, 2, "random, permute"},
       {"good.bed", {"--negatives", "random+random"}, 2, "--negatives random+random: names a kind twice"},
       {"good.bed", {"--negatives", "genomic:0"}, 2, "'0' is no number of negatives"},
-      {"good.bed", {"--split", "other"}, 2, "kfold"},
+      {"good.bed", {"--split-by", "other"}, 2, "kfold"},
       {"good.bed", {"--test", "chr9"}, 1, "--test: region chr9: unknown contig chr9"},
       {"good.bed", {"--chromosomes", "chr9"}, 1, "chr9"},
-      {"good.bed", {"--split", "kfold:3", "--valid", "chr1"}, 2, "--test and --valid with --split kfold:3"},
+      {"good.bed",
+       {"--split-by", "kfold:3", "--valid", "chr1"},
+       2,
+       "--test and --valid with --split-by kfold:3"},
       {"good.bed", {"--gc-tolerance", "2"}, 2, "--gc-tolerance 2"},
   };
   for (const Case& bad : cases) {

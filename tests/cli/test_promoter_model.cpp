@@ -475,7 +475,7 @@ TEST_F(PromoterModel, AScanRefusesWhatItCannotScore) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   };
-  refused(with({"-r", "chr1:1-300", "--strand", "+"}), 1,
+  refused(with({"-r", "chr1:1-300", "--strands", "+"}), 1,
           "none of the windows can be scored: 3 pass the end");
   refused(with({"-r", "chr1:2-50"}), 1, "no multiple of the step 100");
   refused(with({"-r", "chr1:2-2000", "--left", "400"}), 2, "500 bp before the TSS and 300");

@@ -106,7 +106,7 @@ class Quantize : public TextFixture {
 };
 
 TEST_F(Quantize, APromoterModelKeepsItsAurocAndSaysWhatItIs) {
-  const RunResult run = must(quantize("promoter", "p8", {"--calibrate", path("data"), "--max-loss", "0.05"}));
+  const RunResult run = must(quantize("promoter", "p8", {"--data", path("data"), "--max-loss", "0.05"}));
   const auto rows = read_table(run.out);
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[0].at("layer"), "bert.encoder.layer.0.attention.self");
@@ -157,7 +157,7 @@ TEST_F(Quantize, APromoterModelKeepsItsAurocAndSaysWhatItIs) {
 }
 
 TEST_F(Quantize, TheFolderDependsNeitherOnThreadsNorOnTheTimeOfDay) {
-  const Words more{"--calibrate", path("data"), "--max-loss", "0.05", "--sample", "20"};
+  const Words more{"--data", path("data"), "--max-loss", "0.05", "--effect-samples", "20"};
   must(quantize("promoter", "one", more + Words{"-@", "1"}));
   const std::string weights = read_text(path("one/model.safetensors")),
                     config = read_text(path("one/config.json"));
@@ -168,7 +168,7 @@ TEST_F(Quantize, TheFolderDependsNeitherOnThreadsNorOnTheTimeOfDay) {
 
 TEST_F(Quantize, SoManyLayersStayAsAreAskedFor) {
   const auto rows = read_table(
-      must(quantize("promoter", "kept", {"--calibrate", path("data"), "--keep", "2", "--max-loss", "1"}))
+      must(quantize("promoter", "kept", {"--data", path("data"), "--keep-layers", "2", "--max-loss", "1"}))
           .out);
   std::vector<double> kept, int8;
   for (const auto& row : rows) (row.at("form") == "kept" ? kept : int8).push_back(std::stod(row.at("error")));
@@ -179,22 +179,22 @@ TEST_F(Quantize, SoManyLayersStayAsAreAskedFor) {
 }
 
 TEST_F(Quantize, AChromatinModelIsMeasuredByItsMeanAuroc) {
-  must(quantize("chromatin", "c8", {"--calibrate", path("bins"), "--max-loss", "0.05"}));
+  must(quantize("chromatin", "c8", {"--data", path("bins"), "--max-loss", "0.05"}));
   const auto measured = quantization("c8").at("measured");
   EXPECT_EQ(measured.at("examples"), 150);
   const auto evaluated = nlohmann::json::parse(must({"chromatin", "evaluate", "-m", path("c8"), "--data",
                                                      path("bins"), "--split", "valid", "--strands", "+"})
                                                    .out);
   EXPECT_TRUE(holds(evaluated.dump(), "\"arithmetic\":\"int8\"")) << evaluated.dump();
-  must(quantize("chromatin", "c8",
-                {"--calibrate", path("bins"), "--max-loss", "0.05", "--max-examples", "60", "--fasta-ref",
-                 path("genome.fa")}));
+  must(quantize(
+      "chromatin", "c8",
+      {"--data", path("bins"), "--max-loss", "0.05", "--samples", "60", "--fasta-ref", path("genome.fa")}));
   EXPECT_EQ(quantization("c8").at("measured").at("examples"), 60);
   EXPECT_TRUE(holds(must({"check", path("c8")}).out, "\nint8\tok\t"));
 }
 
 TEST_F(Quantize, AMaskedTokenModelIsMeasuredByItsDivergence) {
-  must(quantize("masked", "m8", {"--calibrate", path("shards"), "--max-loss", "0.2", "--sample", "4"}));
+  must(quantize("masked", "m8", {"--data", path("shards"), "--max-loss", "0.2", "--effect-samples", "4"}));
   const auto measured = quantization("m8").at("measured");
   EXPECT_EQ(measured.at("measure"), "kl");
   EXPECT_GT(measured.at("loss").get<double>(), 0.0);
@@ -211,7 +211,7 @@ TEST_F(Quantize, AMaskedTokenModelIsMeasuredByItsDivergence) {
 
 TEST_F(Quantize, AModelThatLosesTooMuchIsRefusedAndLeavesNothing) {
   const RunResult run = run_bigbird(
-      quantize("masked", "refused", {"--calibrate", path("shards"), "--max-loss", "0", "--sample", "4"}));
+      quantize("masked", "refused", {"--data", path("shards"), "--max-loss", "0", "--effect-samples", "4"}));
   EXPECT_NE(run.status, 0);
   EXPECT_TRUE(holds(run.err, "more than 0")) << run.err;
   EXPECT_TRUE(holds(run.err, "--max-loss")) << run.err;
@@ -219,7 +219,7 @@ TEST_F(Quantize, AModelThatLosesTooMuchIsRefusedAndLeavesNothing) {
 }
 
 TEST_F(Quantize, CheckNoticesOtherDataAndALossThatDoesNotComeAgain) {
-  must(quantize("masked", "m8", {"--calibrate", path("shards"), "--max-loss", "0.2", "--sample", "4"}));
+  must(quantize("masked", "m8", {"--data", path("shards"), "--max-loss", "0.2", "--effect-samples", "4"}));
   RunResult run = run_bigbird({"check", path("m8"), "--data", path("others")});
   EXPECT_NE(run.status, 0);
   EXPECT_TRUE(holds(run.out, "int8\tfailed\t")) << run.out;
@@ -238,7 +238,7 @@ TEST_F(Quantize, CheckNoticesOtherDataAndALossThatDoesNotComeAgain) {
 }
 
 TEST_F(Quantize, TrainingAndConvertGoOnFromTheValuesWithoutIt) {
-  must(quantize("promoter", "p8", {"--calibrate", path("data"), "--max-loss", "0.05"}));
+  must(quantize("promoter", "p8", {"--data", path("data"), "--max-loss", "0.05"}));
   must({"convert", path("p8"), path("plain"), "--force"});
   EXPECT_FALSE(holds(read_text(path("plain/config.json")), "quantization"));
   EXPECT_TRUE(holds(read_text(path("plain/README.md")), "from_pretrained"));
@@ -257,18 +257,19 @@ TEST_F(Quantize, BadInputIsRefusedByName) {
     EXPECT_TRUE(holds(run.err, message)) << run.err;
     EXPECT_FALSE(std::filesystem::exists(path("bad")));
   };
-  must(quantize("promoter", "p8", {"--calibrate", path("data"), "--max-loss", "0.05"}));
-  refused(quantize("p8", "bad", {"--calibrate", path("data")}), "its layers are int8 already");
-  refused(quantize("none", "bad", {"--calibrate", path("data")}), "no such model folder");
-  refused(quantize("promoter", "bad", {"--calibrate", path("bins")}), "holds no valid side");
-  refused(quantize("chromatin", "bad", {"--calibrate", path("data/valid.tsv")}), "not a folder");
-  refused(quantize("promoter", "bad", {"--calibrate", path("data"), "--keep", "4"}), "--keep 4");
-  refused(quantize("promoter", "bad", {"--calibrate", path("data"), "--keep", "some"}), "--keep some");
-  refused(quantize("promoter", "bad", {"--calibrate", path("data"), "--max-loss", "-1"}), "--max-loss");
-  refused(quantize("masked", "bad", {"--calibrate", path("nowhere")}), "nowhere");
-  refused({"quantize", path("promoter"), "-o", path("bad")}, "--calibrate");
+  must(quantize("promoter", "p8", {"--data", path("data"), "--max-loss", "0.05"}));
+  refused(quantize("p8", "bad", {"--data", path("data")}), "its layers are int8 already");
+  refused(quantize("none", "bad", {"--data", path("data")}), "no such model folder");
+  refused(quantize("promoter", "bad", {"--data", path("bins")}), "holds no valid side");
+  refused(quantize("chromatin", "bad", {"--data", path("data/valid.tsv")}), "not a folder");
+  refused(quantize("promoter", "bad", {"--data", path("data"), "--keep-layers", "4"}), "--keep-layers 4");
+  refused(quantize("promoter", "bad", {"--data", path("data"), "--keep-layers", "some"}),
+          "--keep-layers some");
+  refused(quantize("promoter", "bad", {"--data", path("data"), "--max-loss", "-1"}), "--max-loss");
+  refused(quantize("masked", "bad", {"--data", path("nowhere")}), "nowhere");
+  refused({"quantize", path("promoter"), "-o", path("bad")}, "--data");
   write_tiny_text_model(path("text"), {.head = HeadType::question_answering});
-  refused(quantize("text", "bad", {"--calibrate", path("data")}), "the model's head is");
+  refused(quantize("text", "bad", {"--data", path("data")}), "the model's head is");
 }
 
 }  // namespace

@@ -38,14 +38,14 @@ TEST(Signals, EndAVerbThatWaitsOnTheStandardInput) {
   write_text(path("x.chain"), one_chain);
   write_text(path("lines.txt"), "ACGTACGTTTGACA\nACCCGTAACGTACGTTTGACA\n\nACGTAGGGACGTTTGACA\n");
   const auto trained =
-      run_bigbird({"train-bpe", "--text", path("lines.txt"), "-o", path("tokenizer"), "--vocab-size", "20"});
+      run_bigbird({"train-bpe", "--lines", path("lines.txt"), "-o", path("tokenizer"), "--vocab-size", "20"});
   ASSERT_EQ(trained.status, 0) << trained.err;
   struct Case {
     std::vector<std::string> arguments;
     std::string input;
   };
   const std::vector<Case> cases{
-      {{"tokenize", "-m", path("tokenizer"), "--text", "-", "-o", path("shards")}, "ACGTACGT\nACG"},
+      {{"tokenize", "-m", path("tokenizer"), "--lines", "-", "-o", path("shards")}, "ACGTACGT\nACG"},
       {{"liftover", "--chain", path("x.chain"), "-", "-o", path("lifted.bed")}, "a\t1\t2\na\t"}};
   const std::vector<std::string> before = names_in(folder.path());
   for (const Case& each : cases) {

@@ -19,7 +19,7 @@ class Stem : public ::testing::Test {
   // A genome cut into single bases, and an encoder of two updates.
   static void SetUpTestSuite() {
     folder_ = new TemporaryFolder;
-    must({"simulate", "-o", path("genome"), "--bp", "300K", "--chromosomes", "3"});
+    must({"simulate", "-o", path("genome"), "--bp", "300K", "--chromosome-count", "3"});
     must({"chunk", "-f", genome(), "-o", path("documents.bed"), "--passes", "1", "--chromosomes", "chr1",
           "--min-sentences", "5", "--max-sentences", "10"});
     must({"train-bpe", "-f", genome(), "-d", path("documents.bed"), "-o", path("bases"), "--vocab-size",
@@ -157,12 +157,12 @@ TEST_F(Stem, OneWindowTeachesSeveralBins) {
         "--window", "400", "--keep", "all", "--valid", "chr2:1-20000", "--test", "chr3:1-20000"});
   must(pretrain("longer", {"--max-positions", "1600"}));
   const auto finetune = [](const std::string& run, const Words& more) {
-    return Words{"chromatin",    "finetune", "--data",       path("bins"), "--init",  path("longer/final"),
-                 "-o",           path(run),  "--batch",      "4",          "--steps", "4",
-                 "--save-every", "2",        "--valid-bins", "5"} +
+    return Words{"chromatin",    "finetune", "--data",         path("bins"), "--init",  path("longer/final"),
+                 "-o",           path(run),  "--batch",        "4",          "--steps", "4",
+                 "--save-every", "2",        "--eval-samples", "5"} +
            more;
   };
-  const Words several = {"--bins", "5", "--pool", "middle:200"};
+  const Words several = {"--bins-per-window", "5", "--pool", "middle:200"};
   must(finetune("tracks", several + Words{"-@", "1"}));
   const std::string trained = weights("tracks");
   must(finetune("tracks_2", several + Words{"-@", "2", "--accumulate", "2"}));
@@ -193,9 +193,9 @@ TEST_F(Stem, OneWindowTeachesSeveralBins) {
     EXPECT_EQ(run.status, 2) << run.err;
     EXPECT_NE(run.err.find(text), std::string::npos) << run.err;
   };
-  refused({"--bins", "5"}, "--pool middle:N");
-  refused({"--bins", "40", "--pool", "middle:200"}, "windows of up to");
-  refused({"--bins", "5", "--pool", "middle:200", "--length", "400"}, "leave --length out");
+  refused({"--bins-per-window", "5"}, "--pool middle:N");
+  refused({"--bins-per-window", "40", "--pool", "middle:200"}, "windows of up to");
+  refused({"--bins-per-window", "5", "--pool", "middle:200", "--length", "400"}, "leave --length out");
   refused({"--pool", "middle:x"}, "--pool middle:x");
 }
 
@@ -207,7 +207,7 @@ TEST_F(Stem, WhatDoesNotFitIsRefusedByName) {
   };
   refused(pretrain("none", {"--stem-kernel", "8"}), "is even");
   refused(pretrain("none", {"--stem-stride", "7"}), "multiple of the stem's stride 7");
-  refused(pretrain("none", {"--positions", "absolute"}), "table of positions");
+  refused(pretrain("none", {"--position-embedding", "absolute"}), "table of positions");
   refused(pretrain("none", {"--attention", "longformer"}), "a stem before attention longformer");
   must(
       {"train-bpe", "-f", genome(), "-d", path("documents.bed"), "-o", path("pieces"), "--vocab-size", "80"});

@@ -300,22 +300,22 @@ TEST_F(TextGlue, EveryOptionOfPredictAndEvaluateIsTaken) {
   refused(predict("sst2", "unnamed", "none"), 1, "LABEL_0,LABEL_1");
   EXPECT_FALSE(std::filesystem::exists(path("none")));
   const Words more = {"--split", "train", "--length", "4", "--batch-tokens", "1k", "--replace-invalid"};
-  must(predict("sst2", "unnamed", "straight", more + Words{"--labels", "0,1"}));
-  must(predict("sst2", "unnamed", "turned", more + Words{"--labels", "positive,negative"}));
+  must(predict("sst2", "unnamed", "straight", more + Words{"--classes", "0,1"}));
+  must(predict("sst2", "unnamed", "turned", more + Words{"--classes", "positive,negative"}));
   std::string turned = read_text(path("turned/SST-2.tsv"));
   for (std::size_t i = turned.find('\n') + 1; i < turned.size(); ++i) {
     if (turned[i - 1] == '\t') turned[i] = turned[i] == '0' ? '1' : '0';
   }
   EXPECT_EQ(turned, read_text(path("straight/SST-2.tsv")));
   const RunResult direct = must(
-      evaluate("sst2", {path("glue/SST-2/train.tsv"), "-m", path("unnamed"), "--labels", "0,1", "--length",
+      evaluate("sst2", {path("glue/SST-2/train.tsv"), "-m", path("unnamed"), "--classes", "0,1", "--length",
                         "4", "--batch-tokens", "16", "--replace-invalid", "-o", path("scores.json")}));
   EXPECT_EQ(direct.out, "");
   const auto scores = nlohmann::json::parse(read_text(path("scores.json")));
   EXPECT_EQ(scores["accuracy"], json_of(must(evaluate("sst2", {path("glue/SST-2/train.tsv"), "--predictions",
                                                                path("straight/SST-2.tsv")})))["accuracy"]);
   EXPECT_EQ(scores["cut"], 24);
-  EXPECT_TRUE(holds(must(predict("mnli", "mnli-other", "x", {"--help", "all"})).out, "--labels"));
+  EXPECT_TRUE(holds(must(predict("mnli", "mnli-other", "x", {"--help", "all"})).out, "--classes"));
 }
 
 TEST_F(TextGlue, FilesOfAnotherFormAreRefused) {
@@ -339,7 +339,7 @@ TEST_F(TextGlue, FilesOfAnotherFormAreRefused) {
   refused(finetune("rte", "bad-run", {"--steps", "1"}), 1, "there is no train.tsv, nor in its folder RTE");
   refused(predict("qqp", "run/final", "none"), 1, "there is no test.tsv");
   refused(predict("rte", "run/final", "none", {}, "glue/SST-2"), 1, "outputs are named negative,positive");
-  refused(predict("sst2", "run/final", "none", {"--labels", "positive"}), 2, "--labels positive");
+  refused(predict("sst2", "run/final", "none", {"--classes", "positive"}), 2, "--classes positive");
   refused(predict("sst2", "pre", "none"), 1, "pre");
   EXPECT_FALSE(std::filesystem::exists(path("none")));
 }

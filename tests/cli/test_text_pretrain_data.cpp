@@ -242,7 +242,7 @@ TEST_F(TextPretrainData, OptionsOfShardsSayHowTextIsReadAndKept) {
   EXPECT_NE(folded.at("provenance").at("command").get<std::string>().find("text pretrain-data"),
             std::string::npos);
   const auto kept =
-      shards("s-keep", {path("marks.txt"), "--whitespace", "keep", "--no-join", "--no-provenance"});
+      shards("s-keep", {path("marks.txt"), "--whitespace", "keep", "--no-pack", "--no-provenance"});
   EXPECT_EQ(kept.at("white_space"), "keep");
   EXPECT_EQ(kept.at("join"), false);
   EXPECT_EQ(kept.at("unknown_tokens"), 2) << "the tab too";

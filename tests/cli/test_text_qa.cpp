@@ -126,7 +126,7 @@ TEST_F(TextQa, OneQuestionIsAnsweredAtOnce) {
 
 TEST_F(TextQa, AnswersDependOnNeitherBatchNorThreads) {
   const auto answers = [&](const Words& more) {
-    Words arguments = {path("five.json"), "--nbest", path("nbest.json")};
+    Words arguments = {path("five.json"), "--candidates", path("nbest.json")};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const std::string predictions = must(predict(arguments));
     return predictions + read_text(path("nbest.json"));
@@ -135,13 +135,14 @@ TEST_F(TextQa, AnswersDependOnNeitherBatchNorThreads) {
   EXPECT_EQ(answers({"--batch-tokens", "64"}), usual);
   EXPECT_EQ(answers({"-@", "1"}), usual);
   EXPECT_EQ(answers({"--batch-tokens", "2k", "-@", "3"}), usual);
-  const std::string piped = must(predict({"-", "--nbest", path("nbest.json")}), read_text(path("five.json")));
+  const std::string piped =
+      must(predict({"-", "--candidates", path("nbest.json")}), read_text(path("five.json")));
   EXPECT_EQ(piped + read_text(path("nbest.json")), usual);
 }
 
 TEST_F(TextQa, CandidatesAndNullOddsStandBesideThePredictions) {
-  must(predict({path("five.json"), "-o", path("v2.json"), "--nbest", path("v2n.json"), "--null-odds",
-                path("v2o.json"), "--version-2", "--n-best", "3", "--max-answer", "2"}));
+  must(predict({path("five.json"), "-o", path("v2.json"), "--candidates", path("v2n.json"), "--null-odds",
+                path("v2o.json"), "--version-2", "--n-best-size", "3", "--max-answer", "2"}));
   const auto predictions = nlohmann::json::parse(read_text(path("v2.json")));
   const auto odds = nlohmann::json::parse(read_text(path("v2o.json")));
   const auto nbest = nlohmann::json::parse(read_text(path("v2n.json")));
@@ -168,7 +169,7 @@ TEST_F(TextQa, CandidatesAndNullOddsStandBesideThePredictions) {
 
 TEST_F(TextQa, WindowsAreCutAsAsked) {
   const auto answers = [&](const Words& more) {
-    Words arguments = {path("four.json"), "--nbest", path("w.json")};
+    Words arguments = {path("four.json"), "--candidates", path("w.json")};
     arguments.insert(arguments.end(), more.begin(), more.end());
     must(predict(arguments));
     return read_text(path("w.json"));
@@ -271,10 +272,10 @@ TEST_F(TextQa, OptionsOfTrainingReachTheRun) {
     must(arguments);
     return read_text(path("said.json"));
   };
-  const std::string said = with({"--nbest", path("said.json")});
-  EXPECT_EQ(said,
-            with({"--nbest", path("said.json"), "--version-2", "--overlap", "8", "--max-question", "6"}));
-  EXPECT_NE(said, with({"--nbest", path("said.json"), "--no-version-2"}));
+  const std::string said = with({"--candidates", path("said.json")});
+  EXPECT_EQ(said, with({"--candidates", path("said.json"), "--version-2", "--overlap", "8", "--max-question",
+                        "6"}));
+  EXPECT_NE(said, with({"--candidates", path("said.json"), "--no-version-2"}));
   const std::string config = read_text(path("options/config.toml"));
   for (const char* line : {"overlap = 8", "max-question = 6", "clip-norm = 1", "seed = 3"})
     EXPECT_NE(config.find(line), std::string::npos) << line << "\n" << config;
@@ -293,7 +294,7 @@ TEST_F(TextQa, OptionsOfTrainingReachTheRun) {
 // The paper's global question tokens: a plan that is given stays with the model.
 TEST_F(TextQa, APlanIsTrainedWithAndKept) {
   must({"attention", "--length", "128", "--block-size", "8", "--heads", "2", "--random-blocks", "1",
-        "--random-mode", "hf-train", "--max-positions", "128", "--global-tokens", "16", "--json",
+        "--random-mode", "hf-train", "--max-positions", "128", "--global-tokens", "16", "-o",
         path("question-plan.json"), "--no-provenance"});
   const Words more = {"--train", path("four.json"), "--steps", "2", "--no-provenance"};
   const auto with = [&](const Words& options) {
@@ -313,7 +314,7 @@ TEST_F(TextQa, APlanIsTrainedWithAndKept) {
            "red green blue"),
       "");
   must({"attention", "--length", "32", "--block-size", "8", "--heads", "2", "--random-blocks", "1",
-        "--random-mode", "none", "--json", path("short-plan.json")});
+        "--random-mode", "none", "-o", path("short-plan.json")});
   refused(finetune("none", with({"--plan", path("short-plan.json")})), 2, "is for 32 tokens");
   refused(finetune("none", with({"--plan", path("question-plan.json"), "--random-mode", "google"})), 2,
           "--plan");
@@ -364,7 +365,8 @@ TEST_F(TextQa, ModelsOfSpansAnswerNoOtherFormat) {
 TEST_F(TextQa, BadInputIsRefusedAndLeavesNothing) {
   const std::string broken =
       write("broken.json", "{\"data\": [{\"id\": \"a\", \"question\": \"b\", \"context\": ");
-  refused(predict({broken, "-o", path("none.json"), "--nbest", path("none_n.json")}), 1, "broken.json:1:");
+  refused(predict({broken, "-o", path("none.json"), "--candidates", path("none_n.json")}), 1,
+          "broken.json:1:");
   const std::string twice =
       write("twice.json", tiny_questions_json({{"a", "b", "c d", "d", 2}, {"a", "e", "c", "c", 0}}));
   refused(predict({twice, "-o", path("none.json")}), 1, "number 2 of the file and has the id of number 1");
@@ -390,10 +392,11 @@ TEST_F(TextQa, ContradictionsAreUsageErrors) {
   refused(predict({path("four.json"), "--question", "a", "--context-text", "b"}), 2, "in one way");
   refused(predict({"--question", "a"}), 2, "in one way");
   refused(predict({"--question", " ", "--context-text", "b"}), 2, "question is empty");
-  refused(predict({"--question", "a", "--context-text", "b", "--nbest", path("x.json")}), 2, "--nbest");
+  refused(predict({"--question", "a", "--context-text", "b", "--candidates", path("x.json")}), 2,
+          "--candidates");
   refused(predict({path("four.json"), "--json"}), 2, "--json");
   refused(predict({path("four.json"), "--null-odds", path("x.json")}), 2, "--version-2");
-  refused(predict({path("four.json"), "--n-best", "0"}), 2, "--n-best");
+  refused(predict({path("four.json"), "--n-best-size", "0"}), 2, "--n-best-size");
   refused(predict({path("four.json"), "--max-answer", "0"}), 2, "--max-answer");
   refused(predict({path("four.json"), "--null-threshold", "1"}), 2, "--version-2");
   refused(predict({path("four.json"), "--version-2", "--decode", "pipeline", "--null-threshold", "1"}), 2,

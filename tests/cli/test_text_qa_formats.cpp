@@ -78,7 +78,7 @@ class TextQaFormats : public ::testing::Test {
       for (unsigned shard = count; shard >= 1; --shard) {
         Words words = question_file;
         merge.push_back(path("shard" + std::to_string(shard)));
-        for (const std::string& word : {std::string("--chunk"), std::string("1"), std::string("--shard"),
+        for (const std::string& word : {std::string("--chunk-size"), std::string("1"), std::string("--shard"),
                                         fmt::format("{}/{}", shard, count), std::string("-o"), merge.back()})
           words.push_back(word);
         must(predict(words));
@@ -142,13 +142,14 @@ TEST_F(TextQaFormats, HotpotQa) {
   EXPECT_EQ(none.at("sp").at("h1").size(), 0U);
   EXPECT_EQ(none.at("answer").at("h1"), "");
   EXPECT_EQ(none.at("answer").at("h3"), "yes");
-  const auto letter = nlohmann::json::parse(must(predict({train, "--max-answer", "1", "--n-best", "90"})));
+  const auto letter =
+      nlohmann::json::parse(must(predict({train, "--max-answer", "1", "--n-best-size", "90"})));
   EXPECT_EQ(letter.at("answer").at("h1").get<std::string>().size(), 1U);
   const RunResult cut = done(predict({train, "--length", "32"}));
   EXPECT_NE(cut.err.find("sentences lie beyond 32 tokens"), std::string::npos) << cut.err;
 
   refused(predict({train, "--overlap", "5"}), 2, "--overlap is of squad, nq, triviaqa");
-  refused(predict({train, "--nbest", path("x.json")}), 2, "--nbest is of squad");
+  refused(predict({train, "--candidates", path("x.json")}), 2, "--candidates is of squad");
   refused(predict({train, "--max-answer", "0", "-o", path("none.json")}), 2, "--max-answer");
   refused(predict({train, "--format", "nq"}), 1, "nq needs a head structured-answers with short_start");
   refused(predict({train, "--format", "squad"}), 1, "its head is structured-answers");

@@ -38,7 +38,7 @@ class TextShards : public TextFixture {
   }
 
   static Words classify(const Words& more, const std::string& input = path("texts.csv")) {
-    return Words{"text", "classify", "predict", "-m", path("classes"), input, "--chunk", "4"} + more;
+    return Words{"text", "classify", "predict", "-m", path("classes"), input, "--chunk-size", "4"} + more;
   }
   // The three files of answers, NAME.p.json and so on.
   static Words answer(const std::string& name, const Words& more) {
@@ -49,11 +49,11 @@ class TextShards : public TextFixture {
                  path("answers"),
                  path("questions.json"),
                  "--version-2",
-                 "--chunk",
+                 "--chunk-size",
                  "4",
                  "-o",
                  path(name + ".p.json"),
-                 "--nbest",
+                 "--candidates",
                  path(name + ".n.json"),
                  "--null-odds",
                  path(name + ".o.json")} +
@@ -102,7 +102,7 @@ TEST_F(TextShards, ChunksChangeNoBytes) {
   EXPECT_EQ(must({"text", "classify", "predict", "-m", path("classes"), path("texts.csv")}).out, usual);
   must(answer("small", {}));
   must({"text", "qa", "predict", "-m", path("answers"), path("questions.json"), "--version-2", "-o",
-        path("large.p.json"), "--nbest", path("large.n.json"), "--null-odds", path("large.o.json")});
+        path("large.p.json"), "--candidates", path("large.n.json"), "--null-odds", path("large.o.json")});
   for (const char* end : {".p.json", ".n.json", ".o.json"})
     EXPECT_EQ(file(std::string("small") + end), file(std::string("large") + end)) << end;
 }
@@ -154,13 +154,13 @@ TEST_F(TextShards, MergeRefusesWhatIsNotOneRun) {
   EXPECT_EQ(file("mixed"), file("alike"));
   write("fewer.csv", csv(texts - 1));
   never(half("fewer", {}, path("fewer.csv")), "made from different records");
-  must({"text", "classify", "predict", "-m", path("classes"), path("texts.csv"), "--chunk", "5", "-o",
+  must({"text", "classify", "predict", "-m", path("classes"), path("texts.csv"), "--chunk-size", "5", "-o",
         path("chunk"), "--shard", "2/2"});
   never({path("half1"), path("chunk")}, "sizes of chunks differ");
   TinyTextModel other;
   other.seed = 2;
   write_tiny_text_model(path("other"), other);
-  must({"text", "classify", "predict", "-m", path("other"), path("texts.csv"), "--chunk", "4", "-o",
+  must({"text", "classify", "predict", "-m", path("other"), path("texts.csv"), "--chunk-size", "4", "-o",
         path("of"), "--shard", "2/2"});
   never({path("half1"), path("of")}, "model differs");
   write("third", "#id\n");
@@ -194,7 +194,7 @@ TEST_F(TextShards, AKilledRunGoesOnToTheSameBytes) {
   write("many.csv", csv(300));
   const Words whole = {"text",          "classify",        "predict", "-m",
                        path("classes"), "--no-provenance", "-o",      path("many.tsv")};
-  const Words parts = whole + Words{path("many.csv"), "--chunk", "1"};
+  const Words parts = whole + Words{path("many.csv"), "--chunk-size", "1"};
   must(whole + Words{path("many.csv")});
   const std::string expected = file("many.tsv");
   std::filesystem::remove(path("many.tsv"));
@@ -207,8 +207,8 @@ TEST_F(TextShards, AKilledRunGoesOnToTheSameBytes) {
   refused(whole + Words{path("many.csv"), "--resume"}, 1, "finished parts of another run");
   // Neither threads nor batches nor the place of the input make it another run.
   std::filesystem::rename(path("many.csv"), path("moved.csv"));
-  const RunResult resumed =
-      must(whole + Words{path("moved.csv"), "--chunk", "1", "--resume", "-@", "1", "--batch-tokens", "100"});
+  const RunResult resumed = must(
+      whole + Words{path("moved.csv"), "--chunk-size", "1", "--resume", "-@", "1", "--batch-tokens", "100"});
   EXPECT_TRUE(holds(resumed.err, " of 300 records were finished by the run before")) << resumed.err;
   EXPECT_TRUE(file("many.tsv") == expected);
   EXPECT_FALSE(exists("many.tsv.parts"));
@@ -218,7 +218,7 @@ TEST_F(TextShards, AKilledRunGoesOnToTheSameBytes) {
   write("many.csv", other);
   std::filesystem::remove(path("many.tsv"));
   kill_at_work(parts, "many.tsv.parts");
-  refused(whole + Words{path("moved.csv"), "--chunk", "1", "--resume"}, 1, "other records");
+  refused(whole + Words{path("moved.csv"), "--chunk-size", "1", "--resume"}, 1, "other records");
   must(whole + Words{path("moved.csv"), "--force"});
   EXPECT_TRUE(file("many.tsv") == expected);
   EXPECT_FALSE(exists("many.tsv.parts"));
@@ -226,9 +226,9 @@ TEST_F(TextShards, AKilledRunGoesOnToTheSameBytes) {
 
 TEST_F(TextShards, OfTwoRunsOfOneOutputTheSecondWaits) {
   write("many.csv", csv(300));
-  const Words command = {"text",    "classify", "predict",        "-m", path("classes"),
-                         "--chunk", "1",        path("many.csv"), "-o", path("many.tsv"),
-                         "--shard", "1/2"};
+  const Words command = {"text",         "classify", "predict",        "-m", path("classes"),
+                         "--chunk-size", "1",        path("many.csv"), "-o", path("many.tsv"),
+                         "--shard",      "1/2"};
   must(command);
   const std::string expected = file("many.tsv");
   std::filesystem::remove(path("many.tsv"));
@@ -278,14 +278,14 @@ TEST_F(TextShards, AKilledRunOfQuestionsToo) {
                  path("many.json"),
                  "-o",
                  path(name + ".json"),
-                 "--nbest",
+                 "--candidates",
                  path(name + ".nbest")};
   };
   must(command("straight"));
-  const Words parts = command("killed") + Words{"--chunk", "1"};
+  const Words parts = command("killed") + Words{"--chunk-size", "1"};
   kill_at_work(parts, "killed.json.parts");
   EXPECT_FALSE(exists("killed.json"));
-  refused(parts + Words{"--resume", "--n-best", "3"}, 1, "finished parts of another run");
+  refused(parts + Words{"--resume", "--n-best-size", "3"}, 1, "finished parts of another run");
   const RunResult resumed = must(parts + Words{"--resume"});
   EXPECT_TRUE(holds(resumed.err, " of 200 records were finished by the run before")) << resumed.err;
   EXPECT_TRUE(file("killed.json") == file("straight.json"));

@@ -69,9 +69,18 @@ TEST_F(SummarizeEvaluate, FindsPredictionsByIdAndReadsTheirLineBreaks) {
 
 TEST_F(SummarizeEvaluate, OptionsReachWhatTheyName) {
   EXPECT_LT(scores({"--no-stem"}).at("rouge").at("rouge1").at("recall"), 1);
-  const nlohmann::json json = scores({"--types", "rouge3", "--bootstrap", "9"});
+  const nlohmann::json json = scores({"--types", "rouge3", "--seed", "9", "--bootstrap", "200"});
   EXPECT_EQ(json.at("rouge").size(), 1u);
   EXPECT_EQ(json.at("bootstrap_seed"), 9);
+  EXPECT_EQ(json.at("bootstrap_draws"), 200);
+  const auto low = [&](const char* draws) {
+    return scores({"--bootstrap", draws}).at("rouge").at("rouge1").at("low").at("f1");
+  };
+  EXPECT_EQ(low("1k"), scores({}).at("rouge").at("rouge1").at("low").at("f1"));
+  const RunResult seed = evaluate({"--bootstrap", "9"});  // what it was before
+  EXPECT_EQ(seed.status, 2);
+  EXPECT_TRUE(holds(seed.err, "--bootstrap 9: not from 100 to 1000000 draws")) << seed.err;
+  EXPECT_TRUE(holds(seed.err, "is --seed")) << seed.err;
   ASSERT_EQ(evaluate({"--table", path("t.tsv"), "-o", path("s.json"), "-@", "2"}).status, 0);
   ASSERT_EQ(evaluate({"--table", path("u.tsv"), "-o", path("r.json"), "-@", "1", "--no-provenance"}).status,
             0);

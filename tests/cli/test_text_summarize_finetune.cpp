@@ -265,7 +265,7 @@ TEST_F(SummarizeFinetune, BeginsWithAnEncoder) {
     refused({"convert", model, path("again"), "--decoder", kind}, 1, "has a decoder already");
   }
   refused({"convert", path("encoder"), path("never"), "--decoder", "half"}, 2, "half");
-  refused({"convert", path("encoder"), path("never"), "--positions", "128"}, 2, "--positions 128");
+  refused({"convert", path("encoder"), path("never"), "--max-positions", "128"}, 2, "--max-positions 128");
 }
 
 TEST_F(SummarizeFinetune, RefusesWhatItCannotLearnFrom) {

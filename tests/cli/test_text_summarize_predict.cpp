@@ -56,11 +56,11 @@ TEST_F(SummarizePredict, WritesARowForEveryDocumentInTheirOrder) {
 }
 
 TEST_F(SummarizePredict, NothingDependsOnWhatRunsTogether) {
-  const std::string one = must(predict({"--max-tokens", "10", "--documents", "1", "--threads", "1"})).out;
-  EXPECT_EQ(must(predict({"--max-tokens", "10", "--documents", "3", "--threads", "2", "--chunk", "5"})).out,
+  const std::string one = must(predict({"--max-tokens", "10", "--batch", "1", "--threads", "1"})).out;
+  EXPECT_EQ(must(predict({"--max-tokens", "10", "--batch", "3", "--threads", "2", "--chunk-size", "5"})).out,
             one);
   for (const char* shard : {"1/2", "2/2"}) {
-    must(predict({"--max-tokens", "10", "--chunk", "2", "--shard", shard, "-o",
+    must(predict({"--max-tokens", "10", "--chunk-size", "2", "--shard", shard, "-o",
                   path(std::string("part") + shard[0] + ".jsonl")}));
   }
   must({"merge", path("part1.jsonl"), path("part2.jsonl"), "-o", path("merged.jsonl")});
@@ -114,8 +114,8 @@ TEST_F(SummarizePredict, OptionsReachTheSearch) {
 
 TEST_F(SummarizePredict, DrawsAsTheSeedAndTheDocumentSay) {
   const Words sample{"--decoding", "sample", "--max-tokens", "12"};
-  const std::string one = must(predict(sample + Words{"--seed", "5", "--documents", "1"})).out;
-  EXPECT_EQ(must(predict(sample + Words{"--seed", "5", "--documents", "3", "--chunk", "2"})).out, one);
+  const std::string one = must(predict(sample + Words{"--seed", "5", "--batch", "1"})).out;
+  EXPECT_EQ(must(predict(sample + Words{"--seed", "5", "--batch", "3", "--chunk-size", "2"})).out, one);
   EXPECT_NE(must(predict(sample + Words{"--seed", "6"})).out, one);
   EXPECT_NE(must(predict(sample + Words{"--seed", "5", "--temperature", "3"})).out, one);
   EXPECT_EQ(must(predict(sample + Words{"--top-k", "1"})).out,
@@ -123,7 +123,7 @@ TEST_F(SummarizePredict, DrawsAsTheSeedAndTheDocumentSay) {
   EXPECT_EQ(must(predict(sample + Words{"--top-p", "1e-9"})).out,
             must(predict({"--decoding", "greedy", "--max-tokens", "12"})).out);
   for (const char* shard : {"1/2", "2/2"}) {
-    must(predict(sample + Words{"--seed", "5", "--chunk", "2", "--shard", shard, "-o",
+    must(predict(sample + Words{"--seed", "5", "--chunk-size", "2", "--shard", shard, "-o",
                                 path(std::string("drawn") + shard[0] + ".jsonl")}));
   }
   must({"merge", path("drawn1.jsonl"), path("drawn2.jsonl"), "-o", path("drawn.jsonl")});
@@ -209,7 +209,7 @@ TEST_F(SummarizePredict, EvaluateWritesTheSummariesThatItScores) {
   const Words search{"--length",
                      "30",
                      "--newlines-are-blanks",
-                     "--documents",
+                     "--batch",
                      "3",
                      "--beams",
                      "3",
@@ -343,7 +343,7 @@ TEST_F(SummarizePredict, RefusesWhatItCannotDo) {
   refused(predict({"--decoding", "sample", "--beams", "2"}), 2, "one beam");
   refused(predict({"--decoding", "sample", "--temperature", "0"}), 2, "temperature");
   refused(predict({"--beams", "10001"}), 2, "--beams");
-  refused(predict({"--beams", "10000", "--documents", "4096"}), 3, "would fit: --documents");
+  refused(predict({"--beams", "10000", "--batch", "4096"}), 3, "would fit: --batch");
   refused(predict({"--early-stopping", "soon"}), 2, "soon");
   refused(predict({"-O", "csv"}), 2, "csv");
   std::filesystem::create_directories(path("classifier"));

@@ -154,7 +154,7 @@ TEST_F(TextTables, OddTablesAreReadOrRefused) {
 
 // Each row goes out before the next comes in.
 TEST_F(TextTables, RowsAppearAsTheyAreMade) {
-  Running run(predict("-", {"--chunk", "1", "-O", "jsonl", "--format", "jsonl"}), path("stream.err"));
+  Running run(predict("-", {"--chunk-size", "1", "-O", "jsonl", "--format", "jsonl"}), path("stream.err"));
   for (const char* id : {"first-of-them", "second-of-them", "third-of-them"}) {
     run.give(std::string("{\"id\": \"") + id + "\", \"text\": \"a b\"}\n");
     int tries = 0;  // of a millisecond and more
@@ -186,14 +186,14 @@ TEST_F(TextTables, LabelsNameTheOutputs) {
   const std::string data = write("zero.csv", "text,label\na,0\nb,1\nc,0\n");
   const RunResult refusal = refused({"text", "classify", "evaluate", "-m", path("unnamed"), "--data", data},
                                     1, "label '0' is none of the model's classes");
-  EXPECT_TRUE(holds(refusal.err, "give --labels")) << refusal.err;
-  const auto direct = evaluate({"-m", path("unnamed"), "--data", data, "--labels", "0,1"});
+  EXPECT_TRUE(holds(refusal.err, "give --classes")) << refusal.err;
+  const auto direct = evaluate({"-m", path("unnamed"), "--data", data, "--classes", "0,1"});
   must({"text", "classify", "predict", "-m", path("unnamed"), data, "-o", path("unnamed.tsv")});
   const Words from_table = {"--data", data, "--predictions", path("unnamed.tsv"), "--no-provenance"};
-  EXPECT_EQ(evaluate(from_table + Words{"--labels", "0,1"}).at("accuracy"), direct.at("accuracy"));
+  EXPECT_EQ(evaluate(from_table + Words{"--classes", "0,1"}).at("accuracy"), direct.at("accuracy"));
   const RunResult foreign = must(Words{"text", "classify", "evaluate"} + from_table);
   EXPECT_TRUE(holds(foreign.err, "the labels of 3 of 3 rows (0, 1) are no class of")) << foreign.err;
-  refused(Words{"text", "classify", "evaluate", "-m", path("unnamed"), "--data", data, "--labels", "0"}, 2,
+  refused(Words{"text", "classify", "evaluate", "-m", path("unnamed"), "--data", data, "--classes", "0"}, 2,
           "1 names where the model has 2 classes");
 }
 

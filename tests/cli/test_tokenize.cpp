@@ -136,7 +136,7 @@ TEST_F(TokenizeTest, AVocabularyOfTenIsSingleBases) {
     EXPECT_EQ(report["bases_per_token"], 1.0);
     write_text(at("bases.txt"), "ACGTNAAC\n");
     const RunResult ids =
-        run_bigbird({"tokenize", "-m", folder, "--text", at("bases.txt"), "--print", "ids"});
+        run_bigbird({"tokenize", "-m", folder, "--lines", at("bases.txt"), "--print", "ids"});
     EXPECT_EQ(ids.out, "5 6 7 8 9 5 5 6\n") << ids.err;
   }
 }
@@ -222,7 +222,7 @@ TEST_F(TokenizeTest, ReadsWindowsRecordsAndTextAlike) {
   };
   const std::string records = with({"-f", at("genome.fa")});
   EXPECT_EQ(records, with({"-f", at("genome.fa"), "-R", at("windows.bed")}));
-  EXPECT_EQ(records, with({"--text", at("sentences.txt")}));
+  EXPECT_EQ(records, with({"--lines", at("sentences.txt")}));
   std::string joined = records;
   joined.erase(std::remove(joined.begin(), joined.end(), ' '), joined.end());
   EXPECT_EQ(joined, contigs_["chr1"] + "\n" + contigs_["chr2"] + "\n");
@@ -230,7 +230,7 @@ TEST_F(TokenizeTest, ReadsWindowsRecordsAndTextAlike) {
 
 TEST_F(TokenizeTest, SplitsIntoShardsThatReadAsOne) {
   const RunResult run = run_bigbird({"tokenize", "-m", at("tokenizer"), "-f", at("genome.fa"), "-d",
-                                     at("documents.bed"), "-o", at("split"), "--shard-size", "500"});
+                                     at("documents.bed"), "-o", at("split"), "--shard-tokens", "500"});
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_TRUE(std::filesystem::exists(at("split.00000.bin")));
   EXPECT_FALSE(std::filesystem::exists(at("split.bin")));
@@ -255,12 +255,12 @@ TEST_F(TokenizeTest, BadInputIsOneLineAndAHint) {
                "three.bed:1");
   expect_error({"tokenize", "-m", tokenizer, "-f", fasta, "-d", at("empty.bed"), "-o", at("x")}, 1,
                "no documents");
-  expect_error({"tokenize", "-m", tokenizer, "--text", at("bad.txt"), "-o", at("x")}, 1,
+  expect_error({"tokenize", "-m", tokenizer, "--lines", at("bad.txt"), "-o", at("x")}, 1,
                "bad.txt:2: column 4");
   expect_error({"tokenize", "-m", at("nothing"), "-f", fasta, "-o", at("x")}, 1, "nothing");
   expect_error({"tokenize", "-m", tokenizer, "-f", fasta}, 2, "somewhere to write");
   expect_error({"tokenize", "-m", tokenizer, "-o", at("x")}, 2, "no input");
-  expect_error({"tokenize", "-m", tokenizer, "--text", at("bad.txt"), "--print", "bed"}, 2, "BED");
+  expect_error({"tokenize", "-m", tokenizer, "--lines", at("bad.txt"), "--print", "bed"}, 2, "BED");
   for (const auto& entry : std::filesystem::directory_iterator(folder_->path())) {
     EXPECT_NE(entry.path().filename().string().rfind('x', 0), 0u) << entry.path();
   }
@@ -272,7 +272,7 @@ TEST_F(TokenizeTest, TrainBpeRefusesWhatHoldsNothingToLearn) {
   write_text(at("no_documents.bed"), "# nothing\n");
   const std::string fasta = at("genome.fa");
   expect_error({"train-bpe", "-f", fasta, "-d", at("n_only.bed"), "-o", at("y")}, 1, "nothing but N");
-  expect_error({"train-bpe", "--text", at("no_lines.txt"), "-o", at("y")}, 1, "no sentences");
+  expect_error({"train-bpe", "--lines", at("no_lines.txt"), "-o", at("y")}, 1, "no sentences");
   expect_error({"train-bpe", "-f", fasta, "-d", at("no_documents.bed"), "-o", at("y")}, 1, "no sentences");
   expect_error({"train-bpe", "-f", fasta, "-o", at("y")}, 2, "needs a genome and its documents");
   expect_error({"train-bpe", "-f", fasta, "-d", at("documents.bed"), "-o", at("y"), "--vocab-size", "9"}, 2,

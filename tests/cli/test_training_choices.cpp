@@ -50,7 +50,7 @@ class TrainingChoices : public ::testing::Test {
   }
   static Words chromatin(const Words& more = {}) {
     return with({"chromatin", "finetune", "--data", path("bins"), "--init", path("run/final"), "-o",
-                 path("tuned"), "--force", "--batch", "4", "--valid-bins", "4"},
+                 path("tuned"), "--force", "--batch", "4", "--eval-samples", "4"},
                 more);
   }
   static Words pretrain(const Words& more = {}) {
@@ -133,10 +133,10 @@ TEST_F(TrainingChoices, LengthIsThatOfTheInput) {
     must(with(verb, {"--length", "33"}));
     EXPECT_EQ(length(), 48) << "whole blocks of 16";
   }
-  const RunResult one = must(chromatin({"--steps", "1", "--length-windows", "1"}));
+  const RunResult one = must(chromatin({"--steps", "1", "--length-samples", "1"}));
   EXPECT_NE(one.err.find("the longest of 1 random training windows"), std::string::npos) << one.err;
   const int of_one = length();
-  must(chromatin({"--steps", "1", "--length-windows", "500"}));
+  must(chromatin({"--steps", "1", "--length-samples", "500"}));
   EXPECT_LE(of_one, length());
 }
 
@@ -218,14 +218,15 @@ TEST_F(TrainingChoices, PretrainBuildsAndTrainsTheModelThatIsTyped) {
   must(with(base, {"--attention", "full", "--attention-dropout", "0.5"}));
   EXPECT_EQ(config().at("attention_probs_dropout_prob"), 0.5);
   EXPECT_TRUE(weights() != full);
-  must(with(base, {"--positions", "rotary"}));
+  must(with(base, {"--position-embedding", "rotary"}));
   EXPECT_EQ(config().at("bigbird").at("positions"), "rotary");
   EXPECT_EQ(config().at("bigbird").at("rotary_dim"), 8) << "a whole head";
   EXPECT_TRUE(weights() != plain);
-  const RunResult other = run_bigbird(with(base, {"--init", path("run/final"), "--positions", "rotary"}));
+  const RunResult other =
+      run_bigbird(with(base, {"--init", path("run/final"), "--position-embedding", "rotary"}));
   EXPECT_EQ(other.status, 2) << other.err;
-  EXPECT_NE(other.err.find("--positions rotary"), std::string::npos) << other.err;
-  must(with(base, {"--positions", "absolute"}));
+  EXPECT_NE(other.err.find("--position-embedding rotary"), std::string::npos) << other.err;
+  must(with(base, {"--position-embedding", "absolute"}));
   EXPECT_TRUE(weights() == plain);
   // Another choice of samples has another loss; the weights do not depend on it.
   must(with(base, {"--eval-samples", "2"}));

@@ -58,7 +58,7 @@ class TrainingOptionsOf : public ::testing::TestWithParam<std::string> {
              {"--train", path("shards"), "--valid", path("shards"), "-m", path("tokenizer"), "--eval-samples",
               "6"}},
             {"promoter finetune", {"--data", path("examples")}},
-            {"chromatin finetune", {"--data", path("data"), "--valid-bins", "6"}}};
+            {"chromatin finetune", {"--data", path("data"), "--eval-samples", "6"}}};
   }
   // A run that begins from RUN/final of the tiny encoder, of 64 tokens a sequence.
   static Words train(const std::string& run, const Words& more, const std::string& init = "run/final") {
@@ -162,7 +162,7 @@ TEST_P(TrainingOptionsOf, TheHelpShowsTheDefaults) {
                        : Words{"--length INT=0 ", "--batch {N,auto}=32 ", "--steps UINT=auto ",
                                "--epochs FLOAT=3 ", "--save-every UINT=500 ", "--eval-every UINT=auto ",
                                "--clip-norm FLOAT=never ", "--average FLOAT=auto "});
-  lines.push_back(is_pretraining() ? "--final {best,last}=last " : "--final {best,last}=best ");
+  lines.push_back("--final {best,last}=best ");
   const RunResult help = must(verb() + Words{"--help", "all"});
   for (const std::string& line : lines) EXPECT_NE(help.out.find(line), std::string::npos) << line;
 }

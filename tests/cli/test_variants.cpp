@@ -308,7 +308,7 @@ TEST_F(Variants, OneWrongThingIsOneLineAndAHint) {
   refused({"variants", "-m", path("regression"), "-f", path("genome.fa"), path("in.vcf")}, 1, "regression");
   if (std::filesystem::exists("/dev/full")) {
     const RunResult full =
-        run_bigbird(command({path("in.vcf"), "-o", "/dev/full", "--report", path("full")}));
+        run_bigbird(command({path("in.vcf"), "-o", "/dev/full", "--summary-prefix", path("full")}));
     EXPECT_EQ(full.status, 1) << full.err;
     EXPECT_FALSE(std::filesystem::exists("/dev/full.parts"));
   }

@@ -52,7 +52,7 @@ class VariantsBaseline : public VariantsFixture {
            std::to_string(row.at("alt").size() + static_cast<std::size_t>(row.at("alt")[0] % 10));
   }
   static std::vector<std::string> run(const std::vector<std::string>& more) {
-    std::vector<std::string> words = command({path("in.vcf"), "--chunk", "7", "--no-provenance"});
+    std::vector<std::string> words = command({path("in.vcf"), "--chunk-size", "7", "--no-provenance"});
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }

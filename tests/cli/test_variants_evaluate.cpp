@@ -65,7 +65,7 @@ class VariantsEvaluate : public VariantsFixture {
 TEST_F(VariantsEvaluate, NumbersAreThoseOfScikitLearn) {
   const RunResult run =
       must(evaluate({"--labels", path("labels.tsv"), "--baseline", "tool=" + path("tool.tsv"),
-                     "--baseline-columns", "phred", "--json", path("all.json")}));
+                     "--baseline-columns", "phred", "--summary", path("all.json")}));
   const auto rows = read_table(run.out);
   struct Expected {
     const char *score, *direction, *of_class, *positives, *negatives, *missing;
@@ -157,7 +157,7 @@ TEST_F(VariantsEvaluate, MeasuredEffectsAreThoseOfSciPy) {
                                              "known=1",
                                              "--significance-column",
                                              "FDR",
-                                             "--json",
+                                             "--summary",
                                              path("effects.json")};
   const RunResult run = must(evaluate(measured));
   EXPECT_NE(run.err.find("9 of 10 measured alleles (11 rows) are in 12 rows"), std::string::npos) << run.err;
@@ -222,7 +222,7 @@ TEST_F(VariantsEvaluate, ExcludedRegionsAreLeftOut) {
   // REF of 1:105 is the base 104; of 2:6 ATT the bases 5 to 7.
   write_text(path("copies.bed"), "chr1\t104\t105\nchr2\t7\t8\n3\t0\t50\n");
   const RunResult run = must(evaluate({"--labels", path("labels.tsv"), "--score", "effect", "--exclude",
-                                       path("copies.bed"), "--json", path("left.json")}));
+                                       path("copies.bed"), "--summary", path("left.json")}));
   EXPECT_NE(run.err.find("3 of 12 rows touch an excluded region"), std::string::npos) << run.err;
   const Row row = find(read_table(run.out), "effect", "all");
   EXPECT_EQ(row.at("positives"), "3");
@@ -287,7 +287,7 @@ TEST_F(VariantsEvaluate, ReadsWhatVariantsWrites) {
     label = 1 - label;
   }
   write_text(path("real_labels.tsv"), labels);
-  const std::vector<std::string> options = {"--labels", path("real_labels.tsv"), "--labels-column", "causal",
+  const std::vector<std::string> options = {"--labels", path("real_labels.tsv"), "--label-column", "causal",
                                             "--no-provenance"};
   const auto run = [&](const std::string& scored, const std::string& input = {}) {
     std::vector<std::string> words = {"variants", "evaluate", scored};

@@ -183,7 +183,7 @@ TEST_F(VariantsOptions, AShardHoldsEveryNthChunk) {
       if (record / 5 % 3 + 1 == shard) expected.push_back(split(input[record], '\t')[1]);
     }
     const RunResult run =
-        must(command({path("in.vcf"), "--chunk", "5", "--shard", std::to_string(shard) + "/3"}));
+        must(command({path("in.vcf"), "--chunk-size", "5", "--shard", std::to_string(shard) + "/3"}));
     for (const std::string& text : split(run.out, '\n')) {
       if (!text.starts_with("#")) found.push_back(split(text, '\t')[1]);
     }
@@ -192,7 +192,7 @@ TEST_F(VariantsOptions, AShardHoldsEveryNthChunk) {
 }
 
 TEST_F(VariantsOptions, ReportLiesWhereItIsAskedFor) {
-  const RunResult run = must(command({path("in.vcf"), "--report", path("here")}));
+  const RunResult run = must(command({path("in.vcf"), "--summary-prefix", path("here")}));
   EXPECT_NE(run.out.find("BB_DIFF="), std::string::npos);
   const auto skipped = read_table(file("here.skipped.tsv"));
   const auto summary = nlohmann::json::parse(file("here.summary.json"));
@@ -242,17 +242,17 @@ TEST_F(VariantsOptions, AnIndexIsWrittenOnRequest) {
     return found;
   };
   for (const std::string name : {"with.vcf.gz", "with.bcf"}) {
-    must(command({path("sorted.vcf"), "--chunk", "1", "--write-index", "-o", path(name)}));
+    must(command({path("sorted.vcf"), "--chunk-size", "1", "--write-index", "-o", path(name)}));
     EXPECT_EQ(positions(path(name), "chr1:590-710"), (std::vector<std::string>{"600", "700"})) << name;
     // A whole output gets the index that it lacks; so do merged shards.
     std::filesystem::remove(path(name + ".csi"));
-    must(
-        command({path("sorted.vcf"), "--chunk", "1", "--write-index", "--resume", "auto", "-o", path(name)}));
+    must(command(
+        {path("sorted.vcf"), "--chunk-size", "1", "--write-index", "--resume", "auto", "-o", path(name)}));
     EXPECT_EQ(positions(path(name), "chr1:790-800"), (std::vector<std::string>{"800"})) << name;
     std::vector<std::string> merge = {"merge", "--write-index", "-o", path("merged_" + name)};
     for (const char* shard : {"1/2", "2/2"}) {
       merge.push_back(path(std::string("part") + shard[0] + name));
-      must(command({path("sorted.vcf"), "--chunk", "1", "-o", merge.back(), "--shard", shard}));
+      must(command({path("sorted.vcf"), "--chunk-size", "1", "-o", merge.back(), "--shard", shard}));
     }
     must(merge);
     EXPECT_EQ(file("merged_" + name + ".csi"), file(name + ".csi")) << name;
@@ -306,7 +306,8 @@ TEST_F(VariantsOptions, TheBackgroundFollowsTheSameRules) {
   }();
   write_text(path("few.vcf"), header() + records);
   const auto count = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> words = command({path("few.vcf"), "-o", path("b.safetensors"), "--chunk", "3"});
+    std::vector<std::string> words =
+        command({path("few.vcf"), "-o", path("b.safetensors"), "--chunk-size", "3"});
     words.insert(words.begin() + 1, "background");
     words.insert(words.end(), more.begin(), more.end());
     must(words);
@@ -353,10 +354,11 @@ TEST_F(VariantsOptions, TheBackgroundOfARegion) {
 }
 
 TEST_F(VariantsOptions, MergeWritesItsReportWhereItIsAskedFor) {
-  std::vector<std::string> merge = {"variants", "merge", "-o", path("merged.tsv"), "--report", path("there")};
+  std::vector<std::string> merge = {"variants",         "merge",      "-o", path("merged.tsv"),
+                                    "--summary-prefix", path("there")};
   for (const char* shard : {"1/2", "2/2"}) {
     merge.push_back(path(std::string("part") + shard[0] + ".tsv"));
-    must(command({path("in.vcf"), "--chunk", "9", "-o", merge.back(), "--shard", shard}));
+    must(command({path("in.vcf"), "--chunk-size", "9", "-o", merge.back(), "--shard", shard}));
   }
   must(merge);
   EXPECT_FALSE(std::filesystem::exists(path("merged.tsv.summary.json")));

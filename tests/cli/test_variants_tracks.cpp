@@ -80,7 +80,7 @@ TEST_F(VariantsTracks, BelongToTheRun) {
   const std::string track = write_track("phyloP.bw");
   const std::string moved = write_track("other.bw", 1);
   const auto run = [&](const std::string& name, const std::vector<std::string>& more) {
-    std::vector<std::string> words = command({path("in.vcf"), "--chunk", "7", "-o", path(name)});
+    std::vector<std::string> words = command({path("in.vcf"), "--chunk-size", "7", "-o", path(name)});
     words.insert(words.end(), more.begin(), more.end());
     return run_bigbird(words);
   };

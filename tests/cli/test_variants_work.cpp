@@ -12,7 +12,7 @@ namespace {
 class VariantsWork : public VariantsFixture {
  protected:
   static std::vector<std::string> chunked(const std::vector<std::string>& more) {
-    std::vector<std::string> words = command({path("in.vcf"), "--chunk", "7"});
+    std::vector<std::string> words = command({path("in.vcf"), "--chunk-size", "7"});
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -43,7 +43,7 @@ TEST_F(VariantsWork, BytesDependOnNeitherBatchNorThreads) {
 
 TEST_F(VariantsWork, StdinGivesTheScoresOfTheFile) {
   const std::string named = must(chunked({"-O", "tsv", "--no-provenance"})).out;
-  std::vector<std::string> piped = command({"-", "--chunk", "7", "-O", "tsv", "--no-provenance"});
+  std::vector<std::string> piped = command({"-", "--chunk-size", "7", "-O", "tsv", "--no-provenance"});
   EXPECT_TRUE(must(piped, file("in.vcf")).out == named);
 }
 
@@ -147,7 +147,8 @@ TEST_F(VariantsWork, ABrokenRunGoesOnFromItsFinishedChunks) {
   std::string broken;
   for (std::size_t i = 0; i < lines.size(); ++i) broken += (i == 26 ? "chr1 1 . A C" : lines[i]) + "\n";
   const auto run = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> words = command({path("grows.vcf"), "--chunk", "7", "-o", path("resumed.vcf")});
+    std::vector<std::string> words =
+        command({path("grows.vcf"), "--chunk-size", "7", "-o", path("resumed.vcf")});
     words.insert(words.end(), more.begin(), more.end());
     return run_bigbird(words);
   };
@@ -192,8 +193,8 @@ TEST_F(VariantsWork, ABrokenRunGoesOnFromItsFinishedChunks) {
 }
 
 TEST_F(VariantsWork, ResumeAutoGoesOnIfItFitsElseBeginsAnew) {
-  std::vector<std::string> words =
-      command({"--resume", "auto", path("in.vcf"), "--shard", "1/2", "--chunk", "5", "-o", path("auto.vcf")});
+  std::vector<std::string> words = command(
+      {"--resume", "auto", path("in.vcf"), "--shard", "1/2", "--chunk-size", "5", "-o", path("auto.vcf")});
   const auto run = [&](const std::vector<std::string>& more) {
     std::vector<std::string> all = words;
     all.insert(all.end(), more.begin(), more.end());
@@ -253,7 +254,7 @@ TEST_F(VariantsWork, EValuesCountTheBackground) {
     const std::string bytes = file("background.safetensors");
     return bytes.substr(bytes.size() - 48 * 3 * sizeof(float));
   };
-  EXPECT_TRUE(numbers({"--max-records", "40"}) == numbers({"--max-records", "40", "--chunk", "3"}));
+  EXPECT_TRUE(numbers({"--max-records", "40"}) == numbers({"--max-records", "40", "--chunk-size", "3"}));
   const auto rows = read_table(
       must(command({path("in.vcf"), "-O", "tsv", "--background", path("background.safetensors")})).out);
   for (const auto& row : rows) {

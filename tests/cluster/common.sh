@@ -83,7 +83,7 @@ ended() { # ended JOB: a job, or all tasks of an array
 make_inputs() { # make_inputs FOLDER BASES
   local folder=$1
   {
-    "$bigbird" simulate -o "$folder/genome" --bp "$2" --chromosomes 3 --seed 1
+    "$bigbird" simulate -o "$folder/genome" --bp "$2" --chromosome-count 3 --seed 1
     "$bigbird" chunk -f "$folder/genome/genome.fa.gz" -o "$folder/documents.bed.gz" --passes 1 --max-n 0.5
     "$bigbird" train-bpe -f "$folder/genome/genome.fa.gz" -d "$folder/documents.bed.gz" -o "$folder/tokenizer" \
       --vocab-size 500 --sample-bp 500K
@@ -94,7 +94,7 @@ make_inputs() { # make_inputs FOLDER BASES
       -o "$folder/chromatin-data" --window 400 --valid chr2 --test chr3
     for seed in 1 2; do
       "$bigbird" chromatin finetune --data "$folder/chromatin-data" --init "$folder/pretrain/final" \
-        -o "$folder/chromatin-run$seed" --steps 2 --batch 4 --valid-bins 20 --seed "$seed"
+        -o "$folder/chromatin-run$seed" --steps 2 --batch 4 --eval-samples 20 --seed "$seed"
     done
     "$bigbird" promoter build --tss "$folder/genome/promoters.tss.bed" -f "$folder/genome/genome.fa.gz" \
       -o "$folder/promoter-data" --left 300 --right 100

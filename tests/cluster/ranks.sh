@@ -20,7 +20,7 @@ plugins=$(cd "$(dirname "$program")/.." && pwd)/lib/bigbird
 begin "$program"
 cd "$work"
 
-"$bigbird" simulate -q -o genome --bp 300k --chromosomes 2 --seed 1
+"$bigbird" simulate -q -o genome --bp 300k --chromosome-count 2 --seed 1
 "$bigbird" chunk -q -f genome/genome.fa.gz -o documents.bed.gz --passes 2 --max-n 0.5
 "$bigbird" train-bpe -q -f genome/genome.fa.gz -d documents.bed.gz -o tokenizer --vocab-size 300 --sample-bp 200k
 "$bigbird" tokenize -q -m tokenizer -f genome/genome.fa.gz -d documents.bed.gz -o shards

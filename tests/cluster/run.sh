@@ -32,8 +32,8 @@ if [ $real = yes ]; then
   genome=$shared/human-grch37/grch37.sparse.fa.gz variants=$shared/vcf-grch37/kgp3_chr20_1M-2M.b37.vcf.gz chunk=100 region=(-r 20:1000000-1300000)
   [ -r "$variants" ] || stop "--real: $variants is not there (BIGBIRD_SHARED names the folder of data)"
 fi
-score=(variants -m inputs/chromatin -f "$genome" "$variants" --chunk "$chunk")
-few=(inputs/genome/variants.vcf.gz --chunk 20 -r chr2:1-200000)
+score=(variants -m inputs/chromatin -f "$genome" "$variants" --chunk-size "$chunk")
+few=(inputs/genome/variants.vcf.gz --chunk-size 20 -r chr2:1-200000)
 
 # What the node n3 has under names that all know: other weights, a genome with a contig more, a small disk, a folder that is
 # not shared.

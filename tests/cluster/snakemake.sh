@@ -33,7 +33,7 @@ flow() {
   printf '%s\n' "bigbird: $bigbird" "$@" >config/config.yaml
 }
 of_variants=("task: variants" "model: $work/inputs/chromatin" "genome: $genome" "input: $variants"
-  "output: results/scored.vcf.gz" "shards: 3" "options: [--chunk, 20]")
+  "output: results/scored.vcf.gz" "shards: 3" "options: [--chunk-size, 20]")
 runs() { # runs WORD...: Snakemake ends well
   "$snakemake" "$@" >snakemake.log 2>&1 || { tail -n 30 snakemake.log >&2 && wrong "snakemake $*"; }
 }
@@ -46,7 +46,7 @@ refused() { # refused TEXT WORD...: Snakemake ends with a line that is the text,
 }
 
 # What one run gives, by the words that the workflow gives: they stand in the output.
-"$bigbird" variants -m "$work/inputs/chromatin" -f "$genome" "$variants" --chunk 20 -o whole.vcf.gz 2>whole.log
+"$bigbird" variants -m "$work/inputs/chromatin" -f "$genome" "$variants" --chunk-size 20 -o whole.vcf.gz 2>whole.log
 flow local "${of_variants[@]}"
 runs -n
 runs --lint
@@ -72,29 +72,29 @@ fi
 # The other verbs.
 zcat "$genome" >"$work/inputs/plain.fa"
 awk 'BEGIN { for (i = 1; i <= 40; ++i) printf "chr1\t%d\t%d\n", 2000 * i, 2000 * i + 200 }' >"$work/bins.bed"
-"$bigbird" chromatin predict -m "$work/inputs/chromatin" -f "$genome" -R "$work/bins.bed" --chunk 10 -o "$work/whole.tsv" 2>whole.log
-"$bigbird" promoter scan -m "$work/inputs/promoter" -f "$work/inputs/plain.fa" --step 500 --chunk 50 -o "$work/whole.bedgraph" \
+"$bigbird" chromatin predict -m "$work/inputs/chromatin" -f "$genome" -R "$work/bins.bed" --chunk-size 10 -o "$work/whole.tsv" 2>whole.log
+"$bigbird" promoter scan -m "$work/inputs/promoter" -f "$work/inputs/plain.fa" --step 500 --chunk-size 50 -o "$work/whole.bedgraph" \
   --calls "$work/whole.bed" 2>whole.log
 flow bins "task: bins" "model: $work/inputs/chromatin" "genome: $genome" "input: $work/bins.bed" "output: results/out.tsv" \
-  "shards: 2" "options: [--chunk, 10]"
+  "shards: 2" "options: [--chunk-size, 10]"
 runs --cores 2
 same results/out.tsv "$work/whole.tsv"
 rm -f "$work/inputs/plain.fa.fai" # it is made once, by a rule
 flow promoters "task: promoters" "model: $work/inputs/promoter" "genome: $work/inputs/plain.fa" \
-  "output: results/out.bedgraph" "shards: 2" "options: [--step, 500, --chunk, 50]" "merge_options: [--calls, results/calls.bed]"
+  "output: results/out.bedgraph" "shards: 2" "options: [--step, 500, --chunk-size, 50]" "merge_options: [--calls, results/calls.bed]"
 runs --cores 2
 same results/out.bedgraph "$work/whole.bedgraph"
 same results/calls.bed "$work/whole.bed"
 [ -e "$work/inputs/plain.fa.fai" ] || wrong "no rule made the genome's index"
-"$bigbird" embed -m "$work/inputs/chromatin" -f "$genome" -R "$work/bins.bed" --chunk 10 -o "$work/whole.npy" 2>whole.log
+"$bigbird" embed -m "$work/inputs/chromatin" -f "$genome" -R "$work/bins.bed" --chunk-size 10 -o "$work/whole.npy" 2>whole.log
 printf 'chr1\t%d\t%d\n' 20000 20002 30000 30001 40000 40002 >"$work/region.bed"
-"$bigbird" ism -m "$work/inputs/chromatin" -f "$genome" -R "$work/region.bed" --chunk 1 -o "$work/whole-ism.tsv" 2>whole.log
+"$bigbird" ism -m "$work/inputs/chromatin" -f "$genome" -R "$work/region.bed" --chunk-size 1 -o "$work/whole-ism.tsv" 2>whole.log
 flow vectors "task: vectors" "model: $work/inputs/chromatin" "genome: $genome" "input: $work/bins.bed" "output: results/out.npy" \
-  "shards: 2" "options: [--chunk, 10]"
+  "shards: 2" "options: [--chunk-size, 10]"
 runs --cores 2
 same results/out.npy "$work/whole.npy"
 flow substitutions "task: substitutions" "model: $work/inputs/chromatin" "genome: $genome" "input: $work/region.bed" \
-  "output: results/out.tsv" "shards: 2" "options: [--chunk, 1]"
+  "output: results/out.tsv" "shards: 2" "options: [--chunk-size, 1]"
 runs --cores 2
 same results/out.tsv "$work/whole-ism.tsv"
 nothing_left results
@@ -112,8 +112,8 @@ mkdir "$work/text-model"
   awk 'BEGIN { print "text\tlabel" } /^[A-Z].* .* / && !/\t/ { print $0 "\t" ($0 ~ /GPU/ ? "device" : "other") }' "$root"/docs/*.md >"$work/text-model/lines.tsv"
   "$bigbird" text classify finetune --train "$work/text-model/lines.tsv" --init "$work/text-model/pretrain/final" -o "$work/text-model/run" \
     --steps 2 --batch 4 --length 64
-  "$bigbird" text classify predict -m "$work/text-model/run/final" "$work/text-model/lines.tsv" --chunk 50 -o "$work/whole-texts.tsv"
-  "$bigbird" chromatin predict -m "$work/inputs/chromatin" "$work/windows.fa" --chunk 10 -o "$work/whole-windows.tsv"
+  "$bigbird" text classify predict -m "$work/text-model/run/final" "$work/text-model/lines.tsv" --chunk-size 50 -o "$work/whole-texts.tsv"
+  "$bigbird" chromatin predict -m "$work/inputs/chromatin" "$work/windows.fa" --chunk-size 10 -o "$work/whole-windows.tsv"
   awk '/^[A-Z].* .* / && !/[\t"\\]/ { split($0, words, " "); printf "{\"id\": \"%d\", \"question\": \"What is said of %s?\", \"context\": \"%s\", \"answers\": {\"text\": [\"%s\"], \"answer_start\": [0]}}\n", ++n, words[2], $0, words[1] } n == 40 { exit }' \
     "$root"/docs/*.md >"$work/text-model/questions.jsonl"
   awk '/^[A-Z].* .* / && !/[\t"\\]/ { printf "{\"id\": \"%d\", \"document\": \"%s\"}\n", ++n, $0 } n == 12 { exit }' \
@@ -121,27 +121,27 @@ mkdir "$work/text-model"
   "$bigbird" text qa finetune --train "$work/text-model/questions.jsonl" --init "$work/text-model/pretrain/final" -o "$work/text-model/qa" \
     --steps 2 --batch 4 --length 64
   "$bigbird" convert "$work/text-model/pretrain/final" "$work/text-model/summarizer" --decoder coupled >/dev/null
-  "$bigbird" text qa predict -m "$work/text-model/qa/final" "$work/text-model/questions.jsonl" --chunk 5 -o "$work/whole.json" \
-    --nbest "$work/whole-nbest.json"
-  "$bigbird" text summarize predict -m "$work/text-model/summarizer" "$work/text-model/documents.jsonl" --max-tokens 8 --chunk 2 \
+  "$bigbird" text qa predict -m "$work/text-model/qa/final" "$work/text-model/questions.jsonl" --chunk-size 5 -o "$work/whole.json" \
+    --candidates "$work/whole-nbest.json"
+  "$bigbird" text summarize predict -m "$work/text-model/summarizer" "$work/text-model/documents.jsonl" --max-tokens 8 --chunk-size 2 \
     -o "$work/whole.jsonl"
 } 2>"$work/whole.log" || { tail -n 3 "$work/whole.log" >&2 && stop "the texts could not be made"; }
 flow sequences "task: sequences" "model: $work/inputs/chromatin" "input: $work/windows.fa" "output: results/out.tsv" "shards: 2" \
-  "options: [--chunk, 10]"
+  "options: [--chunk-size, 10]"
 runs --cores 2
 same results/out.tsv "$work/whole-windows.tsv"
-flow texts "task: texts" "model: $work/text-model/run/final" "input: $work/text-model/lines.tsv" "output: results/out.tsv" "shards: 3" "options: [--chunk, 50]"
+flow texts "task: texts" "model: $work/text-model/run/final" "input: $work/text-model/lines.tsv" "output: results/out.tsv" "shards: 3" "options: [--chunk-size, 50]"
 runs --cores 2
 same results/out.tsv "$work/whole-texts.tsv"
 nothing_left results
 flow questions "task: questions" "model: $work/text-model/qa/final" "input: $work/text-model/questions.jsonl" "output: results/out.json" \
-  "shards: 3" "options: [--chunk, 5, --nbest, results/nbest.json]"
+  "shards: 3" "options: [--chunk-size, 5, --candidates, results/nbest.json]"
 runs --cores 2
 same results/out.json "$work/whole.json"
 same results/nbest.json "$work/whole-nbest.json"
 nothing_left results
 flow summaries "task: summaries" "model: $work/text-model/summarizer" "input: $work/text-model/documents.jsonl" "output: results/out.jsonl" \
-  "shards: 2" "options: [--max-tokens, 8, --chunk, 2]"
+  "shards: 2" "options: [--max-tokens, 8, --chunk-size, 2]"
 runs --cores 2
 same results/out.jsonl "$work/whole.jsonl"
 nothing_left results

@@ -3,7 +3,7 @@
 # at the same time, in turns. Prints a table in Markdown; for docs/clusters.md, on a machine that does nothing else.
 #   bash tests/cluster/throughput.sh [--program BIGBIRD] [--rounds 2] VARIANTS_OPTION...
 # What follows is what `bigbird variants` takes, input included, without -o and -@: -m run/final -f genome.fa.gz few.vcf.gz.
-# Every setting scores all of the input; give --chunk so that there are chunks for four shards.
+# Every setting scores all of the input; give --chunk-size so that there are chunks for four shards.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 program=$root/build/release/bin/bigbird rounds=2

@@ -24,8 +24,8 @@ class Tuning : public ::testing::Test {
     return run_emulated(device, arguments, {"XDG_CACHE_HOME=" + (folder_ / "cache").string()});
   }
   RunResult tune(const std::string& tokens) {
-    return run({"devices", "--tune", "--cuda", "0", "-m", (folder_ / "model").string(), "--tokens", tokens,
-                "--precision", "fp32"});
+    return run({"devices", "--tune", "--device", "cuda:0", "-m", (folder_ / "model").string(), "--tokens",
+                tokens, "--precision", "fp32"});
   }
   std::string table() const {
     return (folder_ / "cache/bigbird/products-emulated-device-plain-loops.tsv").string();

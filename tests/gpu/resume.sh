@@ -13,7 +13,7 @@ failed() {
 }
 run() { "$bigbird" "$@" 2>>"$work/log"; }
 
-run simulate -o genome --bp 600K --chromosomes 2 --seed 1
+run simulate -o genome --bp 600K --chromosome-count 2 --seed 1
 run chunk -f genome/genome.fa.gz -o documents.bed --chromosomes all --passes 2 --max-n 0.5
 run train-bpe -f genome/genome.fa.gz -d documents.bed -o tokenizer --vocab-size 512
 run tokenize -m tokenizer -f genome/genome.fa.gz -d documents.bed -o shards

@@ -235,7 +235,7 @@ part_peers() {
   local result=0 tokens plans=()
   if [ -n "${bigbird:-}" ]; then # the very lists of the first layer
     for tokens in 4096 16384 65536; do
-      within 20 "$bigbird" attention --length $tokens --max-positions $tokens --json "$work/plan-$tokens.json" && plans+=(--plan "$tokens=$work/plan-$tokens.json")
+      within 20 "$bigbird" attention --length $tokens --max-positions $tokens -o "$work/plan-$tokens.json" && plans+=(--plan "$tokens=$work/plan-$tokens.json")
     done
   fi
   within 45 "$python" "$here/peers/dense_attention.py" --device "$peer_device" "${tiny[@]}" --json "$work/dense.json" || result=$?

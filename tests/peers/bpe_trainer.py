@@ -49,7 +49,7 @@ def sentencepiece_pieces(path, pieces, longest, letters):
 def bigbird_pieces(program, path, pieces, longest, trainer):
     with tempfile.TemporaryDirectory() as folder:
         output = os.path.join(folder, "tokenizer")
-        subprocess.run([program, "train-bpe", "--text", path, "-o", output, "--vocab-size",
+        subprocess.run([program, "train-bpe", "--lines", path, "-o", output, "--vocab-size",
                         str(pieces + SPECIAL_AND_LETTERS), "--max-piece-length", str(longest), "--trainer",
                         trainer, "--sample-bp", "4G", "--quiet"], check=True)
         with open(os.path.join(output, "spiece.vocab"), encoding="utf-8") as lines:

@@ -2,7 +2,7 @@
 block sizes, numbers of random blocks, heads, layers and position tables, in train mode (hf-train) and eval mode (hf-eval).
 
     python compare_plans.py --write             writes tests/golden/huggingface_plans.tsv: a hash of the blocks as drawn
-    python compare_plans.py --bigbird PROGRAM   compares whole key lists with `bigbird attention --json` (sorted: a softmax
+    python compare_plans.py --bigbird PROGRAM   compares whole key lists with `bigbird attention -o` (sorted: a softmax
                                                 does not see the order; repeats are kept)"""
 
 import argparse
@@ -84,7 +84,7 @@ def compare(program):
     for case in cases():
         mode, tokens, block, random, heads, layer, positions = case
         command = [program, "attention", "--length", tokens, "--block-size", block, "--random-blocks", random, "--heads",
-                   heads, "--layer", layer, "--max-positions", positions, "--random-mode", mode, "--quiet", "--json", "-"]
+                   heads, "--layer", layer, "--max-positions", positions, "--random-mode", mode, "--quiet", "-o", "-"]
         out = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
         ours = [head["rows"] for head in json.loads(out)["heads"]]
         peers = dense_attention.key_blocks(drawn_by_peer(*case), tokens // block)

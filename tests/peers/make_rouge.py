@@ -96,7 +96,7 @@ def compare(program, number):
         for stem in (True, False):
             table, summary = pathlib.Path(folder, "scores.tsv"), pathlib.Path(folder, "scores.json")
             subprocess.run([program, "text", "summarize", "evaluate", "-q", "--data", data, "--predictions", predictions, "--types",
-                            ",".join(TYPES), "--table", table, "-o", summary, "--bootstrap", "11",
+                            ",".join(TYPES), "--table", table, "-o", summary, "--seed", "11",
                             *([] if stem else ["--no-stem"])], check=True)
             wanted = scores_of([(target or "\n", made) for target, made in pairs], stem)
             rows = csv.DictReader((line for line in table.open() if not line.startswith("##")), delimiter="\t")

@@ -193,7 +193,7 @@ def predictions_of(program, folder, calibrated):
     if calibrated != "none" and not (model / "calibration.json").exists():
         subprocess.run([program, "promoter", "calibrate", "-q", "-m", model, "--valid", folder / "valid.tsv", "-o",
                         folder / "calibration.tsv"], check=True)
-    table = subprocess.run([program, "promoter", "predict", "-q", "-m", model, "--calibrated", calibrated, "--data",
+    table = subprocess.run([program, "promoter", "predict", "-q", "-m", model, "--strands", "+", "--calibrated", calibrated, "--data",
                             folder / "test.tsv"], check=True, capture_output=True, text=True).stdout
     scores = [float(line.split("\t")[-1]) for line in table.splitlines()[1:]]
     labels = rows_of(folder / "test.tsv")[1]

@@ -87,7 +87,7 @@ def ask_ours(program, folder, questions, length, overlap, work):
     flat = [dict(question, answers={"text": [], "answer_start": []}) for question in questions]
     (work / "in.json").write_text(json.dumps({"data": flat}))
     subprocess.run([program, "text", "qa", "predict", "--quiet", "-m", folder, work / "in.json", "-o", work / "out.json",
-                    "--nbest", work / "nbest.json", "--decode", "pipeline", "--n-best", str(TOP), "--length", str(length),
+                    "--candidates", work / "nbest.json", "--decode", "pipeline", "--n-best-size", str(TOP), "--length", str(length),
                     "--overlap", str(overlap), "--max-question", str(length // 2)], check=True)
     return json.loads((work / "nbest.json").read_text())
 

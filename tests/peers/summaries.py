@@ -191,7 +191,7 @@ def time_both(arguments, documents):
                 data, "--generate", folder]
         command = [arguments.program, "text", "summarize", "predict", "-m", folder, data, "--length", "3072",
                    "--newlines-are-blanks", "--beams", "5", "--length-penalty", "0.8", "--max-tokens", "64",
-                   "--min-tokens", "63", "--documents", "1", "--threads", "2"]
+                   "--min-tokens", "63", "--batch", "1", "--threads", "2"]
         seconds, mib, out = timed([*peer, "--logits", work])
         print(f"transformers, logits: {seconds:.1f} s, {mib:.0f} MiB; {out.splitlines()[-1]}", flush=True)
         seconds, mib, out = timed([arguments.program, "forward", "-m", folder, "-i", work / "inputs.safetensors", "-o",

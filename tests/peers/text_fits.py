@@ -49,7 +49,7 @@ SETS = {
 ATTENTIONS = {
     "full": ["--attention", "full"],
     "bigbird": ["--attention", "bigbird", "--random-mode", "hf-train"],
-    "longformer": ["--attention", "longformer", "--window", "64"],
+    "longformer": ["--attention", "longformer", "--attention-window", "64"],
     "etc": ["--attention", "etc", "--radius", "32"],
 }
 

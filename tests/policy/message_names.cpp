@@ -220,9 +220,6 @@ std::vector<std::string> unknown_names(const std::string& path, const std::strin
   if (path.find("/cmd_cluster") != std::string::npos) return {};
   const std::string verb = verb_of_source(path, options);
   std::set<std::string> declared = {"--version", "--version-only", "--help"};
-  // Old spellings.
-  if (verb == "chromatin predict") declared.insert("--output-format");
-  if (verb == "chromatin build") declared.insert("--blacklist");
   if (verb.empty()) {  // old spellings are accepted and shown nowhere
     for (const Text& text : texts) {
       if (text.words.rfind("--", 0) == 0 && text.words.find(' ') == std::string::npos) {

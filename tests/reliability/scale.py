@@ -114,7 +114,7 @@ def cases(program, demo, size):
             remove(name)
         for shard in ("1", "2"):
             status = run(program, ["promoter", "scan", "-m", f"{demo}/finetune/final", "-f", "contigs.fa", "--step",
-                                   "600", "--chunk", "1000", "--shard", shard + "/2", "-o", "part" + shard,
+                                   "600", "--chunk-size", "1000", "--shard", shard + "/2", "-o", "part" + shard,
                                    "--force"])[0]
             if status != 0:
                 sys.exit("scale.py: no shards of a scan; see the file log")

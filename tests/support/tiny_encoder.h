@@ -27,8 +27,8 @@ inline void make_tiny_encoder(const std::filesystem::path& folder, const TinyEnc
   const auto path = [&](const char* name) { return (folder / name).string(); };
   const std::string genome = path("genome/genome.fa.gz");
   std::vector<std::vector<std::string>> commands = {
-      {"simulate", "-o", path("genome"), "--bp", shape.bases, "--chromosomes", shape.chromosomes, "--seed",
-       shape.seed},
+      {"simulate", "-o", path("genome"), "--bp", shape.bases, "--chromosome-count", shape.chromosomes,
+       "--seed", shape.seed},
       {"chunk", "-f", genome, "-o", path("docs.bed"), "--passes", "1"},
       {"train-bpe", "-f", genome, "-d", path("docs.bed"), "-o", path("tokenizer"), "--vocab-size",
        shape.vocabulary, "--sample-bp", "100k"},

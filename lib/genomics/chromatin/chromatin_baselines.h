@@ -8,14 +8,15 @@
 #include "lib/genomics/chromatin/dataset.h"
 #include "lib/genomics/chromatin/evaluate.h"
 #include "lib/genomics/chromatin/evaluate_input.h"
+#include "lib/io/genome/most_n.h"
 
 namespace bigbird {
 
 struct ChromatinBaselineOptions {
   bool kmers = false;  // besides G and C
   std::uint64_t most_bins =
-      20'000;          // of split train, a random choice by the seed; a quarter of valid; 0: all
-  double max_n = 0.5;  // bins whose window has a larger fraction of N are missing
+      20'000;  // of split train, a random choice by the seed; a quarter of valid; 0: all
+  double max_n = most_n_of_scored_window;  // bins whose window has a larger fraction of N are missing
   std::uint64_t seed = 1;
 };
 

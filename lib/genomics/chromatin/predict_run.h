@@ -16,6 +16,7 @@
 #include "lib/genomics/chromatin/predict.h"
 #include "lib/inference/model_task.h"
 #include "lib/inference/sequence_scorer.h"
+#include "lib/io/genome/most_n.h"
 #include "lib/parts/parts.h"
 
 namespace bigbird {
@@ -65,7 +66,7 @@ struct ChromatinPredictOptions {
   std::string output;  // file, folder of several tracks, or "-"
   PredictionFormat format = PredictionFormat::tsv;
   PredictionColumns columns;
-  double max_n = 0.5;
+  double max_n = most_n_of_scored_window;
   // Beside OUT.npy, of all models: OUT.single.npy (first model, forward strand) and OUT.rc.npy (first model,
   // both strands; where both are read).
   bool variants = false;

@@ -21,6 +21,7 @@
 #include "lib/genomics/promoter/leaks.h"
 #include "lib/genomics/promoter/negatives.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/most_n.h"
 
 namespace bigbird {
 
@@ -32,11 +33,11 @@ struct PromoterBuildOptions {
   // As ExcludedRegions: promoters whose window touches a region are dropped, and no negative from the genome
   // touches one.
   std::vector<std::string> exclude;
-  std::string chain;                     // UCSC chain file to lift the TSS with; may be empty
-  std::int64_t left = 5000;              // bases before the TSS on the sense strand
-  std::int64_t right = 3000;             // bases from the TSS on, the TSS included
-  double max_n = 0.05;                   // windows with a larger fraction of N are dropped
-  std::vector<std::string> chromosomes;  // TSS elsewhere are dropped; see choose_chromosomes; empty: all
+  std::string chain;                         // UCSC chain file to lift the TSS with; may be empty
+  std::int64_t left = 5000;                  // bases before the TSS on the sense strand
+  std::int64_t right = 3000;                 // bases from the TSS on, the TSS included
+  double max_n = most_n_of_training_window;  // windows with a larger fraction of N are dropped
+  std::vector<std::string> chromosomes;      // TSS elsewhere are dropped; see choose_chromosomes; empty: all
   NegativePlan negatives = {{NegativeKind::genomic, 1}};
   std::optional<std::int64_t> min_distance;  // see negative_distance
   double gc_tolerance = 1;                   // of genomic negatives; see negatives.h

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "lib/io/genome/most_n.h"
 #include "lib/io/genome/region.h"
 
 namespace bigbird {
@@ -21,7 +22,7 @@ struct HardNegativeOptions {
   std::int64_t right = 0;
   std::int64_t step = 100;        // bases between the positions that are scored
   std::int64_t min_distance = 0;  // from a call to any TSS, in bp
-  double max_n = 0.05;
+  double max_n = most_n_of_training_window;
 };
 
 struct HardNegative {

@@ -13,6 +13,7 @@
 
 #include "lib/core/rng.h"
 #include "lib/io/genome/fasta.h"
+#include "lib/io/genome/most_n.h"
 #include "lib/io/genome/region.h"
 
 namespace bigbird {
@@ -100,10 +101,10 @@ class FreshNegatives {
 // Negatives from the genome: for each promoter windows of the same chromosome, away from every known TSS; on
 // demand with about the same fraction of G and C, so that composition does not give them away.
 struct GenomicNegativeOptions {
-  std::int64_t length = 0;        // bp of a window
-  std::int64_t min_distance = 0;  // from any base of the window to any TSS, in bp
-  double gc_tolerance = 1;        // see gc_steps; 1: composition is not looked at
-  double max_n = 0.05;            // windows with a larger fraction of N are not drawn
+  std::int64_t length = 0;                   // bp of a window
+  std::int64_t min_distance = 0;             // from any base of the window to any TSS, in bp
+  double gc_tolerance = 1;                   // see gc_steps; 1: composition is not looked at
+  double max_n = most_n_of_training_window;  // windows with a larger fraction of N are not drawn
   std::uint64_t seed = 1;
   // The stretches of a contig that no negative of a promoter of this zone may touch; none when empty.
   std::function<std::vector<Region>(std::size_t contig, int zone)> closed = {};

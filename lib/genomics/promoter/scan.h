@@ -12,6 +12,7 @@
 #include "lib/inference/model_task.h"
 #include "lib/inference/sequence_runner.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/most_n.h"
 #include "lib/io/genome/region.h"
 #include "lib/parts/parts.h"
 
@@ -28,8 +29,8 @@ struct PromoterScanOptions {
   Strands strands = Strands::both;  // that are scored, each by itself
   // Of the score of each window, from the models' folders (calibrated_scores.h).
   CalibrationMethod calibrated = CalibrationMethod::none;
-  double max_n = 0.05;  // windows with a larger fraction of N are not scored
-  BatchSize batch;      // run at once
+  double max_n = most_n_of_scored_window;  // windows with a larger fraction of N are not scored
+  BatchSize batch;                         // run at once
 
   std::string output = "-";  // bedGraph, or bigWig by its suffix
   bool per_strand = false;   // a track for each strand too: "NAME.plus.SUFFIX", "NAME.minus.SUFFIX"

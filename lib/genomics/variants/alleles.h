@@ -11,6 +11,7 @@
 
 #include "lib/io/genome/contig_names.h"
 #include "lib/io/genome/fasta.h"
+#include "lib/io/genome/most_n.h"
 #include "lib/io/genome/vcf.h"
 
 namespace bigbird {
@@ -51,10 +52,10 @@ EdgeRule parse_edge_rule(std::string_view word);
 struct AlleleRules {
   RefMismatch ref_mismatch = RefMismatch::skip;
   EdgeRule edge = EdgeRule::pad;
-  double max_n = 0.1;       // largest fraction of N in the REF window
-  bool n_matches = false;   // N in REF matches any base
-  bool pass_only = false;   // FILTER must be PASS or "."
-  std::int64_t window = 0;  // bp
+  double max_n = most_n_of_scored_window;  // largest fraction of N in the REF window
+  bool n_matches = false;                  // N in REF matches any base
+  bool pass_only = false;                  // FILTER must be PASS or "."
+  std::int64_t window = 0;                 // bp
   // The base of the window (0-based) where the variant's first changed base stands: DeepSEA's 499 of 1000.
   std::int64_t offset = 0;
   // Windows on the grid of bins instead (0: none): the one whose target bin holds the variant, so that

@@ -92,6 +92,7 @@ double mean(const std::vector<std::size_t>& counts) {
 SummaryEvaluation evaluate_summaries(const SummaryEvaluationOptions& options) {
   SummaryEvaluation evaluation;
   evaluation.rouge = options.rouge;
+  evaluation.draws = options.draws;
   evaluation.bootstrap_seed = options.bootstrap_seed;
   rouge("", "", options.rouge);  // types that there are not are found before anything is read
   const std::map<std::string, std::string> predictions = read_predictions(options);
@@ -129,7 +130,7 @@ SummaryEvaluation evaluate_summaries(const SummaryEvaluationOptions& options) {
   evaluation.unknown = static_cast<std::int64_t>(predictions.size() - evaluation.ids.size());
   evaluation.skipped = data.skipped() + static_cast<std::uint64_t>(missing);
   evaluation.first_skipped = data.skipped() > 0 ? data.first_skipped() : first_missing;
-  evaluation.by_type = summarize_rouge(evaluation.scores, options.bootstrap_seed);
+  evaluation.by_type = summarize_rouge(evaluation.scores, options.bootstrap_seed, options.draws);
   warn_of_wordless(options.data, evaluation.summary_words);
   warn_of_wordless(options.predictions, evaluation.predicted_words);
   return evaluation;
@@ -147,6 +148,7 @@ std::string summary_metrics_json(const SummaryEvaluation& evaluation, const std:
     json["rouge"][evaluation.rouge.types[i]] = std::move(of_type);
   }
   json["stemmed"] = evaluation.rouge.stem;
+  json["bootstrap_draws"] = evaluation.draws;
   json["bootstrap_seed"] = evaluation.bootstrap_seed;
   json["mean_words"] = {{"summaries", mean(evaluation.summary_words)},
                         {"predictions", mean(evaluation.predicted_words)}};

@@ -20,6 +20,7 @@ struct SummaryEvaluationOptions {
   bool skip_missing = false;
   std::string prediction_field;  // empty: as in SummaryPairOptions
   RougeOptions rouge;
+  std::size_t draws = 1000;  // of the intervals, as rouge_score has it
   std::uint32_t bootstrap_seed = 1;
   // What stands for a line break in either, beside the line break itself: BigBird-Pegasus writes "<n>" (with
   // the blanks around it). Empty: nothing. It matters to rougeLsum alone.
@@ -28,6 +29,7 @@ struct SummaryEvaluationOptions {
 
 struct SummaryEvaluation {
   RougeOptions rouge;
+  std::size_t draws = 1000;
   std::uint32_t bootstrap_seed = 1;
   std::vector<std::string> ids;                 // in the order of the data
   std::vector<std::vector<RougeScore>> scores;  // [documents][types]

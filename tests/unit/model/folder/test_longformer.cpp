@@ -232,7 +232,7 @@ TEST(Longformer, L5BegunFromRobertaItComputesTheSameInAWindowOfAll) {
     return load_model(path, load);
   };
   const LoadedModel roberta = loaded(AttentionPattern::full, 0, {});
-  const LoadedModel model = loaded(AttentionPattern::longformer, 0, {{"--window", "1024"}});
+  const LoadedModel model = loaded(AttentionPattern::longformer, 0, {{"--attention-window", "1024"}});
   EXPECT_EQ(model.config.type_vocab_size, 1);
   EXPECT_EQ(model.config.max_position_embeddings, 128);
   EXPECT_TRUE(is_longformer_architecture(model.config));
@@ -251,7 +251,7 @@ TEST(Longformer, L5BegunFromRobertaItComputesTheSameInAWindowOfAll) {
       ASSERT_NEAR(ours[i], theirs[i], 2e-5) << "sequence " << s;
   }
   // Another answer in a narrow window: the comparison can fail.
-  const LoadedModel narrow = loaded(AttentionPattern::longformer, 0, {{"--window", "2"}});
+  const LoadedModel narrow = loaded(AttentionPattern::longformer, 0, {{"--attention-window", "2"}});
   const std::vector<float> others = states_of(narrow, batch);
   double most = 0;
   for (std::size_t i = 0; i < others.size(); ++i)
