@@ -286,8 +286,8 @@ check_wdl() (
   tar -C "$yeast" -cf "$work/tracks.tar" tracks
   MINIWDL__SCHEDULER__CONTAINER_BACKEND=bare "$python_folder/bin/miniwdl" run packaging/wdl/variants.wdl \
     "vcf=$yeast/demo/strain.vcf.gz" "fasta=$yeast/demo/genome.fa.gz" "model=$work/tracks.tar" output_name=scored.tsv shards=2 \
-    "threads=$jobs" options=--chunk options=100 options=--profiles options=0,1 --dir "$work/run" >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2 && exit 1; }
-  bigbird variants -m yeast-r64/tracks -f "$yeast/demo/genome.fa.gz" "$yeast/demo/strain.vcf.gz" --chunk 100 --profiles 0,1 -o "$work/one.tsv"
+    "threads=$jobs" options=--chunk-size options=100 options=--profiles options=0,1 --dir "$work/run" >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2 && exit 1; }
+  bigbird variants -m yeast-r64/tracks -f "$yeast/demo/genome.fa.gz" "$yeast/demo/strain.vcf.gz" --chunk-size 100 --profiles 0,1 -o "$work/one.tsv"
   cmp "$work/one.tsv" "$work/run/_LAST/out/scores/scored.tsv"
   echo "variants.wdl: two shards, without containers: the bytes of one run"
 )

@@ -139,7 +139,7 @@ int cmd_chromatin_build(int argc, char** argv) {
              ("bigbird chromatin build --peaks demo-output/genome/peaks/peaks.tsv -f "
               "demo-output/genome/genome.fa.gz --keep tf:2,dhs --min-overlap 0.25 --window 1000 "
               "--valid chr2 --test chr3 -o fewer-bins"),
-             ("bigbird chromatin build --peaks tracks.tsv -f data/grch37/genome.fa.gz --splits deepsea "
+             ("bigbird chromatin build --peaks tracks.tsv -f data/grch37/genome.fa.gz --split-preset deepsea "
               "--exclude blacklist.bed.gz -o deepsea-split")});
   ChromatinBuildOptions options;
   TypedWindow typed;

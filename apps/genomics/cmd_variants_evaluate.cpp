@@ -123,7 +123,7 @@ int cmd_variants_evaluate(int argc, char** argv) {
             {("bigbird variants evaluate demo-output/scored.vcf.gz --effects "
               "demo-output/genome/variants.vcf.gz --effects-column AF"),
              "bigbird variants evaluate bigbird-demo/scored.tsv --labels eqtl.tsv -o evaluation.tsv",
-             ("bigbird variants evaluate bigbird-demo/scored.tsv --labels clinvar.vcf.gz --json "
+             ("bigbird variants evaluate bigbird-demo/scored.tsv --labels clinvar.vcf.gz --summary "
               "evaluation.json"),
              ("bigbird variants evaluate bigbird-demo/scored.tsv --effects mpra.tsv --effects-column "
               "logFC --significance-column FDR"),

@@ -12,7 +12,7 @@ int cmd_check(int argc, char** argv) {
             {"bigbird check demo-output/pretrain/final", "bigbird check human/tracks --json",
              "bigbird check demo-output/pretrain/final --write-digest",
              "bigbird check demo-output/pretrain/final --device cuda",
-             ("bigbird quantize demo-output/finetune/final -o int8 --calibrate demo-output/promoters "
+             ("bigbird quantize demo-output/finetune/final -o int8 --data demo-output/promoters "
               "--force && bigbird check int8 --data demo-output/promoters")});
   CheckOptions options;
   bool as_json = false;

@@ -7,7 +7,7 @@ from measure import BLOCK, HEADS, Measurements, arguments
 
 
 def block_lists(path, blocks, heads):
-    """[head][row] -> key blocks, from the file of `bigbird attention --json`; without one, drawn by the same rule (the
+    """[head][row] -> key blocks, from the file of `bigbird attention --output`; without one, drawn by the same rule (the
     first and last block, a window of three, and three of the first blocks, where the published plans draw them)."""
     if path:
         with open(path, encoding="utf-8") as file:
@@ -31,7 +31,7 @@ def block_lists(path, blocks, heads):
 def main():
     parser = arguments(__doc__)
     parser.add_argument("--plan", action="append", default=[], metavar="TOKENS=FILE",
-                        help="block lists as `bigbird attention --json` writes them; once for each length")
+                        help="block lists as `bigbird attention --output` writes them; once for each length")
     parser.add_argument("--tune", action="store_true", help="at 4096 tokens also with the tiles that its tuner finds")
     options = parser.parse_args()
     plans = dict(plan.split("=", 1) for plan in options.plan)

@@ -39,7 +39,7 @@ process BIGBIRD_VARIANTS {
         ${background ? "--background ${background}" : ''} \\
         --threads ${task.cpus} \\
         ${args} \\
-        --report ${prefix} \\
+        --summary-prefix ${prefix} \\
         --output ${prefix}.${suffix} \\
         ${vcf}
     """
