@@ -43,7 +43,7 @@ int cmd_train_bpe(int argc, char** argv) {
              ("bigbird train-bpe -f demo-output/genome/genome.fa.gz -d demo-output/train.bed.gz -o "
               "tokenizer-4096 --vocab-size 4096 --sample-bp 1M"),
              ("bigbird chunk -f demo-output/genome/genome.fa.gz --chromosomes chr3 --passes 1 -O "
-              "text -o sentences.txt && bigbird train-bpe --text sentences.txt -o tokenizer-chr3 "
+              "text -o sentences.txt && bigbird train-bpe --lines sentences.txt -o tokenizer-chr3 "
               "--vocab-size 1000")});
   VocabularyOptions options;
   add_options(verb, options);
