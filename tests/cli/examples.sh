@@ -19,11 +19,14 @@ export PATH HOME="$PWD/home" MANPAGER=cat
 
 # Verbs of which no example can run after a demonstration: no demonstration makes a model of summaries, GLUE's tasks or what forward reads.
 no_example="chromatin import-deepsea|liftover|forward|text summarize (finetune|predict|evaluate)|text glue (finetune|predict|evaluate)"
-elsewhere=(data/grch3 hf: glue_data bert-base roberta-base pegasus hotpot nq- trivia wiki_00 imdb/ ag_news -v2.0.json eqtl.tsv clinvar mpra.tsv
-  cadd.tsv valid.mat .shards batch.safetensors papers.jsonl folder_of_txt "-m model" train.jsonl\ --valid\ valid.jsonl pairs.tsv test.jsonl\ --predictions\ summaries
-  test.jsonl\ --predictions\ generated dev.jsonl test.jsonl\ -m\ run train.jsonl\ --init\ model some-model deepsea "train train.json" "bcftools view calls" peaks.bed)
-long=("bigbird demo$" --steps\ 1M 100M "bigbird bench$" "--size base" --tune --hard-negatives "quantize demo-output/(chromatin-run|pretrain)" "compare bigbird")
+elsewhere=(data/grch3 hf: glue_data bert-base roberta-base pegasus hotpot nq- trivia ag_news -v2.0.json eqtl.tsv clinvar mpra.tsv cadd.tsv
+  valid.mat .shards batch.safetensors papers.jsonl pairs.tsv "test.jsonl --predictions summaries" "test.jsonl --predictions generated"
+  dev.jsonl "test.jsonl -m run" "train.jsonl --init model")
+long=("bigbird demo$" --steps\ 1M 100M "bigbird bench$" "--size base" --tune --hard-negatives "quantize .*(chromatin-run|pretrain|&& bigbird check)" "compare bigbird")
 device=("pretrain .*--device cuda" "check .*--device cuda")
+# Shards of answers come from the text demonstration.
+[ -n "${5:-}" ] || elsewhere+=("merge answers")
+command -v man >/dev/null || elsewhere+=("man -l -")
 matches() { # matches TEXT PATTERN...: notes the pattern that does
   local text=$1 pattern
   shift
