@@ -1,6 +1,6 @@
 // Names that options and verbs had before one thing had one name. They work as ever and no help shows them:
 // what is typed, or stands in a file or in the environment, becomes the name of today before it is parsed.
-// docs/command-line.md 4.5 is this table; tests/policy compares them.
+// docs/command-line.md 4.6 is this table; tests/policy compares them.
 #pragma once
 
 #include <span>

@@ -66,7 +66,7 @@ trained() {
   [ -e "$folder/final" ] ||
     run bigbird pretrain -q --train "$out/train" --valid "$out/valid" -m "$out/tokenizer" -o "$folder" "${model[@]}" "${training[@]}" \
       --length "$length" --batch $((batch_tokens / length)) --steps "$steps" --eval-every "$every" \
-      --eval-samples $((131072 / length)) --save-every "$every" --keep-last 1 --keep-best 0 --no-nsp --seed "$seed" --resume "$@"
+      --eval-samples $((131072 / length)) --save-every "$every" --keep-last 1 --keep-best 0 --final last --no-nsp --seed "$seed" --resume "$@"
 }
 # pretrained NAME SEED LENGTH OPTION...: that run's validation curve, and what it makes of the held-out megabase.
 pretrained() {

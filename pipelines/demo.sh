@@ -49,8 +49,7 @@ run bigbird tokenize -m "$out/tokenizer" -f "$genome" -d "$out/valid.bed.gz" -o 
 # A model small enough for minutes: 16 blocks of 8 tokens, so that attention is as sparse as the paper's pattern allows.
 # Random mode hf-train, because google's takes full attention up to 512 tokens.
 run bigbird pretrain --train "$out/train" --valid "$out/valid" -m "$out/tokenizer" -o "$out/pretrain" \
-  --layers 2 --width 128 --heads 4 --length 128 --block-size 8 --random-mode hf-train --batch 32 --steps "${STEPS:-600}" \
-  --lr 1e-3 --warmup 100 --optimizer torch --schedule huggingface --dropout 0
+  --layers 2 --width 128 --heads 4 --length 128 --block-size 8 --random-mode hf-train --batch 32 --steps "${STEPS:-600}"
 run_to "$out/evaluate.json" bigbird evaluate -m "$out/pretrain/final" --data "$out/valid" --baseline-from "$out/train" --masks all \
   --samples 2000
 # Windows of 400 bp in place of the paper's 8 kb, so that a whole window lies within this model's 128 tokens. Ten windows of the
@@ -58,8 +57,7 @@ run_to "$out/evaluate.json" bigbird evaluate -m "$out/pretrain/final" --data "$o
 run bigbird promoter build --tss "$tss" -f "$genome" -o "$out/promoters" --left 300 --right 100 --negatives genomic:10 \
   --test "$valid" "${lift[@]}"
 run bigbird promoter finetune --data "$out/promoters" --init "$out/pretrain/final" -o "$out/finetune" \
-  --steps "${FINETUNE_STEPS:-500}" --batch 32 --lr 3e-4 --optimizer torch --schedule huggingface --dropout 0.3 --average 0.99 \
-  --eval-every 50
+  --steps "${FINETUNE_STEPS:-500}" --dropout 0.3
 run bigbird promoter predict -m "$out/finetune/final" --data "$out/promoters/test.tsv" --strands + -o "$out/predictions.tsv"
 run_to "$out/promoter.json" bigbird promoter evaluate --predictions "$out/predictions.tsv"
 
@@ -68,7 +66,7 @@ if [ -e "$out/genome/peaks/peaks.tsv" ]; then
   run bigbird chromatin build --peaks "$out/genome/peaks/peaks.tsv" -f "$genome" -o "$out/chromatin" --window 400 \
     --valid chr2 --test chr3
   run bigbird chromatin finetune --data "$out/chromatin" --init "$out/pretrain/final" -o "$out/chromatin-run" \
-    --steps "${FINETUNE_STEPS:-600}" --batch 16 --lr 3e-4 --optimizer torch --schedule huggingface --eval-samples 500
+    --steps "${FINETUNE_STEPS:-600}" --batch 16 --eval-samples 500
   run bigbird chromatin evaluate -m "$out/chromatin-run/final" --data "$out/chromatin" -o "$out/chromatin.json" \
     --table "$out/profiles.tsv" --svg "$out/curves.svg"
   run bigbird variants background -m "$out/chromatin-run/final" -f "$genome" "$out/genome/variants.vcf.gz" \

@@ -21,15 +21,14 @@ run bigbird text pretrain-data "$pages/held-out" -m "$out/tokenizer" -o "$out/he
 # A model small enough for minutes: 16 blocks of 8 tokens, so that attention is as sparse as the paper's pattern allows.
 # Random mode hf-train, because google's takes full attention up to 512 tokens. Whole words are masked, short pages joined.
 run bigbird pretrain --train "$out/train" --valid "$out/held-out" -m "$out/tokenizer" -o "$out/pretrain" \
-  --layers 2 --width 128 --heads 4 --length 128 --block-size 8 --random-mode hf-train --batch 16 --steps "${STEPS:-600}" \
-  --lr 1e-3 --warmup 100 --optimizer torch --schedule huggingface --dropout 0
+  --layers 2 --width 128 --heads 4 --length 128 --block-size 8 --random-mode hf-train --batch 16 --steps "${STEPS:-600}"
 run_to "$out/evaluate.json" bigbird evaluate -m "$out/pretrain/final" --data "$out/held-out" --baseline-from "$out/train" \
   --samples 1000
 run bigbird fill-mask -m "$out/pretrain/final" "The function returns 0 on success and -1 on [MASK]." --top 3
 
 # Which section of the manual a page is of, told by its first tokens.
 run bigbird text classify finetune --train "$pages/train.jsonl" --valid "$pages/valid.jsonl" --init "$out/pretrain/final" \
-  -o "$out/classify" --steps "${CLASSIFY_STEPS:-300}" --batch 16 --lr 3e-4 --optimizer torch --schedule huggingface
+  -o "$out/classify" --steps "${CLASSIFY_STEPS:-300}" --batch 16
 run_to "$out/sections.tsv" bigbird text classify predict -m "$out/classify/final" "$pages/test.jsonl"
 run_to "$out/classify.json" bigbird text classify evaluate --data "$pages/test.jsonl" --predictions "$out/sections.tsv" \
   --table "$out/sections-table.tsv" --svg "$out/sections.svg"
@@ -37,8 +36,7 @@ run bigbird text classify predict -m "$out/classify/final" --text "The kernel re
 
 # What a page's program or function does, found among other pages.
 run bigbird text qa finetune --format squad --train "$pages/questions.train.json" --init "$out/pretrain/final" -o "$out/qa" \
-  --length 128 --overlap 32 --steps "${QA_STEPS:-450}" --batch 32 --lr 1e-3 --optimizer torch --schedule huggingface \
-  --dropout 0
+  --length 128 --overlap 32 --steps "${QA_STEPS:-450}" --batch 32 --lr 1e-3
 for set in test exchanged; do
   run bigbird text qa predict -m "$out/qa/final" --format squad "$pages/questions.$set.json" -o "$out/answers.$set.json"
   run_to "$out/qa.$set.json" bigbird text qa evaluate --format squad --data "$pages/questions.$set.json" \

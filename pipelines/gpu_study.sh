@@ -118,6 +118,7 @@ pretrain() { # pretrain FOLDER LENGTH ATTENTION STEPS EVERY [OPTION]...
   run "$BIGBIRD" pretrain --train "$out/train" -m "$out/tokenizer" -o "$1" --layers "$LAYERS" --width "$WIDTH" \
     --heads "$HEADS" --length "$2" --block-size "$block" --attention "$3" "${mode[@]}" --batch "$((STEP_TOKENS / $2))" \
     --accumulate "$ACCUMULATE" --steps "$4" --lr "$LEARNING_RATE" --no-nsp --optimizer torch --schedule huggingface \
+    --clip-norm never --dropout 0.1 --attention-dropout 0.1 \
     --save-every "$5" --keep-last 0 --keep-best 0 "${compute[@]}" "${@:6}"
 }
 checkpoints() { find "$1" -maxdepth 1 -name 'checkpoint-*' | LC_ALL=C sort -V; }

@@ -30,7 +30,7 @@ pretrained() {
   shift 3
   trained "$folder" pretrain --train learn --valid choose -m bases --layers 3 --width 160 --heads 5 --norm prenorm --stem-stride 8 \
     --max-positions 12288 --steps "$(updates "$steps")" --lr "$rate" --average 0.999 --dropout 0 --attention-dropout 0 --no-nsp \
-    --eval-every "$(every "$steps")" --eval-samples 200 --seed "$seed" "$@"
+    --eval-every "$(every "$steps")" --eval-samples 200 --final last --seed "$seed" "$@"
 }
 # profiled RUN SEED WINDOW UPDATES [OPTION...]: a model of the tracks of bins-WINDOW.
 profiled() {
