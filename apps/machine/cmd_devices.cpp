@@ -44,18 +44,26 @@ Cpu look_at_cpu() {
           best_rate(*rounded, shape) * 1e-9};
 }
 
+// What is to know besides the list, a line each.
+std::vector<std::string> facts_of(const kernels::CudaStatus& cuda, const Cpu& cpu) {
+  std::vector<std::string> facts;
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) facts.push_back(fmt::format("{}: {}", name, value));
+  };
+  add("CUDA", cuda.versions);
+  add(cuda.devices.empty() ? "no CUDA" : "left out", cuda.why);
+  add("hint", cuda.hint);
+  add("CUDA kernels", cuda.architectures);
+  add("bf16 on the processor", cpu.bf16);
+  add("products on the processor",
+      fmt::format("{}, {:.0f} GFLOP/s in fp32, {:.0f} in bf16, {:.1f} times as fast", cpu.shape,
+                  cpu.fp32_rate, cpu.bf16_rate, cpu.gain()));
+  return facts;
+}
+
 std::string as_table(const kernels::CudaStatus& cuda, const Cpu& cpu) {
-  std::string text;
-  if (!cuda.versions.empty()) text += fmt::format("##cuda={}\n", cuda.versions);
-  if (!cuda.why.empty())
-    text += fmt::format("##{}={}\n", cuda.devices.empty() ? "no_cuda" : "left_out", cuda.why);
-  if (!cuda.hint.empty()) text += fmt::format("##hint={}\n", cuda.hint);
-  if (!cuda.architectures.empty()) text += fmt::format("##cuda_kernels={}\n", cuda.architectures);
-  text += fmt::format("##cpu_bf16={}\n", cpu.bf16);
-  text += fmt::format("##cpu_products={}: {:.0f} GFLOP/s in fp32, {:.0f} in bf16, {:.1f} times as fast\n",
-                      cpu.shape, cpu.fp32_rate, cpu.bf16_rate, cpu.gain());
-  text += "#device\tname\tcompute_capability\tmultiprocessors\tmemory_bytes\tfree_bytes\n";
-  text += fmt::format("cpu\t{}\t.\t.\t.\t.\n", cpu.fp32);
+  std::string text = "device\tname\tcompute_capability\tmultiprocessors\tmemory_bytes\tfree_bytes\n";
+  text += fmt::format("cpu\t{}\tNA\tNA\tNA\tNA\n", cpu.fp32);
   for (const kernels::CudaDevice& device : cuda.devices) {
     text += fmt::format("cuda:{}\t{}\t{}.{}\t{}\t{}\t{}\n", device.index, device.name, device.major,
                         device.minor, device.multiprocessors, device.memory, device.free_memory);
@@ -219,6 +227,9 @@ int cmd_devices(int argc, char** argv) {
 
   const kernels::CudaStatus cuda = kernels::cuda_status(kernels::FreeMemory::ask);
   const Cpu cpu = look_at_cpu();
+  if (!json) {
+    for (const std::string& fact : facts_of(cuda, cpu)) log_info(fact);
+  }
   write_output("-", json ? json_text(as_json(cuda, cpu), 2) + "\n" : as_table(cuda, cpu));
   return 0;
 }

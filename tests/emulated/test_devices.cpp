@@ -13,8 +13,8 @@ using Json = nlohmann::json;
 TEST(EmulatedDevices, AreListedWithWhatTheProgramHoldsForThem) {
   const RunResult listed = run_emulated("", {"devices"});
   ASSERT_EQ(listed.status, 0) << listed.err;
-  EXPECT_TRUE(contains(listed.out, "##cuda_kernels=machine code for 8.0 and 9.0, PTX for 9.0\n"))
-      << listed.out;
+  EXPECT_TRUE(contains(listed.err, "CUDA kernels: machine code for 8.0 and 9.0, PTX for 9.0\n"))
+      << listed.err;
   EXPECT_TRUE(contains(listed.out, "\ncuda:0\temulated device\t8.6\t4\t")) << listed.out;
 }
 
@@ -44,7 +44,8 @@ TEST(EmulatedDevices, ADeviceWithoutKernelsIsToldBeforeAnythingRuns) {
       "machine code for 9.0";
   const RunResult listed = run_emulated(other, {"devices"});
   EXPECT_EQ(listed.status, 0) << listed.err;
-  EXPECT_TRUE(contains(listed.out, "##no_cuda=" + why + "\n##hint=build it for that device")) << listed.out;
+  EXPECT_TRUE(contains(listed.err, "no CUDA: " + why + "\n")) << listed.err;
+  EXPECT_TRUE(contains(listed.err, "hint: build it for that device")) << listed.err;
   const RunResult asked = run_emulated(other, {"bench", "--device", "cuda"});
   EXPECT_EQ(asked.status, 3) << asked.err;
   EXPECT_TRUE(contains(asked.err, "--device cuda: " + why)) << asked.err;

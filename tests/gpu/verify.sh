@@ -173,7 +173,7 @@ part_programs() {
   # cuBLASLt may lie beside the compiler or in a Python package only.
   # Of the major version that the programs were built with: 12 is of no use to one that needs 13.
   local major
-  major=$("$bigbird" devices 2>/dev/null | sed -n 's/.*runtime \([0-9]*\)\..*/\1/p' | head -n 1)
+  major=$("$bigbird" devices 2>&1 | sed -n 's/.*runtime \([0-9]*\)\..*/\1/p' | head -n 1)
   if ! ldconfig -p 2>/dev/null | grep -q "libcublasLt\.so\.${major:-1[23]}"; then
     local folder
     for folder in "$(dirname "$(find_nvcc)")/../lib64" \
