@@ -41,7 +41,7 @@ int cmd_train_bpe(int argc, char** argv) {
       "train-bpe", "Train a byte-pair vocabulary on a seeded sample of sentences.",
       {"bigbird train-bpe -f genome.fa.gz -d documents.bed.gz -o tokenizer",
        "bigbird train-bpe -f genome.fa.gz -d documents.bed.gz -o tokenizer --vocab-size 4096 --sample-bp 5M",
-       "bigbird train-bpe --text sentences.txt -o tokenizer --vocab-size 1000"});
+       "bigbird train-bpe --lines sentences.txt -o tokenizer --vocab-size 1000"});
   VocabularyOptions options;
   add_options(verb, options);
   if (!verb.parse(argc, argv)) return 0;

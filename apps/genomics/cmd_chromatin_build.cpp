@@ -136,7 +136,7 @@ int cmd_chromatin_build(int argc, char** argv) {
             "Label the bins of a genome by the peaks that cover them, for many tracks at once.",
             {"bigbird chromatin build --peaks genome/peaks/peaks.tsv -f genome/genome.fa.gz --valid chr2 "
              "--test chr3 -o chromatin",
-             "bigbird chromatin build --peaks tracks.tsv -f hg19.fa.gz --splits deepsea --exclude "
+             "bigbird chromatin build --peaks tracks.tsv -f hg19.fa.gz --split-preset deepsea --exclude "
              "blacklist.bed.gz -o chromatin",
              "bigbird chromatin build --peaks tracks.tsv -f hg19.fa.gz --keep tf:2,dhs --min-overlap 0.25 "
              "--window 1000 -o chromatin"});

@@ -78,11 +78,12 @@ void take_window(const Verb& verb, const TypedBins& typed, DeepseaImportOptions&
 }  // namespace
 
 int cmd_chromatin_import_deepsea(int argc, char** argv) {
-  Verb verb("chromatin import-deepsea",
-            "Turn DeepSEA's training bundle (train.mat, valid.mat, test.mat) into a chromatin data set.",
-            {"bigbird chromatin import-deepsea --mat train.mat valid.mat test.mat --bins allTFs.pos.bed -f "
-             "hg19.fa.gz --profile-names predictor.names.tsv -o deepsea",
-             "bigbird chromatin import-deepsea --mat valid.mat -o deepsea-1kb"});
+  Verb verb(
+      "chromatin import-deepsea",
+      "Turn DeepSEA's training bundle (train.mat, valid.mat, test.mat) into a chromatin data set.",
+      {"bigbird chromatin import-deepsea --mat train.mat valid.mat test.mat --bins-file allTFs.pos.bed -f "
+       "hg19.fa.gz --profile-names predictor.names.tsv -o deepsea",
+       "bigbird chromatin import-deepsea --mat valid.mat -o deepsea-1kb"});
   DeepseaImportOptions options;
   TypedBins typed;
   bool no_pairs = false;

@@ -122,7 +122,7 @@ int cmd_variants_evaluate(int argc, char** argv) {
       "Evaluate scored variants: AUROC and AUPRC against labels, by class, and agreement with measured "
       "effects and other tools.",
       {"bigbird variants evaluate scored.tsv --labels eqtl.tsv -o evaluation.tsv",
-       "bigbird variants evaluate scored.vcf.gz --labels clinvar.vcf.gz --json evaluation.json",
+       "bigbird variants evaluate scored.vcf.gz --labels clinvar.vcf.gz --summary evaluation.json",
        "bigbird variants evaluate scored.tsv --effects mpra.tsv --effects-column logFC --significance-column FDR",
        "bigbird variants evaluate scored.tsv --baseline cadd=cadd.tsv.gz --baseline-columns phred"});
   VariantEvaluationOptions options;

@@ -19,7 +19,7 @@ int cmd_text_glue_predict(int argc, char** argv) {
             {"bigbird text glue predict -m sst2-run/final --task sst2 --data glue_data -o submission",
              "bigbird text glue predict -m mnli-run/final --task mnli --data glue_data --split dev -o dev",
              "bigbird text glue predict -m mnli-run/final --task ax --data glue_data -o submission",
-             "bigbird text glue predict -m some-model --task rte --data glue_data --labels "
+             "bigbird text glue predict -m some-model --task rte --data glue_data --classes "
              "entailment,not_entailment -o submission"});
   GlueScoringOptions glue;
   std::string model, data, output, split = "test";

@@ -60,9 +60,9 @@ int cmd_convert(int argc, char** argv) {
             {"bigbird convert google-bigbird-base model", "bigbird convert gena-lm-sparse model --dtype bf16",
              "bigbird convert bert-base-uncased warm-start", "bigbird convert model gena --to-dialect gena",
              "bigbird convert bert-base-uncased sparse --attention sparse-fixed --stride 256",
-             "bigbird convert roberta-base longformer --attention longformer --positions 4096",
+             "bigbird convert roberta-base longformer --attention longformer --max-positions 4096",
              "bigbird convert bigbird-roberta-base summarizer --decoder coupled",
-             "bigbird convert pegasus-large summarizer --positions 4096 --tokenizer bigbird-pegasus"});
+             "bigbird convert pegasus-large summarizer --max-positions 4096 --tokenizer bigbird-pegasus"});
   ConvertCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
