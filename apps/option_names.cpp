@@ -26,6 +26,7 @@ constexpr OptionName option_names[] = {
     {"bins", "--bins-file"},
     {"bins", "--bins-per-window"},
     {"chain", "--lift"},
+    {"chromosomes", "--chromosome-count"},
     {"decoder", "--decoder", true},
     {"documents", "-d"},
     {"fasta", "-f"},

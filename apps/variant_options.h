@@ -17,8 +17,8 @@ namespace bigbird::apps {
 // Bound to the options by add(); read after parsing.
 class VariantOptions {
  public:
-  // -m, -f, the input, -r, windows, rules of alleles, --chunk-size, --strands, --batch-tokens, threads, device,
-  // precision; --profiles where they can be chosen.
+  // -m, -f, the input, -r, windows, rules of alleles, --chunk-size, --strands, --batch-tokens, threads,
+  // device, precision; --profiles where they can be chosen.
   void add(Verb& verb, bool with_profiles);
   // --track, of the verbs that write or collect scores.
   void add_tracks(Verb& verb);

@@ -98,7 +98,7 @@ void add_options(Verb& verb, PromoterCalibrateCommand& typed) {
       "else as --data does, else 0.5");
   verb.add_option("--max-n", typed.max_n, "Largest fraction of N in a window; the others are left out",
                   CLI::Range(0.0, 1.0));
-  // A promoter has a strand, and `promoter scan` calibrates the score of each by itself: one strand is fitted.
+  // A promoter has a strand, and `promoter scan` calibrates the score of each by itself: one is fitted.
   typed.scoring.add(verb, {.strands = Strands::forward});
   verb.add_seed();
   add_machine(verb);

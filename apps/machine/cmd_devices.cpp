@@ -150,17 +150,17 @@ std::vector<kernels::ProductSizes> sizes_of(const TuneRequest& request) {
   return sizes;
 }
 
-// N of "cuda:N"; 0 for "cuda".
+// N of "cuda:N"; 0 for "cuda" and "auto".
 int cuda_index(const std::string& device) {
   int index = 0;
-  if (device == "cuda") return index;
+  if (device == "cuda" || device == "auto") return index;
   const char* const end = device.data() + device.size();
   if (device.starts_with("cuda:")) {
     const auto parsed = std::from_chars(device.data() + 5, end, index);
     if (parsed.ec == std::errc() && parsed.ptr == end && index >= 0) return index;
   }
   throw_usage("devices: --device " + device + " is not a CUDA device",
-              "use cuda or cuda:N; `bigbird devices` lists what there is");
+              "use auto, cuda or cuda:N; `bigbird devices` lists what there is");
 }
 
 void tune(const TuneRequest& request) {
@@ -199,13 +199,14 @@ int cmd_devices(int argc, char** argv) {
             {"bigbird devices", "bigbird devices --json", "bigbird devices --tune"});
   bool json = false, tunes = false;
   TuneRequest request;
-  std::string device = "cuda";
+  std::string device = "auto";
   verb.add_flag("--json", json, "JSON instead of a table");
   CLI::Option* const tuning = verb.add_flag(
       "--tune", tunes,
       "Measure which of cuBLASLt's algorithms are fastest for the products of a training step on a CUDA device, "
       "and keep them in the cache folder for every later run on it");
-  verb.add_option("--device {cuda,cuda:N}", device, "Where to compute, with --tune")->needs(tuning);
+  verb.add_option("--device {auto,cuda,cuda:N}", device,
+                  "Where to compute, with --tune");  // BIGBIRD_DEVICE may be set for other verbs
   verb.add_option("-m,--model FOLDER", request.model,
                   "Model folder whose sizes --tune takes in place of BigBird-base's")
       ->needs(tuning);

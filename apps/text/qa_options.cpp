@@ -22,12 +22,18 @@ bool is_asked_for(const CLI::Option& option) {
   return values.size() != 1 || values.front() != option.get_default_str();
 }
 
+// What a task calls an option: its own name, but for two.
+std::string setting_of(const CLI::Option& option) {
+  std::string name = option.get_lnames().front();
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name == "candidates" ? "nbest" : name == "n_best_size" ? "n_best" : name;
+}
+
 }  // namespace
 
 void FormatOptions::check(const std::string& verb, const QuestionTask& task) const {
   for (const CLI::Option* option : options_) {
-    std::string setting = option->get_lnames().front();
-    std::replace(setting.begin(), setting.end(), '-', '_');
+    const std::string setting = setting_of(*option);
     if (!is_asked_for(*option) || task.takes(setting)) continue;
     std::vector<std::string> names;
     for (const QuestionTask* one : question_tasks()) {

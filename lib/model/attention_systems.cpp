@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "kernels/types.h"
@@ -420,12 +421,11 @@ std::string attention_options_text(const ModelConfig& config) {
 }
 
 std::string AttentionOption::flag() const {
-  // Two keys are words that the command line has for something else: --window are bases, --summary is a file.
-  if (key == std::string("window")) return "--attention-window";
-  if (key == std::string("summary")) return "--summary-tokens";
-  std::string name = "--" + std::string(key);
+  // Two keys are words that users know for something else: a window of bases, and a file.
+  const std::string_view known = key;
+  std::string name(known == "window" ? "attention_window" : known == "summary" ? "summary_tokens" : known);
   std::replace(name.begin(), name.end(), '_', '-');
-  return name;
+  return "--" + name;
 }
 
 void AttentionOption::parse(AttentionOptions& options, const std::string& typed,

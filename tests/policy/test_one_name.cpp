@@ -115,10 +115,14 @@ std::string text_of(const std::string& name, const Meanings& found) {
 }
 
 TEST(OneName, HelpIsRead) {
-  const std::vector<Told> told = options_told(
-      "Sentence.\n  -o,--output FILE              Where it goes\n  --step INT=100                  Bases\n"
-      "  --a-name-that-is-very-long-indeed\n                                  Flag that is long\n"
-      "  --type {a,b}=a                  Type of it\n");
+  const auto line = [](std::string head, const std::string& text) {
+    head.resize(text_column, ' ');
+    return head + text + "\n";
+  };
+  const std::vector<Told> told =
+      options_told("Sentence.\n" + line("  -o,--output FILE", "Where it goes") +
+                   line("  --step INT=100", "Bases") + "  --a-name-that-is-very-long-indeed\n" +
+                   line("", "Flag that is long") + line("  --type {a,b}=a", "Type of it"));
   ASSERT_EQ(told.size(), 4u);
   EXPECT_EQ(std::tie(told[0].name, told[0].kind, told[0].meaning),
             std::make_tuple("--output", "text", "where"));
