@@ -17,7 +17,7 @@ constexpr std::string_view in_parts =
     "text qa predict, text summarize predict, cluster plan";
 
 // In the order of the old names.
-constexpr OldName table[] = {
+constexpr OldName old_name_table[] = {
     {"--baseline", "--ig-baseline", "attribute"},
     {"--baseline-bins", "--baseline-samples", "chromatin evaluate"},
     {"--bins", "--bins-file", "chromatin import-deepsea"},
@@ -68,9 +68,9 @@ constexpr OldName table[] = {
 };
 
 const OldName* find(std::string_view verb, std::string_view name) {
-  const auto found = std::find_if(std::begin(table), std::end(table),
+  const auto found = std::find_if(std::begin(old_name_table), std::end(old_name_table),
                                   [&](const OldName& row) { return row.old == name && had_name(row, verb); });
-  return found == std::end(table) ? nullptr : &*found;
+  return found == std::end(old_name_table) ? nullptr : &*found;
 }
 
 // "--device" and "cuda:*" of "--device=cuda:*".
@@ -91,7 +91,7 @@ std::string value_of(const OldName& name, const std::string& typed) {
 }  // namespace
 
 std::span<const OldName> old_names() {
-  return table;
+  return old_name_table;
 }
 
 bool had_name(const OldName& name, std::string_view verb) {
@@ -142,7 +142,7 @@ bool use_name_of_today(const std::string& verb, CLI::ConfigItem& item) {
 }
 
 void use_variables_of_today(const std::string& verb) {
-  for (const OldName& name : table) {
+  for (const OldName& name : old_name_table) {
     if (!had_name(name, verb)) continue;
     const char* const typed = std::getenv(environment_variable(name.old.substr(2)).c_str());
     if (typed == nullptr || *typed == '\0' || (was_flag(name) && std::string_view(typed) == "false"))

@@ -11,6 +11,8 @@
 namespace bigbird {
 namespace {
 
+constexpr double widest_svg = 1280;  // as a screen shows it
+
 enum class Kind { global, window, random };
 
 // Colours of the paper's figure: orange random, blue window, green global.
@@ -108,11 +110,12 @@ class Panels {
     const auto count = static_cast<std::int64_t>(panels.size());
     const std::int64_t width = std::max<std::int64_t>(2 * margin + count * side_ + (count - 1) * gap, 460);
     const std::int64_t height = header + side_ + 64;
-    svg_ = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-        "font-family=\"Helvetica, Arial, sans-serif\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
-        "<text x=\"{2}\" y=\"24\" font-size=\"14\">{3}</text>\n",
-        width, height, margin, svg_escaped(picture_.title));
+    std::string description = fmt::format("Attention over {} blocks, a panel for each part:", blocks_);
+    for (const Panel& panel : panels) description += fmt::format(" {}", panel.caption);
+    svg_ = svg_opening(static_cast<double>(width), static_cast<double>(height), picture_.title,
+                       description + "; rows are query blocks, columns key blocks", {}, widest_svg) +
+           fmt::format("<text x=\"{}\" y=\"24\" font-size=\"14\">{}</text>\n", margin,
+                       svg_escaped(picture_.title));
     std::int64_t x = margin;
     for (const Panel& panel : panels) {
       draw_panel(x, header, panel.kinds);
@@ -213,11 +216,13 @@ std::string comparison_svg(const std::string& title, const std::vector<LayerPict
   const std::size_t down = (count + columns - 1) / columns;
   const std::size_t width = std::max<std::size_t>(2 * margin + across * side + (across - 1) * gap, 460);
   const std::size_t height = header + down * (side + lines + gap);
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-      "font-family=\"Helvetica, Arial, sans-serif\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
-      "<text x=\"{2}\" y=\"24\" font-size=\"14\">{3}</text>\n",
-      width, height, margin, svg_escaped(title));
+  std::string svg =
+      svg_opening(
+          static_cast<double>(width), static_cast<double>(height), title,
+          fmt::format("{} plans of attention side by side: the darker a block, the more of its pairs meet",
+                      count),
+          {}, widest_svg) +
+      fmt::format("<text x=\"{}\" y=\"24\" font-size=\"14\">{}</text>\n", margin, svg_escaped(title));
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t x = margin + i % columns * (side + gap);
     const std::size_t y = header + i / columns * (side + lines + gap);

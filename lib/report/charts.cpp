@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "lib/core/unicode.h"
+#include "lib/report/shown_numbers.h"
 #include "lib/report/svg_text.h"
 
 namespace bigbird {
@@ -17,7 +18,8 @@ constexpr double chart_width = 640, plot_low = 182;  // of most charts
 constexpr double plot_square = 330;                  // of the plot of a unit square
 constexpr double plot_left = 66, plot_right = 12, plot_top = 30, plot_below = 28;  // around the plot
 constexpr std::size_t most_points = 1200;                                          // of a line
-constexpr std::size_t line_classes = 6;  // classes line-0 ... of the page
+constexpr std::size_t most_kinds_beside = 4;  // bars of a histogram's bin; of more kinds, outlines
+constexpr std::size_t line_classes = 6;       // classes line-0 ... of the page
 
 // Where the plot lies in the picture.
 struct Frame {
@@ -82,6 +84,31 @@ std::vector<double> value_ticks(const Range& range, bool logarithmic) {
   return ticks.size() > 1 ? ticks : round_ticks(std::pow(10.0, range.low), std::pow(10.0, range.high), 4);
 }
 
+// A smoothed line has the colour of the one before it, which it is of.
+std::size_t colour_of(const LineChart& chart, std::size_t line) {
+  std::size_t colour = 0;
+  for (std::size_t i = 1; i <= line; ++i) colour += chart.lines[i].derived ? 0U : 1U;
+  return colour % line_classes;
+}
+
+// The bins of one of `kinds` lines of a histogram: each has its part of the bin's width.
+template <typename AtX, typename AtY>
+std::string bins_svg(const Points& points, std::size_t kind, std::size_t kinds, const AtX& at_x,
+                     const AtY& at_y) {
+  std::string svg;
+  for (std::size_t i = 1; i + 1 < points.size(); ++i) {
+    if (!(points[i].second > 0)) continue;
+    const double left = at_x(points[i].first), right = at_x(points[i + 1].first);
+    const double gap = std::min(1.0, (right - left) * 0.1);
+    const double each = (right - left - gap) / static_cast<double>(kinds);
+    svg += fmt::format(
+        "<rect class=\"bin line-{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"/>\n",
+        kind % line_classes, left + gap / 2 + each * static_cast<double>(kind), at_y(points[i].second), each,
+        at_y(0) - at_y(points[i].second));
+  }
+  return svg;
+}
+
 // The names of several lines, under the plot, in as many rows as they need.
 class Legend {
  public:
@@ -97,9 +124,10 @@ class Legend {
       }
       const double y = frame.bottom + (chart.unit_square ? 36 : 20) + row_height * rows_;
       svg_ += fmt::format(
-          "<path class=\"line line-{0}\" d=\"M{1:.1f} {2} h18\"/><text class=\"tick\" x=\"{3:.1f}\" "
-          "y=\"{4}\">{5}</text>\n",
-          i % line_classes, x, y - 4, x + 23, y, svg_escaped(chart.lines[i].legend));
+          "<path class=\"line line-{0}{1}\" d=\"M{2:.1f} {3} h18\"/><text class=\"tick\" x=\"{4:.1f}\" "
+          "y=\"{5}\">{6}</text>\n",
+          colour_of(chart, i), chart.lines[i].faint ? " faint" : "", x, y - 4, x + 23, y,
+          svg_escaped(chart.lines[i].legend));
       x += needed;
     }
   }
@@ -113,16 +141,40 @@ class Legend {
   std::string svg_;
 };
 
-constexpr double bars_width = 640, bars_top = 34, bar_row = 22, bar_height = 14, bar_axis_room = 26;
+constexpr double bars_width = 640, bars_top = 40, bar_row = 22, bar_height = 14, bar_axis_room = 26;
 constexpr double bar_numbers = 78;            // of the numbers
 constexpr double bar_letter = 6.4;            // width of one, at the size of names
 constexpr std::size_t most_bar_letters = 34;  // letters of a name that are shown
+
+// Counts as they are, other numbers with three digits.
+std::string bar_number(double value) {
+  return value == std::round(value) && std::abs(value) < 1e7 ? tick_text(value) : three_digits(value);
+}
 
 constexpr double matrix_width = 640, matrix_top = 78;
 constexpr double matrix_letter = 6.4;            // width of one
 constexpr std::size_t most_matrix_letters = 18;  // letters of a name that are shown
 
 }  // namespace
+
+ChartLine smoothed(const ChartLine& line, std::size_t width) {
+  ChartLine mean = line;
+  mean.derived = true;
+  mean.marked = false;
+  mean.counts.clear();
+  mean.points.clear();
+  for (const auto& point : line.points) {
+    if (std::isfinite(point.second)) mean.points.push_back(point);
+  }
+  const std::size_t reach = width / 2, size = mean.points.size();
+  std::vector<double> sums(size + 1, 0);
+  for (std::size_t i = 0; i < size; ++i) sums[i + 1] = sums[i] + mean.points[i].second;
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::size_t begin = i < reach ? 0 : i - reach, end = std::min(size, i + reach + 1);
+    mean.points[i].second = (sums[end] - sums[begin]) / static_cast<double>(end - begin);
+  }
+  return mean;
+}
 
 std::vector<double> round_ticks(double low, double high, int wanted) {
   const double rough = (high - low) / wanted;
@@ -150,6 +202,16 @@ std::string tick_text(double value) {
     text += digits[i];
   }
   return (value < 0 ? "-" : "") + text;
+}
+
+std::vector<std::string> tick_texts(const std::vector<double>& ticks) {
+  std::vector<std::string> texts;
+  for (const double tick : ticks) texts.push_back(tick_text(tick));
+  for (int digits = 5; digits <= 12; ++digits) {
+    if (std::adjacent_find(texts.begin(), texts.end()) == texts.end()) break;
+    for (std::size_t i = 0; i < ticks.size(); ++i) texts[i] = fmt::format("{:.{}g}", ticks[i], digits);
+  }
+  return texts;
 }
 
 std::string line_chart_svg(const LineChart& chart) {
@@ -186,18 +248,22 @@ std::string line_chart_svg(const LineChart& chart) {
   const auto at_y = [&](double y) {
     return plot_bottom - (y - y_range.low) / (y_range.high - y_range.low) * (plot_bottom - plot_top);
   };
-  for (const double tick : round_ticks(x_range.low, x_range.high, 6)) {
+  const std::vector<double> x_ticks = round_ticks(x_range.low, x_range.high, 6);
+  const std::vector<std::string> x_texts = tick_texts(x_ticks);
+  for (std::size_t i = 0; i < x_ticks.size(); ++i) {
     svg += fmt::format(
         "<path class=\"grid\" d=\"M{0:.1f} {1} V{2}\"/><text class=\"tick\" x=\"{0:.1f}\" y=\"{3}\" "
         "text-anchor=\"middle\">{4}</text>\n",
-        at_x(tick), plot_top, plot_bottom, plot_bottom + 16, tick_text(tick));
+        at_x(x_ticks[i]), plot_top, plot_bottom, plot_bottom + 16, x_texts[i]);
   }
-  for (const double tick : value_ticks(y_range, chart.logarithmic)) {
-    const double y = at_y(chart.logarithmic ? std::log10(tick) : tick);
+  const std::vector<double> y_ticks = value_ticks(y_range, chart.logarithmic);
+  const std::vector<std::string> y_texts = tick_texts(y_ticks);
+  for (std::size_t i = 0; i < y_ticks.size(); ++i) {
+    const double y = at_y(chart.logarithmic ? std::log10(y_ticks[i]) : y_ticks[i]);
     svg += fmt::format(
         "<path class=\"grid\" d=\"M{0} {1:.1f} H{2}\"/><text class=\"tick\" x=\"{3}\" y=\"{4:.1f}\" "
         "text-anchor=\"end\">{5}</text>\n",
-        plot_left, y, width - plot_right, plot_left - 6, y + 4, tick_text(tick));
+        plot_left, y, width - plot_right, plot_left - 6, y + 4, y_texts[i]);
   }
   // Beside the title where there is room for it, else under the axis.
   svg +=
@@ -211,7 +277,17 @@ std::string line_chart_svg(const LineChart& chart) {
   if (chart.diagonal)
     svg += fmt::format("<path class=\"guess\" d=\"M{} {} L{} {}\"/>\n", plot_left, plot_bottom,
                        width - plot_right, plot_top);
+  if (chart.x_mark && *chart.x_mark >= x_range.low && *chart.x_mark <= x_range.high) {
+    svg += fmt::format(
+        "<path class=\"guess\" d=\"M{0:.1f} {1} V{2}\"/><text class=\"tick\" x=\"{3:.1f}\" y=\"{4}\">{5}</text>\n",
+        at_x(*chart.x_mark), plot_top, plot_bottom, at_x(*chart.x_mark) + 4, plot_top + 11,
+        svg_escaped(chart.x_mark_name));
+  }
   for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (chart.bars) {
+      svg += bins_svg(lines[i], i, lines.size(), at_x, at_y);
+      continue;
+    }
     std::string path;
     for (const auto& [x, y] : lines[i]) {
       if (path.empty()) {
@@ -222,11 +298,26 @@ std::string line_chart_svg(const LineChart& chart) {
         path += fmt::format(" L{:.1f} {:.1f}", at_x(x), at_y(y));
       }
     }
-    svg += fmt::format("<path class=\"line line-{}\" d=\"{}\"/>\n", i % line_classes, path);
-    for (const auto& [x, y] : lines[i]) {
-      if (!chart.lines[i].marked && lines[i].size() > 1) break;
-      svg += fmt::format("<circle class=\"dot line-{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>\n",
-                         i % line_classes, at_x(x), at_y(y));
+    const std::size_t colour = colour_of(chart, i);
+    svg += fmt::format("<path class=\"line line-{}{}\" d=\"{}\"/>\n", colour,
+                       chart.lines[i].faint ? " faint" : "", path);
+    const std::vector<double>& counts = chart.lines[i].counts;
+    const double most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
+    const bool sized = counts.size() == lines[i].size() && most > 0;
+    const bool lone = lines[i].size() == 1;
+    for (std::size_t point = 0; point < lines[i].size(); ++point) {
+      if (!chart.lines[i].marked && !lone) break;
+      const auto& [x, y] = lines[i][point];
+      const double radius = sized ? std::max(1.5, 7 * std::sqrt(counts[point] / most)) : lone ? 4.5 : 2.5;
+      svg += fmt::format("<circle class=\"{} line-{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"/>\n",
+                         lone ? "lone" : "dot", colour, at_x(x), at_y(y), radius);
+    }
+    if (lone) {
+      const auto& [x, y] = lines[i].front();
+      const bool right = at_x(x) > width / 2;
+      svg += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n",
+                         at_x(x) + (right ? -8 : 8), at_y(y) - 8, right ? "end" : "start",
+                         three_digits(chart.logarithmic ? std::pow(10.0, y) : y));
     }
   }
   return svg + legend.svg() + "</svg>\n";
@@ -245,12 +336,16 @@ std::string bar_chart_svg(const BarChart& chart) {
     take(each.value);
     if (each.interval) take(each.interval->first), take(each.interval->second);
   }
+  if (chart.mark) take(*chart.mark);
   if (chart.x_high) high = *chart.x_high;
   if (high == low) high = low + 1;
   const double left = 14 + bar_letter * static_cast<double>(longest);
   const double bottom = bars_top + bar_row * static_cast<double>(chart.bars.size());
+  std::size_t notes = 0;
+  for (const Bar& each : chart.bars) notes = std::max(notes, each.note.size());
+  const double numbers = bar_numbers + bar_letter * static_cast<double>(notes);
   const auto at = [&](double value) {
-    return left + (value - low) / (high - low) * (bars_width - left - bar_numbers);
+    return left + (value - low) / (high - low) * (bars_width - left - numbers);
   };
   std::string svg = fmt::format(
       "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n"
@@ -271,8 +366,9 @@ std::string bar_chart_svg(const BarChart& chart) {
                        left - 6, y + 11, svg_escaped(svg_shortened(each.name, most_bar_letters)));
     if (known) {
       const double begin = at(std::min(0.0, each.value)), end = at(std::max(0.0, each.value));
-      svg += fmt::format("<rect class=\"bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\"/>\n",
-                         begin, y, std::max(end - begin, 0.0), bar_height);
+      svg += fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\"/>\n",
+                         each.note.empty() ? "bar" : "bar over", begin, y, std::max(end - begin, 0.0),
+                         bar_height);
     }
     double after = known ? at(std::max(0.0, each.value)) : left;
     if (known && each.interval) {
@@ -280,9 +376,19 @@ std::string bar_chart_svg(const BarChart& chart) {
                          y + bar_height / 2, at(each.interval->second));
       after = std::max(after, at(each.interval->second));
     }
-    svg += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", after + 6, y + 11,
-                       known ? tick_text(each.value) : "no value");
+    svg += fmt::format(
+        "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", after + 6, y + 11,
+        known ? bar_number(each.value) + svg_escaped(each.note.empty() ? "" : ", " + each.note) : "no value");
     y += bar_row;
+  }
+  if (chart.mark) {
+    svg +=
+        fmt::format("<path class=\"guess\" d=\"M{:.1f} {} V{}\"/>\n", at(*chart.mark), bars_top - 4, bottom);
+    // At the left of the line where it stands far to the right.
+    const bool far = at(*chart.mark) > bars_width / 2;
+    svg += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n",
+                       at(*chart.mark) + (far ? -4 : 4), bars_top - 6, far ? "end" : "start",
+                       svg_escaped(chart.mark_name));
   }
   return svg + "</svg>\n";
 }
@@ -328,12 +434,14 @@ std::string matrix_chart_svg(const MatrixChart& chart) {
 }
 
 LineChart histogram(const std::string& title, const std::string& x_label,
-                    const std::vector<HistogramValues>& kinds, bool shares, std::size_t bins) {
+                    const std::vector<HistogramValues>& kinds, bool shares, std::size_t bins,
+                    std::optional<double> from) {
   LineChart chart;
   chart.title = title;
   chart.x_label = x_label;
   chart.y_label = shares ? "share" : "count";
   chart.from_zero = true;
+  chart.bars = kinds.size() <= most_kinds_beside;
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const HistogramValues& kind : kinds) {
     for (const double value : kind.values) {
@@ -343,6 +451,10 @@ LineChart histogram(const std::string& title, const std::string& x_label,
     }
   }
   if (low > high) return chart;
+  if (from) {
+    low = std::min(low, *from);
+    high = std::max(high, *from);
+  }
   if (low == high) {
     const double room = std::max(std::abs(low), 1e-6) * 0.5;
     low -= room;

@@ -19,6 +19,9 @@ struct ChartLine {
   bool steps = false;                             // y holds from a point up to the next one: of histograms
   std::string source = {};                        // the path it is of, where one chart has several sources
   std::string role = {};                          // what it is of its source: "training"
+  bool faint = false;                             // behind the others
+  bool derived = false;                           // a smoothed copy of another line: for the eye alone
+  std::vector<double> counts = {};                // examples of each point, drawn as the areas of its dots
 };
 
 struct LineChart {
@@ -29,26 +32,38 @@ struct LineChart {
   bool unit_square = false;  // both axes from 0 to 1 and equally long: ROC and precision-recall curves
   bool diagonal = false;     // in a unit square
   bool from_zero = false;    // y
+  bool bars = false;         // of histograms: the bins of several kinds beside each other, filled
+  std::optional<double> x_mark = {};  // a dashed line there: chance
+  std::string x_mark_name = {};
 };
 
 // An <svg> element. A line of very many points is drawn by the lowest and the highest of each stretch.
 std::string line_chart_svg(const LineChart& chart);
 
+// The mean over the points around each, a smoothed copy of a noisy line; its ends have fewer. `width` points,
+// odd.
+ChartLine smoothed(const ChartLine& line, std::size_t width);
+
 // Round numbers that lie in [low, high], about `wanted` of them: multiples of 1, 2 or 5 times a power of ten.
 std::vector<double> round_ticks(double low, double high, int wanted);
 // "12,000", "3e-05", "0.25".
 std::string tick_text(double value);
+// The same of neighbouring ticks, with as many digits as tell them apart.
+std::vector<std::string> tick_texts(const std::vector<double>& ticks);
 
 struct Bar {
   std::string name;
   double value = 0;
   std::optional<std::pair<double, double>> interval;  // drawn as a line over the bar's end
+  std::string note = {};                              // behind the number; the bar has another colour then
 };
 
 struct BarChart {
   std::string title, x_label;
-  std::vector<Bar> bars;         // values that are not finite have no bar, and "no value" in its place
-  std::optional<double> x_high;  // the axis ends there; else at the largest value
+  std::vector<Bar> bars;            // values that are not finite have no bar, and "no value" in its place
+  std::optional<double> x_high;     // the axis ends there; else at the largest value
+  std::optional<double> mark = {};  // a dashed line there: chance, a plan
+  std::string mark_name = {};
 };
 
 // An <svg> element; as many bars as there are, from the top.
@@ -73,7 +88,9 @@ struct HistogramValues {
 // One chart of several kinds over the same `bins` bins of equal width from the lowest to the highest value of
 // all; a line's y is the number of values in the bin, or with `shares` its share of its kind (of kinds that
 // differ much in number). The last bin holds its upper end.
+// `from`: the range of the bins reaches at least down, or up, to there.
 LineChart histogram(const std::string& title, const std::string& x_label,
-                    const std::vector<HistogramValues>& kinds, bool shares, std::size_t bins = 50);
+                    const std::vector<HistogramValues>& kinds, bool shares, std::size_t bins = 50,
+                    std::optional<double> from = {});
 
 }  // namespace bigbird

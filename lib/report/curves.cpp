@@ -45,11 +45,14 @@ class Drawing {
     const int width = curves_margin + count * (panel_left + panel_side) + count * gap;
     const int height =
         panel_top + panel_side + panel_axis + static_cast<int>(entries) * legend_line + curves_margin;
-    svg_ = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-        "font-family=\"Helvetica, Arial, sans-serif\">\n<rect width=\"{0}\" height=\"{1}\" "
-        "fill=\"white\"/>\n<text x=\"{2}\" y=\"28\" font-size=\"15\">{3}</text>\n",
-        width, height, curves_margin, svg_escaped(title));
+    std::string description = "Panels:";
+    for (const PlotPanel& panel : panels) {
+      description += fmt::format(" {} ({} over {}, {} lines)", panel.title, panel.y_label, panel.x_label,
+                                 panel.lines.size());
+    }
+    svg_ = svg_opening(width, height, title, description) +
+           fmt::format("<text x=\"{}\" y=\"28\" font-size=\"15\">{}</text>\n", curves_margin,
+                       svg_escaped(title));
     int x = curves_margin + panel_left;
     for (const PlotPanel& panel : panels) {
       draw_panel(panel, x);
@@ -129,6 +132,13 @@ class Drawing {
       }
     }
     svg_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke-linejoin=\"round\" {}/>\n", path, style(line));
+    const double most = line.counts.empty() ? 0 : *std::max_element(line.counts.begin(), line.counts.end());
+    for (std::size_t i = 0; most > 0 && i < std::min(line.points.size(), line.counts.size()); ++i) {
+      svg_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" fill=\"white\" {}/>\n",
+                          x + panel_side * line.points[i].first,
+                          panel_top + panel_side * (1 - line.points[i].second),
+                          std::max(1.5, 8 * std::sqrt(line.counts[i] / most)), style(line));
+    }
   }
 
   void draw_legend(const PlotPanel& panel, int x) {
@@ -218,7 +228,7 @@ std::string curves_svg(const std::string& title, const std::vector<PlotPanel>& p
 }
 
 std::string reliability_svg(const std::string& title, const std::vector<MeasuredMethod>& measured) {
-  const char* x_label = "mean probability of the bin";
+  const char* x_label = "mean probability of the bin (dots: as large as its examples)";
   const char* y_label = "observed share of positives";
   std::vector<PlotPanel> panels = {{"Bins of equal width", x_label, y_label, true, {}},
                                    {"Bins of equal count", x_label, y_label, true, {}}};
@@ -228,7 +238,14 @@ std::string reliability_svg(const std::string& title, const std::vector<Measured
       line.legend = fmt::format("{}, calibration error {:.4f}", name_of(measured[i].method), error);
       line.colour = i;
       for (const ReliabilityBin& bin : bins) {
-        if (bin.examples > 0) line.points.emplace_back(bin.predicted, bin.observed);
+        if (bin.examples <= 0) continue;
+        line.points.emplace_back(bin.predicted, bin.observed);
+        line.counts.push_back(static_cast<double>(bin.examples));
+      }
+      if (!line.counts.empty()) {
+        const auto [fewest, most] = std::minmax_element(line.counts.begin(), line.counts.end());
+        line.legend += *fewest == *most ? fmt::format(", bins of {:.0f}", *most)
+                                        : fmt::format(", bins of {:.0f} to {:.0f}", *fewest, *most);
       }
       panel.lines.push_back(std::move(line));
     };

@@ -19,7 +19,8 @@ struct PlotLine {
   std::size_t colour = 0;                         // number of a colour; they repeat after eight
   std::size_t dash = 0;                           // 0 solid; three kinds of dashes follow
   bool faint = false;                             // thin and grey, behind the others: one of a fan
-  bool steps = false;  // y holds from the point before up to this one (precision over recall)
+  bool steps = false;               // y holds from the point before up to this one (precision over recall)
+  std::vector<double> counts = {};  // examples of each point: the areas of its dots; empty: no dots
 };
 
 struct PlotPanel {

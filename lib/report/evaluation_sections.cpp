@@ -1,4 +1,4 @@
-// Predictions with labels, scores of profiles, and reliability curves in a report.
+// Predictions with labels, reliability curves and other tables of evaluations in a report.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,17 +13,19 @@
 #include "lib/metrics/class_metrics.h"
 #include "lib/metrics/metrics.h"
 #include "lib/report/charts.h"
+#include "lib/report/labels.h"
 #include "lib/report/report_inputs.h"
+#include "lib/report/shown_numbers.h"
 #include "lib/report/svg_text.h"
 
 namespace bigbird {
 namespace {
 
 constexpr std::size_t reliability_bins = 15;
-constexpr std::size_t extremes = 15;  // profiles that are listed from each end
+constexpr double most_without_score = 0.1;  // share of a table's examples without a word
 
 std::string number(double value) {
-  return std::isfinite(value) ? fmt::format("{:.6g}", value) : "no value";
+  return std::isfinite(value) ? fmt::format("{}", value) : "no value";
 }
 
 // ROC and precision-recall curves, every point of them.
@@ -57,14 +59,42 @@ ReportCharts rank_curves(const std::vector<double>& positives, const std::vector
 LineChart reliability(std::vector<double> positives, std::vector<double> negatives) {
   LineChart chart;
   chart.title = "reliability";
-  chart.x_label = "mean score of a bin (equal counts)";
   chart.y_label = "share of positives";
   chart.unit_square = chart.diagonal = true;
   const CalibrationMeasure measure = measure_calibration(positives, negatives, {}, reliability_bins);
   ChartLine line{"predictions", {}, true, false};
-  for (const ReliabilityBin& bin : measure.equal_count) line.points.emplace_back(bin.predicted, bin.observed);
+  std::int64_t fewest = 0, most = 0;
+  for (const ReliabilityBin& bin : measure.equal_count) {
+    line.points.emplace_back(bin.predicted, bin.observed);
+    line.counts.push_back(static_cast<double>(bin.examples));
+    fewest = line.counts.size() == 1 ? bin.examples : std::min(fewest, bin.examples);
+    most = std::max(most, bin.examples);
+  }
+  chart.x_label = fmt::format("mean score of a bin of {} examples",
+                              fewest == most ? std::to_string(most) : fmt::format("{} to {}", fewest, most));
   chart.lines.push_back(std::move(line));
   return chart;
+}
+
+void first_of_two_classes(FirstScreen& screen, const BinaryMetrics& metrics, double share, double threshold) {
+  screen.outcome = fmt::format("AUROC {}, F1 {}", three_digits(metrics.auroc), three_digits(metrics.f1));
+  screen.figures = {
+      {"AUROC", three_digits(metrics.auroc), "chance 0.5"},
+      {"AUPRC", three_digits(metrics.auprc), "chance " + three_digits(share) + ", the share of positives"},
+      {fmt::format("F1 at threshold {:g}", threshold), three_digits(metrics.f1),
+       fmt::format("precision {}, recall {}", three_digits(metrics.precision),
+                   three_digits(metrics.recall))}};
+  screen.general = {{"examples", static_cast<double>(metrics.examples())},
+                    {"AUROC", metrics.auroc},
+                    {"AUPRC", metrics.auprc},
+                    {"F1", metrics.f1}};
+  if (metrics.tp + metrics.fp == 0) {
+    screen.warnings.push_back(
+        fmt::format("No example is predicted to be positive at threshold {:g}.", threshold));
+  } else {
+    warn_of_precision(screen, metrics.precision, "examples that are predicted to be positive");
+  }
+  if (metrics.auroc < 0.5) screen.warnings.emplace_back("AUROC is below 0.5: chance does better.");
 }
 
 void add_two_classes(ReportSection& section, const LabelledPredictions& predictions, double threshold) {
@@ -72,6 +102,9 @@ void add_two_classes(ReportSection& section, const LabelledPredictions& predicti
   std::vector<double> positives, negatives;
   for (std::size_t i = 0; i < predictions.labels.size(); ++i)
     (predictions.labels[i] == 1 ? positives : negatives).push_back(predictions.scores[i]);
+  first_of_two_classes(section.first, metrics,
+                       static_cast<double>(positives.size()) / static_cast<double>(metrics.examples()),
+                       threshold);
   section.add(ReportFacts{{"examples", std::to_string(metrics.examples())},
                           {"positives", std::to_string(positives.size())},
                           {"AUROC", number(metrics.auroc)},
@@ -105,6 +138,12 @@ void add_more_classes(ReportSection& section, const LabelledPredictions& predict
         std::max_element(begin, begin + static_cast<std::ptrdiff_t>(predictions.classes)) - begin));
   }
   const ClassMetrics metrics = class_metrics(predictions.labels, predicted, predictions.classes);
+  section.first.outcome = "accuracy " + three_digits(metrics.accuracy);
+  section.first.figures = {{"accuracy", three_digits(metrics.accuracy)},
+                           {"macro F1", three_digits(metrics.macro_f1)},
+                           {"MCC", three_digits(metrics.mcc), "chance 0"}};
+  section.first.general = {{"examples", static_cast<double>(metrics.examples)},
+                           {"accuracy", metrics.accuracy}};
   section.add(ReportFacts{{"examples", std::to_string(metrics.examples)},
                           {"accuracy", number(metrics.accuracy)},
                           {"macro F1", number(metrics.macro_f1)},
@@ -125,8 +164,15 @@ ReportFacts provenance_facts(const std::vector<std::string>& comments) {
   for (const std::string& comment : comments) {
     constexpr std::string_view prefix = "bigbird_";
     const std::size_t equals = comment.find('=');
-    if (comment.rfind(prefix, 0) == 0 && equals != std::string::npos)
-      facts.emplace_back(comment.substr(prefix.size(), equals - prefix.size()), comment.substr(equals + 1));
+    if (comment.rfind(prefix, 0) != 0 || equals == std::string::npos) continue;
+    const std::string key = comment.substr(prefix.size(), equals - prefix.size()),
+                      value = comment.substr(equals + 1);
+    const std::size_t colon = value.find(':');
+    if (key == "input" && colon != std::string::npos) {
+      facts.emplace_back(label_of(value.substr(0, colon)), value.substr(colon + 1));
+    } else {
+      facts.emplace_back(label_of(key), value);
+    }
   }
   return facts;
 }
@@ -139,58 +185,16 @@ ReportSection predictions_section(const std::string& path, const ReportOptions& 
   } else {
     add_more_classes(section, predictions);
   }
-  ReportFacts facts = provenance_facts(TsvReader(path).comments());
+  const std::vector<std::string> comments = TsvReader(path).comments();
+  section.first.asked = asked_of_lines(comments, path);
+  const auto left_out = static_cast<double>(predictions.left_out);
+  if (left_out > most_without_score * (left_out + static_cast<double>(predictions.labels.size())))
+    section.first.warnings.push_back(fmt::format("Examples without a score: {}.", predictions.left_out));
+  ReportFacts facts = provenance_facts(comments);
   if (!predictions.negatives.empty()) facts.insert(facts.begin(), {"negatives", predictions.negatives});
   if (predictions.left_out > 0)
     facts.insert(facts.begin(), {"without a score", std::to_string(predictions.left_out)});
   section.add(std::move(facts));
-  return section;
-}
-
-ReportSection profiles_section(const std::string& path) {
-  ReportSection section{path, "profiles", {}};
-  TsvReader reader(path);
-  const std::size_t auroc = reader.column("auroc");
-  const bool grouped = reader.has_column("group"), several = reader.has_column("predictions");
-  std::vector<std::vector<std::string>> rows;
-  std::vector<std::pair<double, std::size_t>> order;  // by AUROC
-  std::map<std::string, std::vector<double>> by_group;
-  std::vector<std::string> groups;
-  std::vector<std::string_view> fields;
-  while (reader.next(fields)) {
-    rows.emplace_back(fields.begin(), fields.end());
-    if (is_missing(fields[auroc])) continue;
-    const double value = parse_number(fields[auroc], reader.where(), "auroc");
-    if (!std::isfinite(value)) continue;
-    order.emplace_back(value, rows.size() - 1);
-    std::string group = grouped ? rows.back()[reader.column("group")] : "all";
-    if (several && !is_missing(rows.back()[reader.column("predictions")]))
-      group += " " + rows.back()[reader.column("predictions")];
-    if (by_group.find(group) == by_group.end()) groups.push_back(group);
-    by_group[group].push_back(value);
-  }
-  std::sort(order.begin(), order.end());
-  BarChart medians{"median AUROC", "lines: lowest to highest", {}, 1.0};
-  std::vector<HistogramValues> kinds;
-  for (const std::string& group : groups) {
-    std::vector<double>& values = by_group[group];
-    std::sort(values.begin(), values.end());
-    medians.bars.push_back({group, percentile(values, 0.5), std::pair{values.front(), values.back()}});
-    kinds.push_back({group, values});
-  }
-  section.add(
-      ReportFacts{{"rows", std::to_string(rows.size())}, {"with an AUROC", std::to_string(order.size())}});
-  section.add(ReportCharts{medians, histogram("AUROC of profiles", "AUROC", kinds, false, 40)});
-  const auto list = [&](const std::string& caption, bool best) {
-    ReportTable table{caption, reader.columns(), {}, false};
-    for (std::size_t i = 0; i < std::min(extremes, order.size()); ++i)
-      table.rows.push_back(rows[order[best ? order.size() - 1 - i : i].second]);
-    section.add(std::move(table));
-  };
-  list("highest AUROC", true);
-  if (order.size() > extremes) list("lowest AUROC", false);
-  if (order.size() > 2 * extremes) section.add(ReportTable{"all", reader.columns(), rows, true});
-  section.add(provenance_facts(reader.comments()));
   return section;
 }
 
@@ -199,7 +203,10 @@ ReportSection reliability_section(const std::string& path) {
   TsvReader reader(path);
   const std::size_t method = reader.column("method"), bins = reader.column("bins"),
                     predicted = reader.column("mean_predicted"), observed = reader.column("observed");
-  ReportTable table{"bins", reader.columns(), {}, true};
+  const bool counted = reader.has_column("n");
+  const std::size_t examples = counted ? reader.column("n") : 0;
+  ReportTable table{"bins", labels_of(reader.columns()), {}, true};
+  section.first = {asked_of_lines(reader.comments(), path), "reliability curves"};
   std::map<std::string, LineChart> charts;
   std::vector<std::string_view> fields;
   while (reader.next(fields)) {
@@ -211,12 +218,13 @@ ReportSection reliability_section(const std::string& path) {
     if (is_missing(fields[predicted]) || is_missing(fields[observed])) continue;
     chart.lines.back().points.emplace_back(parse_number(fields[predicted], reader.where(), "mean_predicted"),
                                            parse_number(fields[observed], reader.where(), "observed"));
+    if (counted) chart.lines.back().counts.push_back(parse_number(fields[examples], reader.where(), "n"));
   }
   ReportCharts drawn;
   for (auto& [name, chart] : charts) {
     chart.title = "reliability, bins of " + name;
     std::replace(chart.title.begin(), chart.title.end(), '_', ' ');
-    chart.x_label = "mean probability";
+    chart.x_label = counted ? "mean probability; areas of dots: examples of the bin" : "mean probability";
     chart.y_label = "observed share";
     chart.unit_square = chart.diagonal = true;
     drawn.emplace_back(std::move(chart));
@@ -232,8 +240,12 @@ ReportSection table_section(const std::string& path, const std::string& measure)
   constexpr std::size_t most_bars = 60;
   TsvReader reader(path);
   const std::size_t value = reader.column(measure);
-  ReportTable table{"", reader.columns(), {}, false};
-  BarChart bars{measure, "", {}, {}};
+  ReportTable table{"", labels_of(reader.columns()), {}, false};
+  BarChart bars{label_of(measure), "", {}, {}};
+  if (measure == "auroc") {
+    bars.mark = 0.5;
+    bars.mark_name = "chance";
+  }
   std::vector<std::string_view> fields;
   double highest = 0;
   while (reader.next(fields)) {
@@ -257,6 +269,18 @@ ReportSection table_section(const std::string& path, const std::string& measure)
     if (bars.bars.size() < most_bars) bars.bars.push_back(std::move(bar));
   }
   if (highest <= 1) bars.x_high = 1.0;
+  section.first.asked = asked_of_lines(reader.comments(), path);
+  const bool low_is_good = measure == "ece";
+  const Bar* best = nullptr;
+  for (const Bar& bar : bars.bars) {
+    if (!std::isfinite(bar.value)) continue;
+    if (best == nullptr || (low_is_good ? bar.value < best->value : bar.value > best->value)) best = &bar;
+  }
+  if (best != nullptr) {
+    section.first.outcome =
+        fmt::format("{} {} {}{}{}", low_is_good ? "lowest" : "highest", bars.title, three_digits(best->value),
+                    best->name.empty() ? "" : " of ", best->name);
+  }
   table.folded = table.rows.size() > 40;
   section.add(ReportCharts{std::move(bars)});
   section.add(std::move(table));

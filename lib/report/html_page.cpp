@@ -1,10 +1,14 @@
 // A page, see html_page.h; and a report as one, see report.h.
 #include "lib/report/html_page.h"
 
+#include <algorithm>
 #include <cctype>
+#include <set>
 #include <string_view>
 
+#include "lib/io/tables/tsv.h"
 #include "lib/report/report.h"
+#include "lib/report/shown_numbers.h"
 #include "lib/report/svg_text.h"
 
 namespace bigbird {
@@ -12,31 +16,67 @@ namespace {
 
 // System colours are light or dark as the reader's system is; those of curves are seen on both.
 constexpr std::string_view page_style =
-    ":root{color-scheme:light dark}\n"
-    "@media print{:root{color-scheme:light}figure,tr{break-inside:avoid}.wide{overflow:visible}}\n"
+    ":root{color-scheme:light dark;--soft:color-mix(in srgb,CanvasText 65%,Canvas);"
+    "--rule:color-mix(in srgb,CanvasText 25%,Canvas);--tint:color-mix(in srgb,CanvasText 5%,Canvas)}\n"
     "body{font:16px/1.5 system-ui,Helvetica,Arial,sans-serif;color:CanvasText;background:Canvas;max-width:86rem;"
     "margin:2rem auto;padding:0 1rem}\n"
-    "h1{font-size:1.5rem;margin:0 0 .2rem}h2{font-size:1.1rem;margin:1.8rem 0 .4rem;border-bottom:1px solid "
-    "color-mix(in srgb,CanvasText 25%,Canvas)}p,caption,summary,th{color:color-mix(in srgb,CanvasText 65%,"
-    "Canvas)}\n"
-    "p{overflow-wrap:anywhere}table{border-collapse:collapse;margin:.6rem 0}caption,summary{text-align:left;"
-    "padding:.2rem 0}th{white-space:nowrap}td,th{padding:.12rem 1.2rem .12rem 0;text-align:left;font-weight:normal;vertical-align:top;"
-    "overflow-wrap:anywhere}.wide{overflow-x:auto}td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\n"
-    "pre,figure{background:color-mix(in srgb,CanvasText 5%,Canvas);border-radius:.4rem}pre{padding:.6rem .8rem;"
+    "h1{font-size:1.5rem;line-height:1.25;margin:0 0 .2rem;overflow-wrap:anywhere}h2{font-size:1.1rem;margin:1.8rem 0 "
+    ".4rem;border-bottom:1px solid var(--rule);overflow-wrap:anywhere}p,caption,summary{color:var(--soft)}\n"
+    "p{overflow-wrap:anywhere}\n"
+    ".keys{display:flex;flex-wrap:wrap;gap:.8rem;margin:1rem 0}.keys dl{flex:1 1 13rem;max-width:24rem;margin:0;"
+    "padding:.6rem .9rem;background:var(--tint);border-radius:.4rem}.keys dt{color:var(--soft)}.keys dd{margin:0}"
+    ".keys .value{font-size:1.7rem;line-height:1.3;font-variant-numeric:tabular-nums}"
+    ".keys .beside{color:var(--soft);font-size:.9rem}\n"
+    ".warnings{border-left:.3rem solid #e0681a;padding:.1rem .9rem;margin:1rem 0;background:var(--tint)}"
+    ".warnings ul,nav ul{margin:.3rem 0;padding-left:1.2rem}nav li,.warnings li{overflow-wrap:anywhere}\n"
+    "table{border-collapse:collapse;margin:.6rem 0}caption,summary{text-align:left;padding:.2rem 0}"
+    "th,td{padding:.18rem .6rem;text-align:left;vertical-align:top;overflow-wrap:anywhere}"
+    "th{font-weight:600;white-space:nowrap}.facts th{font-weight:normal;color:var(--soft);padding-left:0}"
+    "thead th{border-bottom:2px solid var(--rule)}.rows tbody tr:nth-child(even){background:var(--tint)}"
+    ".rows td{overflow-wrap:break-word;max-width:22rem}.wide{overflow-x:auto}.n{text-align:right}td.n,.v{white-space:nowrap;font-variant-numeric:tabular-nums}\n"
+    "pre,figure{background:var(--tint);border-radius:.4rem}pre{padding:.6rem .8rem;"
     "white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem}\n"
-    ".figures{display:flex;flex-wrap:wrap;gap:1rem;margin:.8rem 0}figure{flex:1 1 30rem;max-width:42rem;margin:0}\n"
+    // Columns of one width, so that a chart alone in the last row is as large as the others.
+    ".figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,30rem),1fr));gap:1rem;margin:.8rem "
+    "0}figure{max-width:42rem;min-width:0;margin:0}\n"
     "svg.chart{display:block;width:100%;font-family:inherit}svg text{fill:CanvasText}svg .title{font-size:14px}"
     "svg .tick{font-size:11px;fill-opacity:.7}svg .grid{stroke:CanvasText;stroke-opacity:.15;fill:none;"
-    "stroke-width:.6}svg .line{fill:none;stroke-width:1.6;stroke-linejoin:round}\n"
-    "svg .line-0{stroke:#1f83c4}svg .line-1{stroke:#e0681a}svg .line-2{stroke:#12a176}svg .line-3{stroke:#c065a5}"
-    "svg .line-4{stroke:#b98a12}svg .line-5{stroke:#8a7fd6}svg .dot{fill:Canvas}\n"
+    "stroke-width:.6}svg .line{fill:none;stroke-width:1.6;stroke-linejoin:round}svg .faint{stroke-width:1;"
+    "stroke-opacity:.35}\n"
+    "svg .line-0{stroke:#1f83c4;color:#1f83c4}svg .line-1{stroke:#e0681a;color:#e0681a}"
+    "svg .line-2{stroke:#12a176;color:#12a176}svg .line-3{stroke:#c065a5;color:#c065a5}"
+    "svg .line-4{stroke:#b98a12;color:#b98a12}svg .line-5{stroke:#8a7fd6;color:#8a7fd6}"
+    "svg .dot{fill:Canvas}svg .lone,svg .bin{fill:currentColor}svg .bin{stroke:none}\n"
     "svg.square{max-width:26rem;margin:0 auto}svg .guess{stroke:CanvasText;stroke-opacity:.4;stroke-dasharray:4 4;"
-    "fill:none}svg .bar{fill:#1f83c4}svg .cell{fill:#1f83c4}svg .range{stroke:CanvasText;stroke-width:1.4;fill:none}\n"
-    "img{display:block;max-width:100%;margin:0 auto;background:#fff;border-radius:.4rem}"
-    "figcaption{padding:.2rem .6rem}\n";
+    "fill:none}svg .bar{fill:#1f83c4}svg .over{fill:#e0681a}svg .cell{fill:#1f83c4}"
+    "svg .range{stroke:CanvasText;stroke-width:1.4;fill:none}\n"
+    "img{display:block;max-width:100%;height:auto;margin:0 auto;background:#fff;border-radius:.4rem}"
+    "figcaption{padding:.2rem .6rem}\n"
+    "@media(max-width:40rem){body{margin:1rem auto}th,td{padding:.18rem .4rem}.facts th{white-space:normal;min-width:"
+    "7rem}.keys dl{max-width:none}}\n"
+    "@media print{:root{color-scheme:light}body{max-width:none;margin:0;font-size:11pt}figure,tr,.keys dl{break-inside:"
+    "avoid}h2,caption{break-after:avoid}.wide{overflow:visible}.figures{grid-template-columns:1fr 1fr}"
+    ".rows{font-size:8.5pt}.rows td{max-width:12rem}a{color:inherit}}\n";
 
-std::string cell(const std::string& text) {
-  return (is_number_text(text) ? "<td class=\"n\">" : "<td>") + svg_escaped(text) + "</td>";
+// With three digits; what that hides is the title of the cell.
+std::string cell(const std::string& text, const char* number_class) {
+  const std::string shown = shown_cell(text);
+  std::string opening = "<td";
+  if (*number_class != '\0') opening += std::string(" class=\"") + number_class + "\"";
+  if (shown != text) opening += " title=\"" + svg_escaped(text) + "\"";
+  return opening + ">" + svg_escaped(shown) + "</td>";
+}
+
+// Empty cells and missing values stand at the right of columns of numbers too.
+bool is_column_of_numbers(const std::vector<std::vector<std::string>>& rows, std::size_t column) {
+  bool any = false;
+  for (const std::vector<std::string>& row : rows) {
+    if (column >= row.size() || row[column].empty() || is_missing(row[column]) || row[column] == "no value")
+      continue;
+    if (!is_number_text(row[column])) return false;
+    any = true;
+  }
+  return any;
 }
 
 std::string chart_html(const ReportChart& chart) {
@@ -51,9 +91,23 @@ std::string chart_html(const ReportChart& chart) {
   return std::visit(Draw{}, chart);
 }
 
+// What stands among the key figures is not told again.
+ReportFacts without_figures(const ReportFacts& facts, const std::vector<KeyFigure>& figures) {
+  ReportFacts rest;
+  for (const auto& [name, value] : facts) {
+    const std::string shown = shown_cell(value);
+    const bool told = std::any_of(figures.begin(), figures.end(), [&](const KeyFigure& figure) {
+      return figure.label == name && (shown == figure.value || shown.rfind(figure.value + " ", 0) == 0);
+    });
+    if (!told) rest.emplace_back(name, value);
+  }
+  return rest;
+}
+
 struct Write {
   HtmlPage& page;
-  void operator()(const ReportFacts& facts) const { page.facts(facts); }
+  const std::vector<KeyFigure>& told;
+  void operator()(const ReportFacts& facts) const { page.facts(without_figures(facts, told)); }
   void operator()(const ReportTable& table) const {
     page.table(table.caption, table.columns, table.rows, table.folded);
   }
@@ -70,8 +124,36 @@ struct Write {
 
 HtmlPage::HtmlPage(std::string title) : title_(std::move(title)) {}
 
-void HtmlPage::heading(const std::string& text) {
-  body_ += "<h2>" + svg_escaped(text) + "</h2>\n";
+void HtmlPage::heading(const std::string& text, const std::string& id) {
+  body_ += (id.empty() ? std::string("<h2>") : "<h2 id=\"" + svg_escaped(id) + "\">") + svg_escaped(text) +
+           "</h2>\n";
+}
+
+void HtmlPage::key_figures(const std::vector<KeyFigure>& figures) {
+  if (figures.empty()) return;
+  body_ += "<div class=\"keys\">\n";
+  for (const auto& [label, value, beside] : figures) {
+    body_ += "<dl><dt>" + svg_escaped(label) + "</dt><dd class=\"value\">" + svg_escaped(value) + "</dd>";
+    if (!beside.empty()) body_ += "<dd class=\"beside\">" + svg_escaped(beside) + "</dd>";
+    body_ += "</dl>\n";
+  }
+  body_ += "</div>\n";
+}
+
+void HtmlPage::warnings(const std::vector<std::string>& lines) {
+  if (lines.empty()) return;
+  body_ += "<div class=\"warnings\" role=\"note\"><p>Look at this first</p>\n<ul>\n";
+  for (const std::string& line : lines) body_ += "<li class=\"warning\">" + svg_escaped(line) + "</li>\n";
+  body_ += "</ul></div>\n";
+}
+
+void HtmlPage::contents(const std::vector<Part>& parts) {
+  body_ += "<nav aria-label=\"contents\"><ul>\n";
+  for (const auto& [id, name, outcome] : parts) {
+    body_ += "<li><a href=\"#" + svg_escaped(id) + "\">" + svg_escaped(name) + "</a>" +
+             svg_escaped(outcome.empty() ? "" : ": " + outcome) + "</li>\n";
+  }
+  body_ += "</ul></nav>\n";
 }
 
 void HtmlPage::paragraph(const std::string& text) {
@@ -79,26 +161,38 @@ void HtmlPage::paragraph(const std::string& text) {
 }
 
 void HtmlPage::facts(const std::vector<std::pair<std::string, std::string>>& rows) {
-  body_ += "<table>\n";
-  for (const auto& [name, value] : rows)
-    body_ += "<tr><th>" + svg_escaped(name) + "</th><td>" + svg_escaped(value) + "</td></tr>\n";
+  if (rows.empty()) return;
+  const bool numbers =
+      std::all_of(rows.begin(), rows.end(), [](const auto& row) { return is_number_text(row.second); });
+  body_ += "<table class=\"facts\">\n";
+  for (const auto& [name, value] : rows) {
+    const char* kind = numbers ? "n" : begins_with_number(value) && value.size() < 40 ? "v" : "";
+    body_ += "<tr><th>" + svg_escaped(name) + "</th>" + cell(value, kind) + "</tr>\n";
+  }
   body_ += "</table>\n";
 }
 
 void HtmlPage::table(const std::string& caption, const std::vector<std::string>& columns,
                      const std::vector<std::vector<std::string>>& rows, bool folded) {
   if (folded) body_ += "<details><summary>" + svg_escaped(caption) + "</summary>\n";
-  body_ += "<div class=\"wide\">\n<table>\n";
+  body_ += "<div class=\"wide\">\n<table class=\"rows\">\n";
   if (!folded && !caption.empty()) body_ += "<caption>" + svg_escaped(caption) + "</caption>\n";
+  std::vector<bool> numbers;
   body_ += "<thead><tr>";
-  for (const std::string& column : columns) body_ += "<th>" + svg_escaped(column) + "</th>";
-  body_ += "</tr></thead>\n";
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    numbers.push_back(is_column_of_numbers(rows, i));
+    body_ += (numbers.back() ? "<th class=\"n\">" : "<th>") + svg_escaped(columns[i]) + "</th>";
+  }
+  body_ += "</tr></thead>\n<tbody>\n";
   for (const std::vector<std::string>& row : rows) {
     body_ += "<tr>";
-    for (const std::string& text : row) body_ += cell(text);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool right = is_number_text(row[i]) || (i < numbers.size() && numbers[i]);
+      body_ += cell(row[i], right ? "n" : "");
+    }
     body_ += "</tr>\n";
   }
-  body_ += folded ? "</table>\n</div>\n</details>\n" : "</table>\n</div>\n";
+  body_ += folded ? "</tbody></table>\n</div>\n</details>\n" : "</tbody></table>\n</div>\n";
 }
 
 void HtmlPage::listing(const std::string& caption, const std::string& text) {
@@ -145,9 +239,35 @@ void ReportSection::add(ReportElement element) {
 
 std::string report_html(const Report& report) {
   HtmlPage page(report.title);
-  for (const ReportSection& section : report.sections) {
-    if (!section.name.empty() && section.name != report.title) page.heading(section.name);
-    for (const ReportElement& element : section.elements) std::visit(Write{page}, element);
+  std::vector<HtmlPage::Part> parts;
+  std::vector<std::string> warnings;
+  std::set<std::string> seen;
+  std::size_t named = 0;
+  for (const ReportSection& section : report.sections) named += section.name.empty() ? 0U : 1U;
+  for (std::size_t i = 0; i < report.sections.size(); ++i) {
+    const auto& [name, kind, elements, first] = report.sections[i];
+    if (!name.empty()) parts.push_back({"part-" + std::to_string(i + 1), name, first.outcome});
+    for (const std::string& warning : first.warnings) {
+      // Two files of one evaluation warn of the same.
+      if (!seen.insert(warning).second && i != report.lead && kind != "run") continue;
+      warnings.push_back(named > 1 && !name.empty() ? name + ": " + warning : warning);
+    }
+  }
+  if (!report.written.empty()) page.paragraph(report.written);
+  if (report.lead < report.sections.size()) page.key_figures(report.sections[report.lead].first.figures);
+  page.warnings(warnings);
+  if (named > 1) page.contents(parts);
+  for (std::size_t i = 0; i < report.sections.size(); ++i) {
+    const ReportSection& section = report.sections[i];
+    if (!section.name.empty() && named > 1) {
+      page.heading(section.name, "part-" + std::to_string(i + 1));
+      if (i != report.lead) {
+        if (!section.first.asked.empty()) page.paragraph(headline_of(section.first));
+        page.key_figures(section.first.figures);
+      }
+    }
+    for (const ReportElement& element : section.elements)
+      std::visit(Write{page, section.first.figures}, element);
   }
   for (const std::string& line : report.provenance) page.paragraph(line);
   return page.text();

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "lib/report/first_screen.h"
+
 namespace bigbird {
 
 class HtmlPage {
@@ -13,11 +15,19 @@ class HtmlPage {
   explicit HtmlPage(std::string title);
 
   // Texts are plain: what HTML gives a meaning to is escaped here.
-  void heading(const std::string& text);
+  // `id`: where links of contents() lead.
+  void heading(const std::string& text, const std::string& id = {});
   void paragraph(const std::string& text);
+  void key_figures(const std::vector<KeyFigure>& figures);
+  void warnings(const std::vector<std::string>& lines);
+  struct Part {
+    std::string id, name, outcome;
+  };
+  void contents(const std::vector<Part>& parts);
   // Two columns, a name and what it is.
   void facts(const std::vector<std::pair<std::string, std::string>>& rows);
-  // Cells that are numbers stand at the right. `folded`: closed at first, behind the caption.
+  // Cells that are numbers stand at the right, with three digits and the full value as their title. `folded`:
+  // closed at first, behind the caption.
   void table(const std::string& caption, const std::vector<std::string>& columns,
              const std::vector<std::vector<std::string>>& rows, bool folded = false);
   // Lines as they are, behind the caption.

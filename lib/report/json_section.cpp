@@ -7,11 +7,14 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
+#include "lib/report/evaluation_first.h"
+#include "lib/report/labels.h"
 #include "lib/report/report_inputs.h"
 
 namespace bigbird {
@@ -37,16 +40,9 @@ constexpr std::array<Measure, 7> measures = {{{"median_auroc", "min_auroc", "max
                                               {"spearman", "", "", true},
                                               {"score", "", "", false}}};
 
-std::string shown(const std::string& key) {
-  std::string text = key;
-  std::replace(text.begin(), text.end(), '_', ' ');
-  return text;
-}
-
 std::string value_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_null()) return "no value";
-  if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
   return json_text(value);
 }
 
@@ -71,8 +67,10 @@ class Walk {
 
   void object(const Json& json, const std::string& prefix) {
     ReportFacts facts;
+    const bool drawn = is_confusion(json);
     for (const auto& [key, value] : json.items()) {
-      if (value.is_primitive()) facts.emplace_back(shown(key), value_text(value));
+      if (drawn && (key == "tp" || key == "fp" || key == "tn" || key == "fn")) continue;
+      if (value.is_primitive()) facts.emplace_back(label_of(key), value_text(value));
     }
     if (!facts.empty()) section_.add(std::move(facts));
     pictures(json, prefix);
@@ -91,7 +89,7 @@ class Walk {
         names = json[key].get<std::vector<std::string>>();
     }
     ReportCharts charts;
-    if (json.contains("tp") && json.contains("fn") && json["tp"].is_number_integer()) {
+    if (is_confusion(json)) {
       charts.emplace_back(
           MatrixChart{prefix + "confusion",
                       {"0", "1"},
@@ -110,7 +108,7 @@ class Walk {
     for (const char* measure : {"f1", "precision", "recall"}) {
       const auto values = json.find(measure);
       if (values == json.end() || !values->is_array() || values->size() > most_bars) continue;
-      BarChart chart{prefix + measure + " by class", "", {}, 1.0};
+      BarChart chart{prefix + label_of(measure) + " by class", "", {}, 1.0};
       for (std::size_t i = 0; i < values->size(); ++i) {
         const bool known = (*values)[i].is_number();
         chart.bars.push_back({i < names.size() ? names[i] : std::to_string(i),
@@ -122,6 +120,11 @@ class Walk {
     if (!charts.empty()) section_.add(std::move(charts));
   }
 
+  // Its counts are drawn, not listed.
+  static bool is_confusion(const Json& json) {
+    return json.contains("tp") && json.contains("fn") && json["tp"].is_number_integer();
+  }
+
   static bool is_square(const Json& rows) {
     return rows.is_array() && !rows.empty() && rows.size() <= most_drawn_classes &&
            std::all_of(rows.begin(), rows.end(), [&](const Json& row) {
@@ -131,14 +134,15 @@ class Walk {
   }
 
   void member(const std::string& key, const Json& value, const std::string& prefix) {
-    const std::string name = prefix + shown(key);
+    const std::string name = prefix + label_of(key);
     if (value.empty()) return;
     if (are_flat(value)) return rows(name, value);
+    if (are_sets_of_groups(value)) return sets_of_groups(name, value);
     if (value.is_array()) {
       if (value[0].is_object()) {
         for (std::size_t i = 0; i < value.size(); ++i) {
           const std::string own =
-              value[i].value("name", value.size() > 1 ? std::to_string(i + 1) : std::string());
+              set_name(value[i].value("name", value.size() > 1 ? std::to_string(i + 1) : std::string()));
           section_.add(ReportText{name + (own.empty() ? "" : ", " + own)});
           object(value[i], own.empty() ? prefix : own + ": ");
         }
@@ -153,6 +157,43 @@ class Walk {
     object(value, prefix);
   }
 
+  // Several sets of predictions of the same groups of profiles.
+  static bool are_sets_of_groups(const Json& values) {
+    return values.is_array() && std::all_of(values.begin(), values.end(), [](const Json& each) {
+             return each.is_object() && each.contains("name") && each["name"].is_string() &&
+                    each.contains("groups") && are_flat(each["groups"]);
+           });
+  }
+
+  // One table of all, by group; and what each set has beside its groups.
+  void sets_of_groups(const std::string& name, const Json& sets) {
+    Json joined = Json::array(), own = Json::array();
+    for (const auto& [group, first] : sets[0]["groups"].items()) {
+      for (const Json& set : sets) {
+        const auto found = set["groups"].find(group);
+        if (found == set["groups"].end()) continue;
+        Json row = {{"group", group}, {"predictions", set_name(set["name"].get<std::string>())}};
+        for (const auto& [key, value] : found->items()) row[key] = value;
+        joined.push_back(std::move(row));
+      }
+    }
+    rows(name, joined);
+    for (const Json& set : sets) {
+      Json row = {{"predictions", set_name(set["name"].get<std::string>())}};
+      for (const auto& [key, value] : set.items()) {
+        if (key != "name" && key != "predictions" && value.is_primitive()) row[key] = value;
+      }
+      own.push_back(std::move(row));
+    }
+    if (own[0].size() > 1) rows(name + ", examples", own);
+    for (const Json& set : sets) {
+      for (const auto& [key, value] : set.items()) {
+        if (key != "groups" && !value.is_primitive())
+          member(key, value, set_name(set["name"].get<std::string>()) + ": ");
+      }
+    }
+  }
+
   // Objects of the same kind: a table, and bars of what they are compared by.
   void rows(const std::string& name, const Json& values) {
     ReportTable table;
@@ -164,7 +205,7 @@ class Walk {
         if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
       }
     }
-    for (const std::string& key : keys) table.columns.push_back(shown(key));
+    for (const std::string& key : keys) table.columns.push_back(label_of(key));
     const Measure* measure = nullptr;
     for (const Measure& each : measures) {
       if (measure == nullptr && std::find(keys.begin(), keys.end(), each.name) != keys.end()) measure = &each;
@@ -172,8 +213,8 @@ class Walk {
     BarChart chart;
     for (const auto& [key, row] : values.items()) {
       std::vector<std::string> cells;
-      std::string words = values.is_object() ? key : std::string();
-      if (values.is_object()) cells.push_back(key);
+      std::string words = values.is_object() ? set_name(key) : std::string();
+      if (values.is_object()) cells.push_back(set_name(key));
       for (const std::string& column : keys) {
         const auto found = row.find(column);
         cells.push_back(found == row.end() ? "" : value_text(*found));
@@ -187,11 +228,15 @@ class Walk {
       chart.bars.push_back(std::move(bar));
     }
     if (measure != nullptr) {
-      chart.title = name + ": " + shown(measure->name);
+      chart.title = name + ": " + label_of(measure->name);
       if (*measure->low != '\0' && std::any_of(chart.bars.begin(), chart.bars.end(),
                                                [](const Bar& bar) { return bar.interval.has_value(); }))
-        chart.x_label = fmt::format("lines: {} to {}", shown(measure->low), shown(measure->high));
+        chart.x_label = fmt::format("lines: {} to {}", label_of(measure->low), label_of(measure->high));
       if (measure->share) chart.x_high = 1.0;
+      if (std::string_view(measure->name).find("auroc") != std::string_view::npos) {
+        chart.mark = 0.5;
+        chart.mark_name = "chance";
+      }
       section_.add(ReportCharts{std::move(chart)});
     }
     table.folded = table.rows.size() > 20;
@@ -206,21 +251,24 @@ class Walk {
 ReportSection json_section(const std::string& path) {
   ReportSection section{path, "evaluation", {}};
   Json json;
+  std::string text;
   try {
-    json = Json::parse(InputStream(path).read_all());
+    text = InputStream(path).read_all();
+    json = Json::parse(text);
   } catch (const nlohmann::json::exception& error) {
     throw_bad_input(fmt::format("{}: no JSON: {}", path, json_problem(error)),
                     "give the JSON that a verb has written");
   }
   if (!json.is_object()) throw_bad_input(path + ": no JSON object", "give the JSON that a verb has written");
+  section.first = evaluation_first_screen(text, path);
   Walk(section).object(json, "");
   if (const auto provenance = json.find("provenance"); provenance != json.end() && provenance->is_object()) {
     ReportFacts facts;
     for (const auto& [key, value] : provenance->items()) {
-      if (value.is_primitive()) facts.emplace_back(shown(key), value_text(value));
+      if (value.is_primitive()) facts.emplace_back(label_of(key), value_text(value));
     }
     for (const Json& input : provenance->value("inputs", Json::array()))
-      facts.emplace_back(input.value("role", "input"), input.value("path", ""));
+      facts.emplace_back(label_of(input.value("role", "input")), input.value("path", ""));
     section.add(std::move(facts));
   }
   return section;

@@ -153,6 +153,7 @@ class Files {
 
   void add(const ReportSection& section) {
     const std::string sample = section.name.empty() ? section.kind : names_.at(section.name);
+    add_general(section, sample);
     for (const ReportElement& element : section.elements) {
       if (const auto* facts = std::get_if<ReportFacts>(&element)) add_facts(section, sample, *facts);
       if (const auto* charts = std::get_if<ReportCharts>(&element)) {
@@ -214,9 +215,46 @@ class Files {
     if (!row.empty()) file(section, section.kind, "table", Json::object())[sample].update(row);
   }
 
+  // Columns of the table at the head of MultiQC's report. All that its kind can have are declared in each
+  // file: where files of one name come from several folders, the last one's count.
+  void add_general(const ReportSection& section, const std::string& sample) {
+    Json row = Json::object();
+    for (const auto& [name, value] : section.first.general) {
+      if (std::isfinite(value)) row[identifier(name)] = value;
+    }
+    if (row.empty()) return;
+    const std::string id = "bigbird_" + identifier(section.kind) + "_general";
+    Json& json = files_[id];
+    if (json.is_null()) {
+      Json columns = Json::array();
+      for (const std::string& name : general_columns(section.kind)) {
+        columns.push_back({{identifier(name),
+                            {{"title", multiqc_text(name)},
+                             {"description", "bigbird " + section.kind + ": " + multiqc_text(name)},
+                             {"format", general_format(name)}}}});
+      }
+      json = {{"id", id},
+              {"plot_type", "generalstats"},
+              {"pconfig", std::move(columns)},
+              {"data", Json::object()}};
+    }
+    json["data"][sample] = std::move(row);
+  }
+
+  // Counts are whole; MultiQC groups their digits.
+  static const char* general_format(const std::string& name) {
+    constexpr std::array<std::string_view, 10> counts = {
+        "tokens",  "updates", "tokens a second",  "examples", "profiles",
+        "skipped", "calls",   "positions scored", "shards",   "whole"};
+    const bool whole =
+        name == "alleles scored" || std::find(counts.begin(), counts.end(), name) != counts.end();
+    return whole ? "{:,.0f}" : "{:.3g}";
+  }
+
   void add_lines(const ReportSection& section, const LineChart& chart) {
     Json lines = Json::object();
     for (const ChartLine& line : chart.lines) {
+      if (line.derived) continue;
       Json points = Json::array();
       for (const auto& [x, y] : line.points) {
         if (std::isfinite(x) && std::isfinite(y)) points.push_back({x, y});

@@ -2,6 +2,7 @@
 // made from the same numbers.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
@@ -9,11 +10,9 @@
 #include <vector>
 
 #include "lib/report/charts.h"
+#include "lib/report/first_screen.h"
 
 namespace bigbird {
-
-// Names and what they are.
-using ReportFacts = std::vector<std::pair<std::string, std::string>>;
 
 struct ReportTable {
   std::string caption;
@@ -46,23 +45,29 @@ struct ReportSection {
   std::string name;  // empty: without a heading; of the charts that several runs share
   std::string kind;  // "run", "evaluation", "variants": what MultiQC files are named after
   std::vector<ReportElement> elements = {};
+  FirstScreen first = {};
 
   void add(ReportElement element);
 };
 
 struct Report {
-  std::string title;
+  std::string title;     // what was asked and how it came out
+  std::string written;   // where the result lies, and when it was written
+  std::size_t lead = 0;  // the section whose key figures open the page
   std::vector<ReportSection> sections;
   std::vector<std::string> provenance;  // lines at the end
 };
 
-// One self-contained HTML page, well-formed as XML too (html_page.h).
+// One self-contained HTML page, well-formed as XML too (html_page.h). Title, key figures and warnings stand
+// first; with several sections a table of contents follows.
 std::string report_html(const Report& report);
 
 // File name -> content of MultiQC's custom content, a file for each kind of facts and each chart:
 // "bigbird_run_loss_mqc.json". Charts and facts of one kind and name share a file, a sample for each section.
-// Pictures, tables, texts and listings have no place there. Samples are named by sample_names(); those
-// of other reports in files of these names in `folder` are kept, so that reports may share a folder.
+// General Statistics are a file of each kind,
+// "bigbird_run_general_mqc.json". Pictures, tables, texts and listings have no place there. Samples are named
+// by sample_names(); those of other reports in files of these names in `folder` are kept, so that reports may
+// share a folder.
 std::map<std::string, std::string> multiqc_files(const Report& report, const std::string& folder = {});
 
 // What MultiQC is to call the files and runs of a report. It knows a sample by its name alone: two with one

@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
+#include "lib/report/labels.h"
+#include "lib/report/shown_numbers.h"
 
 namespace bigbird {
 namespace {
@@ -54,6 +57,19 @@ ReportSection section_of(const std::string& path, const ReportOptions& options,
   return table_of(path, options);
 }
 
+// Whether an evaluation's provenance names these predictions, by the path or by the last part of it.
+bool is_of(const ReportSection& evaluation, const std::string& predictions) {
+  const std::string name = fs::path(predictions).filename().string();
+  for (const ReportElement& element : evaluation.elements) {
+    const auto* facts = std::get_if<ReportFacts>(&element);
+    if (facts == nullptr) continue;
+    for (const auto& [role, path] : *facts) {
+      if (role == "predictions" && fs::path(path).filename().string() == name) return true;
+    }
+  }
+  return false;
+}
+
 // JSON whose fields are of other types than verbs write.
 ReportSection checked_section(const std::string& path, const ReportOptions& options,
                               const AllelePicture& picture) {
@@ -63,6 +79,83 @@ ReportSection checked_section(const std::string& path, const ReportOptions& opti
     if (!is_json_problem(error)) throw;
     throw_bad_input(fmt::format("{}: {}", path, json_problem(error)),
                     "give the file as a verb has written it");
+  }
+}
+
+// The lead is the first section that has key figures; of several runs, none of them.
+void add_first_screen(Report& report, std::size_t runs) {
+  const std::vector<ReportSection>& sections = report.sections;
+  if (runs > 1) {
+    report.lead = sections.size();
+    report.title = fmt::format("{} training runs", runs);
+    const ReportSection* best = nullptr;
+    double lowest = 0;
+    for (const ReportSection& section : sections) {
+      for (const auto& [name, value] : section.first.general) {
+        if (section.kind != "run" || name != "validation loss") continue;
+        if (best == nullptr || value < lowest) best = &section, lowest = value;
+      }
+    }
+    if (best != nullptr)
+      report.title += fmt::format(": lowest validation loss {} of {}", three_digits(lowest), best->name);
+    return;
+  }
+  const auto found = std::find_if(sections.begin(), sections.end(), [](const ReportSection& section) {
+    return !section.first.figures.empty();
+  });
+  report.lead = found == sections.end() ? 0 : static_cast<std::size_t>(found - sections.begin());
+  const ReportSection& lead = sections.at(report.lead);
+  report.title = headline_of(lead.first);
+  if (report.title.empty()) report.title = lead.name;
+  const std::string written = written_at(lead.name);
+  report.written = lead.name + (written.empty() ? "" : ", written " + written);
+}
+
+// What an evaluation says of predictions that are on the page themselves stands there once: its facts of the
+// same name and value, and the confusion of the same counts.
+void leave_out_repeats(std::vector<ReportSection>& sections) {
+  const auto predictions = std::find_if(sections.begin(), sections.end(), [](const ReportSection& section) {
+    return section.kind == "predictions";
+  });
+  if (predictions == sections.end()) return;
+  ReportFacts told;
+  std::vector<std::vector<std::int64_t>> counts;
+  for (const ReportElement& element : predictions->elements) {
+    if (const auto* facts = std::get_if<ReportFacts>(&element))
+      told.insert(told.end(), facts->begin(), facts->end());
+    if (const auto* charts = std::get_if<ReportCharts>(&element)) {
+      for (const ReportChart& chart : *charts) {
+        if (const auto* matrix = std::get_if<MatrixChart>(&chart)) counts.push_back(matrix->counts);
+      }
+    }
+  }
+  for (ReportSection& section : sections) {
+    if (section.kind != "evaluation" || !is_of(section, predictions->name)) continue;
+    std::size_t repeated = 0;
+    for (ReportElement& element : section.elements) {
+      if (auto* facts = std::get_if<ReportFacts>(&element)) {
+        repeated += std::erase_if(*facts, [&](const auto& fact) {
+          return std::any_of(told.begin(), told.end(), [&](const auto& other) {
+            return other.first == fact.first && shown_cell(other.second) == shown_cell(fact.second);
+          });
+        });
+      }
+      if (auto* charts = std::get_if<ReportCharts>(&element)) {
+        repeated += std::erase_if(*charts, [&](const ReportChart& chart) {
+          const auto* matrix = std::get_if<MatrixChart>(&chart);
+          return matrix != nullptr && std::find(counts.begin(), counts.end(), matrix->counts) != counts.end();
+        });
+      }
+    }
+    if (repeated == 0) continue;
+    // Its key figures and warnings are those of the predictions, which stand first.
+    std::erase_if(section.first.figures, [](const KeyFigure& figure) {
+      return figure.beside.find(set_name("gc")) == std::string::npos;
+    });
+    for (const std::string& warning : predictions->first.warnings)
+      std::erase(section.first.warnings, warning);
+    section.elements.insert(section.elements.begin(),
+                            ReportText{"What the part of the predictions has is left out here."});
   }
 }
 
@@ -88,16 +181,11 @@ Report make_report(const std::vector<std::string>& inputs, const ReportOptions& 
     }
   }
   if (!runs.empty()) report.sections = run_sections(runs);
-  const std::size_t run_count = report.sections.size();
+  const std::size_t run_count =
+      report.sections.size() > 1 ? report.sections.size() - 1 : report.sections.size();
   for (ReportSection& section : others) report.sections.push_back(std::move(section));
-  if (others.empty()) {
-    report.title = runs.size() == 1 && run_count <= 2 ? "Training run " + runs.front()
-                                                      : fmt::format("{} training runs", run_count - 1);
-  } else if (others.size() == 1 && runs.empty()) {
-    report.title = report.sections.front().name;
-  } else {
-    report.title = fmt::format("{} results", inputs.size());
-  }
+  leave_out_repeats(report.sections);
+  add_first_screen(report, runs.empty() ? 0 : run_count);
   return report;
 }
 

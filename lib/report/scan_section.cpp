@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
@@ -16,7 +17,9 @@
 #include "lib/io/genome/track.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/report/charts.h"
+#include "lib/report/labels.h"
 #include "lib/report/report_inputs.h"
+#include "lib/report/shown_numbers.h"
 
 namespace bigbird {
 namespace {
@@ -91,17 +94,89 @@ ReportTable ranking_table(const Json& scores) {
                     {},
                     false};
   for (const auto& [by, numbers] : scores.items()) {
-    std::string name = by == "gc" ? "fraction of G and C" : by == "kmers" ? "6-mers" : by;
+    std::string name = by == "gc" ? "fraction of G and C" : set_name(by);
     if (const auto side = numbers.find("promoters_have"); side != numbers.end())
       name += fmt::format(" ({} near TSS)", text_of(*side));
     std::vector<std::string> cells = {name};
     for (const char* key : {"average_precision", "auroc", "precision_at_recall_50", "best_f1"}) {
       const Json& value = numbers.at(key);
-      cells.push_back(value.is_number() ? fmt::format("{:.4f}", value.get<double>()) : text_of(value));
+      cells.push_back(text_of(value));
     }
     table.rows.push_back(std::move(cells));
   }
   return table;
+}
+
+std::optional<double> scan_number(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+constexpr double most_unscored = 0.1;  // share of windows without a word
+
+FirstScreen first_screen_of(const Json& json, const std::string& path) {
+  FirstScreen screen;
+  ReportFacts inputs;
+  const Json provenance = json.value("provenance", Json::object());
+  const std::string genome = provenance.value("reference", std::string());
+  for (const Json& input : provenance.value("inputs", Json::array()))
+    inputs.emplace_back(input.value("role", std::string()), input.value("path", std::string()));
+  screen.asked = asked_of(provenance.value("command", std::string()), inputs, path, genome);
+  const auto calls = scan_number(json, "calls"), scored = scan_number(json, "positions_scored"),
+             positions = scan_number(json, "positions");
+  const auto as_count = [](double value) { return count_text(static_cast<std::uint64_t>(value)); };
+  if (scored) screen.general.emplace_back("positions scored", *scored);
+  if (calls) {
+    screen.general.emplace_back("calls", *calls);
+    screen.outcome = as_count(*calls) + " calls";
+    if (*calls == 0) screen.warnings.emplace_back("No position reaches the threshold: there are no calls.");
+  }
+  const Json evaluation = json.value("evaluation", Json::object());
+  const Json either = evaluation.value("any_strand", Json::object());
+  if (const auto recall = scan_number(either, "recall")) {
+    const auto precision = scan_number(either, "precision"), tss = scan_number(either, "tss"),
+               found = scan_number(either, "tss_found"), right = scan_number(either, "calls_confirmed");
+    const std::string within = fmt::format("within {} bp", evaluation.value("within", std::int64_t{0}));
+    screen.figures.push_back({"precision of calls", precision ? three_digits(*precision) : "no calls",
+                              right && calls ? fmt::format("{} of {} calls have a TSS {}", as_count(*right),
+                                                           as_count(*calls), within)
+                                             : within});
+    screen.figures.push_back(
+        {"recall of TSS", three_digits(*recall),
+         tss && found ? fmt::format("{} of {} TSS have a call {}", as_count(*found), as_count(*tss), within)
+                      : within});
+    screen.general.emplace_back("recall", *recall);
+    screen.outcome += fmt::format(", recall {}", three_digits(*recall));
+    if (precision) {
+      screen.general.emplace_back("precision", *precision);
+      screen.outcome += fmt::format(", precision {}", three_digits(*precision));
+      warn_of_precision(screen, *precision, "calls");
+    }
+  }
+  const Json ranking = evaluation.value("ranking", Json::object());
+  if (const auto average = scan_number(ranking.value("model", Json::object()), "average_precision")) {
+    std::vector<Rival> rivals;
+    for (const char* name : {"gc", "kmers"})
+      rivals.push_back(
+          {set_name(name), scan_number(ranking.value(name, Json::object()), "average_precision")});
+    add_compared(screen, "average precision", *average, rivals);
+    screen.general.emplace_back("average precision", *average);
+  }
+  if (screen.figures.empty()) {
+    if (scored)
+      screen.figures.push_back(
+          {"positions scored", as_count(*scored), positions ? "of " + as_count(*positions) : ""});
+    if (calls) {
+      const auto threshold = scan_number(json, "threshold");
+      screen.figures.push_back(
+          {"calls", as_count(*calls), threshold ? "from " + three_digits(*threshold) + " on" : ""});
+    }
+  }
+  if (scored && positions && *positions - *scored > most_unscored * *positions)
+    screen.warnings.push_back(fmt::format("{} of {} positions have no score.", as_count(*positions - *scored),
+                                          as_count(*positions)));
+  return screen;
 }
 
 }  // namespace
@@ -113,14 +188,14 @@ ReportSection scan_section(const std::string& path) {
     const Json json = Json::parse(read_file(summary_path));
     ReportFacts facts;
     for (const auto& [key, value] : json.items()) {
-      std::string name = key;
-      std::replace(name.begin(), name.end(), '_', ' ');
-      if (value.is_primitive()) facts.emplace_back(name, text_of(value));
+      if (value.is_primitive())
+        facts.emplace_back(label_of(key == "step" ? "scan.step" : key), text_of(value));
     }
-    section.add(std::move(facts));
+    section.first = first_screen_of(json, path);
     const bool whole = json.at("step").is_number_integer();
     const std::int64_t step = whole ? json.at("step").get<std::int64_t>() : 0;
     if (step < 1) throw_bad_input(summary_path + ": its step is no number from 1", "write it anew");
+    // What was found first, then how scores lie, then what was counted.
     ReportCharts charts = {histogram("scores of positions", "score", {track_scores(path, step)}, false)};
     std::get<LineChart>(charts.back()).y_label = "positions";
     BarChart left_out{"windows left out", "windows", {}, {}};
@@ -144,22 +219,21 @@ ReportSection scan_section(const std::string& path) {
                                                                             : "same strand"};
         const bool first = table.columns.size() == 1;
         for (const auto& [key, value] : (*evaluation)[kind].items()) {
-          if (first) table.columns.push_back(key);
+          if (first) table.columns.push_back(label_of(key));
           cells.push_back(text_of(value));
         }
         table.rows.push_back(std::move(cells));
       }
-      section.add(std::move(charts));
       section.add(std::move(table));
       if (const auto ranking = evaluation->find("ranking"); ranking != evaluation->end())
         section.add(ranking_table(*ranking));
-    } else {
-      section.add(std::move(charts));
     }
+    section.add(std::move(charts));
+    section.add(std::move(facts));
     if (const auto provenance = json.find("provenance"); provenance != json.end()) {
       ReportFacts made;
       for (const auto& [key, value] : provenance->items()) {
-        if (value.is_primitive()) made.emplace_back(key, text_of(value));
+        if (value.is_primitive()) made.emplace_back(label_of(key), text_of(value));
       }
       section.add(std::move(made));
     }
@@ -167,41 +241,6 @@ ReportSection scan_section(const std::string& path) {
     throw_bad_input(fmt::format("{}: no summary of a scan: {}", summary_path, json_problem(error)),
                     "write it anew");
   }
-  return section;
-}
-
-ReportSection calls_section(const std::string& path, const ReportOptions& options) {
-  ReportSection section{path, "calls", {}};
-  BedReader reader(path);
-  std::vector<BedRecord> calls;
-  for (BedRecord record; reader.next(record);) calls.push_back(record);
-  std::vector<std::pair<std::string, std::size_t>> contigs;
-  HistogramValues scores{"calls", {}};
-  for (const BedRecord& call : calls) {
-    if (contigs.empty() || contigs.back().first != call.chrom) contigs.emplace_back(call.chrom, 0);
-    ++contigs.back().second;
-    scores.values.push_back(call.score / 1000);
-  }
-  BarChart by_contig{"calls by contig", "calls", {}, {}};
-  constexpr std::size_t most_contigs = 40;
-  for (const auto& [name, count] : contigs) {
-    if (by_contig.bars.size() < most_contigs)
-      by_contig.bars.push_back({name, static_cast<double>(count), {}});
-  }
-  section.add(ReportFacts{{"calls", std::to_string(calls.size())}});
-  if (!calls.empty())
-    section.add(ReportCharts{histogram("scores of calls", "score", {scores}, false, 25), by_contig});
-  std::stable_sort(calls.begin(), calls.end(),
-                   [](const auto& a, const auto& b) { return a.score > b.score; });
-  ReportTable table{"", {"chrom", "start", "end", "name", "score", "strand", "TSS"}, {}, false};
-  for (std::size_t i = 0; i < std::min(options.strongest, calls.size()); ++i) {
-    const BedRecord& call = calls[i];
-    table.rows.push_back({call.chrom, std::to_string(call.begin), std::to_string(call.end), call.name,
-                          fmt::format("{:g}", call.score), std::string(1, call.strand),
-                          std::to_string(call.thick_begin)});
-  }
-  table.caption = fmt::format("the {} strongest; coordinates as in the BED, from 0", table.rows.size());
-  if (!table.rows.empty()) section.add(std::move(table));
   return section;
 }
 

@@ -24,9 +24,9 @@ namespace {
 
 constexpr std::string_view base_letters = "ACGT";
 constexpr std::size_t bases_in_row = 100;
-constexpr double left_margin = 70, right_margin = 20, header = 64;
+constexpr double left_margin = 84, right_margin = 20, header = 64;
 constexpr double logo_height = 130;  // of both sides of the axis
-constexpr double heat_cell = 13, gap = 10, axis_height = 34, row_gap = 16, legend_height = 46;
+constexpr double heat_cell = 13, gap = 10, axis_height = 34, row_gap = 16, legend_height = 62;
 
 // In a box of 1 x 1, y downwards.
 constexpr std::array<const char*, 4> base_outlines = {
@@ -74,11 +74,11 @@ class Picture {
     const double row_height = logo_height + gap + 4 * heat_cell + axis_height + row_gap;
     width_ = left_margin + std::max(cell_ * static_cast<double>(longest_row_), 420.0) + right_margin;
     const double height = header + row_height * static_cast<double>(rows) + legend_height;
-    svg_ = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-        "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\">\n"
-        "<rect width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"white\"/>\n<defs>\n",
-        width_, height);
+    svg_ = svg_opening(
+               width_, height, logo_.title,
+               logo_.subtitle + "; letters are as high as their bases are important, cells are substitutions",
+               " font-size=\"11\"") +
+           "<defs>\n";
     for (std::size_t i = 0; i < base_letters.size(); ++i) {
       svg_ += fmt::format("<path id=\"{}\" d=\"{}\" fill=\"{}\" fill-rule=\"evenodd\"/>\n", base_letters[i],
                           base_outlines[i], base_colours[i]);
@@ -131,6 +131,10 @@ class Picture {
     line(left_margin - 6, level(top, 0), row_width + 6, 0, "#999");
     for (std::size_t base = first; base < last; ++base)
       draw_base(base, left_margin + cell_ * static_cast<double>(base - first), top, heat_top);
+    svg_ += fmt::format(
+        "<text transform=\"translate({:.1f} {:.1f}) rotate(-90)\" text-anchor=\"middle\" fill=\"#555\">importance</text>\n",
+        left_margin - 66, top + logo_height / 2);
+    draw_mark(first, last, top);
     for (std::size_t i = 0; i < base_letters.size(); ++i) {
       text(left_margin - 13, heat_top + heat_cell * (static_cast<double>(i) + 0.8), 11, "end",
            base_letters.substr(i, 1), base_colours[i]);
@@ -140,6 +144,17 @@ class Picture {
         "stroke=\"#555\"/>\n",
         left_margin, heat_top, row_width, 4 * heat_cell);
     draw_positions(first, last, heat_top + 4 * heat_cell);
+  }
+
+  // Around the bases that a variant changes, where the row has some.
+  void draw_mark(std::size_t first, std::size_t last, double top) {
+    const std::size_t begin = std::max(logo_.marked.first, first), end = std::min(logo_.marked.second, last);
+    if (begin >= end) return;
+    svg_ += fmt::format(
+        "<rect class=\"variant\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"none\" "
+        "stroke=\"#111\" stroke-width=\"1.6\"/>\n",
+        left_margin + cell_ * static_cast<double>(begin - first), top - 3,
+        cell_ * static_cast<double>(end - begin), logo_height + gap + 4 * heat_cell + 6);
   }
 
   void draw_base(std::size_t base, double x, double top, double heat_top) {
@@ -200,6 +215,10 @@ class Picture {
          "letters: minus the mean effect of their substitutions", "#555");
     text(left_margin + width + 18, y + 23, 11, "start",
          "cells: each substitution; dot: the base itself; grey: not known", "#555");
+    text(left_margin, y + 41, 11, "start",
+         fmt::format("one scale for all rows: letters from {:.2g} to {:.2g}, colours from {:.2g} to {:.2g}",
+                     lowest_, highest_, -strongest_, strongest_),
+         "#555");
   }
 
   const SequenceLogo& logo_;
@@ -240,12 +259,30 @@ class AlleleLogos {
     const auto found = std::find(result.selected.begin(), result.selected.end(), profile);
     const auto row =
         found == result.selected.end() ? 0 : static_cast<std::size_t>(found - result.selected.begin());
+    SequenceLogo logo = ism_logo(result, row, IsmValue::difference);
+    mark(logo, place, allele);
     return {fmt::format("{}:{} {}>{}, {}", allele.chrom, allele.position + 1, allele.ref, allele.alt,
                         result.profiles[result.selected[row]].name),
-            sequence_logo_svg(ism_logo(result, row, IsmValue::difference))};
+            sequence_logo_svg(logo)};
   }
 
  private:
+  // The bases of REF that ALT does not share at its ends; of an insertion the base that it stands before.
+  static void mark(SequenceLogo& logo, std::int64_t place, const StrongAllele& allele) {
+    const std::size_t shorter = std::min(allele.ref.size(), allele.alt.size());
+    std::size_t common = 0;
+    while (common < shorter &&
+           allele.ref[allele.ref.size() - 1 - common] == allele.alt[allele.alt.size() - 1 - common])
+      ++common;
+    std::size_t before = 0;
+    while (before + common < shorter && allele.ref[before] == allele.alt[before]) ++before;
+    const std::size_t changed = std::max<std::size_t>(allele.ref.size() - common - before, 1);
+    const std::int64_t begin = place + 1 - logo.first_position;
+    if (begin < 0 || begin >= static_cast<std::int64_t>(logo.bases.size())) return;
+    logo.marked = {static_cast<std::size_t>(begin),
+                   std::min(static_cast<std::size_t>(begin) + changed, logo.bases.size())};
+  }
+
   RegionMutator& mutator_of(const ScoredWindows& windows) {
     IsmOptions options = options_;
     if (!strands_typed_ && !windows.strands.empty()) options.strands = parse_strands(windows.strands);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -23,13 +24,16 @@ struct SequenceLogo {
   std::string bases;                // A C G T N
   // [bases, 4], substitution by A C G T; 0 at the base itself; NaN where it is not known.
   std::vector<float> effects;
+  // The bases that a variant changes, from 0 in `bases`: begin and end; equal where there are none.
+  std::pair<std::size_t, std::size_t> marked = {0, 0};
 };
 
 // The height of a base's letter: minus the mean over its substitutions. A base whose loss lowers the
 // prediction stands above the axis. NaN where an effect is not known.
 double base_importance(const SequenceLogo& logo, std::size_t base);
 
-// A complete SVG document: rows of up to 100 bases, all on one scale.
+// A complete SVG document: rows of up to 100 bases, all on one scale, which it states. A box stands around
+// the marked bases.
 std::string sequence_logo_svg(const SequenceLogo& logo);
 
 // The effects of substitutions, with a title that says what they are: of one of the selected profiles of a

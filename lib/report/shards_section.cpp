@@ -11,6 +11,7 @@
 #include "lib/genomics/variants/summary.h"
 #include "lib/io/files/file.h"
 #include "lib/report/report_inputs.h"
+#include "lib/report/shown_numbers.h"
 
 namespace bigbird {
 namespace {
@@ -137,6 +138,19 @@ ReportSection shards_section(const std::string& path) {
     facts.emplace_back("alleles", std::to_string(alleles));
     facts.emplace_back("scored", std::to_string(scored));
   }
+  section.first.asked = "job in shards";
+  section.first.outcome = fmt::format("{} of {} shards are whole", whole, shards.size());
+  section.first.figures = {
+      {"shards that are whole", std::to_string(whole), fmt::format("of {}", shards.size())},
+      {"CPU hours", three_digits(all_cpu / 3600), fmt::format("longest shard {} s", three_digits(longest))},
+      {"peak memory of a shard", fmt::format("{} MB", three_digits(most))}};
+  section.first.general = {{"shards", static_cast<double>(shards.size())},
+                           {"whole", static_cast<double>(whole)}};
+  if (alleles > 0) section.first.general.emplace_back("alleles scored", static_cast<double>(scored));
+  if (whole < shards.size())
+    section.first.warnings.push_back(fmt::format("Shards that are not whole: {}.", shards.size() - whole));
+  if (last > shards.size())
+    section.first.warnings.push_back(fmt::format("Shards that have not begun: {}.", last - shards.size()));
   section.add(std::move(facts));
   section.add(ReportCharts{std::move(wall), std::move(memory)});
   if (!errors.rows.empty()) section.add(std::move(errors));

@@ -1,6 +1,8 @@
 // Text inside SVG documents and pages.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <string>
 #include <string_view>
@@ -50,6 +52,20 @@ inline std::string svg_shortened(const std::string& name, std::size_t most_lette
   const CodePointIndex index(name);
   if (index.size() <= most_letters) return name;
   return std::string(index.slice(0, most_letters - 1)) + "…";
+}
+
+// The opening of a document of its own, with what screen readers and viewers say of it. `attributes`: more of
+// the element, each with a blank before it. No text in it is escaped yet.
+inline std::string svg_opening(double width, double height, std::string_view title,
+                               std::string_view description, std::string_view attributes = {},
+                               double widest = 0) {
+  // A picture that is wider is shown smaller.
+  const double scale = widest > 0 && width > widest ? widest / width : 1;
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {2:.0f} {3:.0f}\" "
+      "role=\"img\" font-family=\"Helvetica, Arial, sans-serif\"{4}>\n<title>{5}</title>\n<desc>{6}</desc>\n"
+      "<rect width=\"{2:.0f}\" height=\"{3:.0f}\" fill=\"white\"/>\n",
+      width * scale, height * scale, width, height, attributes, svg_escaped(title), svg_escaped(description));
 }
 
 }  // namespace bigbird

@@ -135,13 +135,13 @@ std::string confusion_svg(const ScoredTexts& scored) {
   const int label_room = 24 + class_letter * static_cast<int>(longest);
   const int width = label_room + confusion_cell * classes + 24,
             height = confusion_title_room + confusion_cell * classes + label_room;
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-      "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\">\n"
-      "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
-      "<text x=\"16\" y=\"26\" font-size=\"15\">{2} texts, accuracy {3:.4f}</text>\n"
-      "<text x=\"16\" y=\"46\" fill=\"#555\">rows: gold class; columns: predicted; shade: share of the row</text>\n",
-      width, height, metrics.examples, metrics.accuracy);
+  const std::string title = fmt::format("{} texts, accuracy {:.4f}", metrics.examples, metrics.accuracy);
+  const char* description = "rows: gold class; columns: predicted; shade: share of the row";
+  std::string svg = svg_opening(width, height, title, description, " font-size=\"12\"") +
+                    fmt::format(
+                        "<text x=\"16\" y=\"26\" font-size=\"15\">{}</text>\n"
+                        "<text x=\"16\" y=\"46\" fill=\"#555\">{}</text>\n",
+                        title, description);
   for (std::size_t row = 0; row < metrics.classes; ++row) {
     const int y = confusion_title_room + confusion_cell * static_cast<int>(row);
     svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", label_room - 8,

@@ -14,7 +14,9 @@
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/report/charts.h"
+#include "lib/report/labels.h"
 #include "lib/report/report_inputs.h"
+#include "lib/report/shown_numbers.h"
 #include "lib/report/strongest_alleles.h"
 
 namespace bigbird {
@@ -51,24 +53,66 @@ void add_counts(ReportSection& section, const VariantSummary& summary) {
   }
   section.add(std::move(facts));
   ReportCharts charts;
-  const auto bars = [&](const std::string& title, const auto& counts) {
+  ReportTable words{"what these words mean", {"word", "alleles", "meaning"}, {}, true};
+  const auto bars = [&](const std::string& title, const auto& counts,
+                        std::string (*meaning)(std::string_view)) {
     BarChart chart{title, "alleles", {}, {}};
-    for (const auto& [name, count] : counts) chart.bars.push_back({name, static_cast<double>(count), {}});
+    for (const auto& [name, count] : counts) {
+      chart.bars.push_back({name, static_cast<double>(count), {}});
+      if (meaning != nullptr) words.rows.push_back({name, std::to_string(count), meaning(name)});
+    }
     if (!chart.bars.empty()) charts.emplace_back(std::move(chart));
   };
-  bars("why alleles were skipped", tally.skipped);
-  bars("marked among those scored", tally.flags);
+  bars("why alleles were skipped", tally.skipped, reason_in_words);
+  bars("scored alleles with a remark", tally.flags, flag_in_words);
   if (!tally.unknown_contigs.empty()) {
-    bars("records on contigs that the genome lacks", largest_counts(tally.unknown_contigs));
+    bars("records on contigs that the genome lacks", largest_counts(tally.unknown_contigs), nullptr);
     std::get<BarChart>(charts.back()).x_label = "records";
   }
   if (!charts.empty()) section.add(std::move(charts));
+  words.folded = false;
+  if (!words.rows.empty()) section.add(std::move(words));
+}
+
+constexpr double most_skipped = 0.1;  // share of alleles without a word
+
+void add_first_screen(FirstScreen& screen, const VariantSummary& summary, const std::string& path) {
+  const VariantTally& tally = summary.tally;
+  const auto provenance = nlohmann::json::parse(summary.provenance.empty() ? "{}" : summary.provenance);
+  const auto files = nlohmann::json::parse(summary.files.empty() ? "{}" : summary.files);
+  ReportFacts inputs;
+  for (const auto& input : provenance.value("inputs", nlohmann::json::array()))
+    inputs.emplace_back(input.value("role", std::string()), input.value("path", std::string()));
+  const auto input = files.find("input");
+  screen.asked = asked_of(provenance.value("command", std::string()), inputs, path,
+                          input != files.end() && input->is_string() ? input->get<std::string>() : "");
+  // Without its provenance it is all the same an output of that verb.
+  if (!provenance.contains("command") && input != files.end() && input->is_string())
+    screen.asked = "variants of " + std::filesystem::path(input->get<std::string>()).filename().string();
+  screen.outcome =
+      fmt::format("{} of {} alleles scored", count_text(tally.scored), count_text(tally.alleles));
+  const std::uint64_t skipped = tally.skipped.total();
+  const std::string commonest = tally.skipped.most_frequent();
+  const std::string reason = skipped == 0 ? ""
+                                          : fmt::format("{} {}", count_text(tally.skipped.count(commonest)),
+                                                        with_words(commonest, reason_in_words(commonest)));
+  screen.figures = {{"alleles scored", count_text(tally.scored), "of " + count_text(tally.alleles)},
+                    {"skipped", count_text(skipped), skipped == 0 ? "" : "most often: " + reason}};
+  screen.general = {{"alleles scored", static_cast<double>(tally.scored)},
+                    {"skipped", static_cast<double>(skipped)}};
+  if (static_cast<double>(skipped) > most_skipped * static_cast<double>(tally.alleles)) {
+    screen.warnings.push_back(fmt::format("{} of {} alleles were skipped, most often {}.",
+                                          count_text(skipped), count_text(tally.alleles), reason));
+  }
+  if (const std::uint64_t other = tally.skipped.count("ref_mismatch"); other > 0)
+    screen.warnings.push_back(fmt::format(
+        "Alleles whose REF is not the genome's: {}. Is it the right assembly?", count_text(other)));
 }
 
 void add_skipped(ReportSection& section, const std::string& path) {
   if (!std::filesystem::exists(path)) return;
   TsvReader reader(path);
-  ReportTable table{"", reader.columns(), {}, true};
+  ReportTable table{"", labels_of(reader.columns()), {}, true};
   std::vector<std::string_view> fields;
   std::size_t rows = 0;
   for (; reader.next(fields); ++rows) {
@@ -113,23 +157,22 @@ void add_scores(ReportSection& section, const std::string& path, const ReportOpt
     if (effect > 0) effects.values.push_back(std::log10(effect));
     if (const double value = number_in(row, e, table); std::isfinite(value)) values_e.values.push_back(value);
   }
-  ReportCharts charts = {histogram("differences of the prediction (diff)", "p(ALT) - p(REF)", {diffs}, false),
+  ReportCharts charts = {histogram("differences of the prediction", "p(ALT) - p(REF)", {diffs}, false),
                          histogram("effects, |lfc x diff|", "log10", {effects}, false)};
   if (!values_e.values.empty()) charts.emplace_back(histogram("E-values", "E", {values_e}, false, 20));
-  section.add(std::move(charts));
-
-  ReportTable list{fmt::format("the {} strongest by |lfc x diff|", strongest.rows().size()),
-                   {"chrom", "pos", "ref", "alt", "effect", "diff", "lfc"},
-                   {},
-                   false};
+  ReportTable list{
+      fmt::format("the {} strongest by effect, |log2 fold change x difference|", strongest.rows().size()),
+      {"contig", "position", "REF", "ALT", "effect", label_of("diff"), label_of("lfc")},
+      {},
+      false};
   for (const auto& [name, column] : {std::pair{"profile", profile}, {"e", e}, {"funsig", funsig}}) {
-    if (column) list.columns.emplace_back(name);
+    if (column) list.columns.push_back(label_of(name));
   }
   ReportCharts pictures;
   for (const RankedAllele& each : strongest.rows()) {
     const VariantRow& at = each.row;
-    std::vector<std::string> cells = {at.chrom,       std::to_string(at.position + 1),     at.ref,
-                                      at.alt,         fmt::format("{:.6g}", each.rank[0]), at.fields[*diff],
+    std::vector<std::string> cells = {at.chrom,       std::to_string(at.position + 1), at.ref,
+                                      at.alt,         fmt::format("{}", each.rank[0]), at.fields[*diff],
                                       at.fields[*lfc]};
     for (const auto& column : {profile, e, funsig}) {
       if (column) cells.push_back(at.fields[*column]);
@@ -140,8 +183,29 @@ void add_scores(ReportSection& section, const std::string& path, const ReportOpt
     if (profile && !is_missing(at.fields[*profile])) allele.profile = at.fields[*profile];
     if (ReportPicture drawn = picture(allele); !drawn.svg.empty()) pictures.emplace_back(std::move(drawn));
   }
+  if (!strongest.rows().empty()) {
+    const RankedAllele& first = strongest.rows().front();
+    KeyFigure figure{
+        "largest effect", three_digits(first.rank[0]),
+        fmt::format("{}:{} {}>{}", first.row.chrom, first.row.position + 1, first.row.ref, first.row.alt)};
+    if (profile && !is_missing(first.row.fields[*profile]))
+      figure.beside += ", " + first.row.fields[*profile];
+    if (e && !is_missing(first.row.fields[*e])) figure.beside += ", E " + shown_cell(first.row.fields[*e]);
+    section.first.figures.push_back(std::move(figure));
+    section.first.general.emplace_back("largest effect", first.rank[0]);
+  }
+  if (!values_e.values.empty()) {
+    section.first.general.emplace_back("smallest E-value",
+                                       *std::min_element(values_e.values.begin(), values_e.values.end()));
+  }
+  if (!pictures.empty()) {
+    section.add(ReportText{
+        "Logos of the strongest: the box is the variant. Letters and colours of each have a scale of their own, written "
+        "below it."});
+    section.add(std::move(pictures));
+  }
   section.add(std::move(list));
-  if (!pictures.empty()) section.add(std::move(pictures));
+  section.add(std::move(charts));
 }
 
 }  // namespace
@@ -150,7 +214,9 @@ ReportSection variants_section(const std::string& path, const ReportOptions& opt
                                const AllelePicture& picture) {
   ReportSection section{path, "variants", {}};
   const VariantSummary summary = read_variant_summary(path + ".summary.json");
-  add_counts(section, summary);
+  add_first_screen(section.first, summary, path);
+  ReportSection counts{path, "variants", {}};
+  add_counts(counts, summary);
   if (summary.format == "npy" || summary.format == "h5") {
     section.add(ReportText{
         "Scores are in matrices: their distribution and the strongest alleles are shown of a VCF or a table."});
@@ -160,6 +226,7 @@ ReportSection variants_section(const std::string& path, const ReportOptions& opt
   } else {
     add_scores(section, path, options, scored_windows(summary.run), picture);
   }
+  for (ReportElement& element : counts.elements) section.add(std::move(element));
   add_skipped(section, path + ".skipped.tsv");
   section.add(provenance_facts(std::filesystem::exists(path + ".skipped.tsv")
                                    ? TsvReader(path + ".skipped.tsv").comments()

@@ -26,7 +26,7 @@ fail() {
 open --dump-dom >"$work/dom.html"
 if grep -E 'CONSOLE' "$work/log"; then fail 'the page writes to the console'; fi
 count() { grep -o -E -e "$1" "$2" | wc -l; }
-for what in '<svg class="chart' '<h2>' '<table>' '<img ' '<td'; do
+for what in '<svg class="chart' '<h2' '<table' '<img ' '<td'; do
   in_file=$(count "$what" "$work/page.html")
   in_browser=$(count "$what" "$work/dom.html")
   [ "$in_file" = "$in_browser" ] || fail "$what: $in_file in the file, $in_browser in the browser"

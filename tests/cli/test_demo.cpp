@@ -91,6 +91,7 @@ TEST(Demo, ItsOutputsAreThoseOfTheCommandsThatItPrints) {
   // The pages differ in the commands that they tell of.
   const std::string page = read_text(folder / "demo/report.html");
   EXPECT_NE(page.find("<svg"), std::string::npos);
+  EXPECT_NE(page.find("<h1>variants of strain.vcf.gz: "), std::string::npos);
   EXPECT_NE(read_text(folder / "typed/report.html").find(page.substr(page.find("<svg"), 2000)),
             std::string::npos);
 

@@ -281,6 +281,13 @@ std::vector<std::string> pictures(const std::string& page) {
   return found;
 }
 
+// A logo without the box around the variant; empty where it has none.
+std::string without_mark(std::string svg) {
+  const std::size_t at = svg.find("<rect class=\"variant\"");
+  if (at == std::string::npos) return {};
+  return svg.erase(at, svg.find('\n', at) + 1 - at);
+}
+
 TEST_F(OnePlace, LogosOfAReportAreOfTheTablesQuantity) {
   const std::string ref = reference("chr1", 1500);
   write_text(path("one.vcf"),
@@ -316,7 +323,8 @@ TEST_F(OnePlace, LogosOfAReportAreOfTheTablesQuantity) {
                                            profile};
         region.insert(region.end(), chosen.begin(), chosen.end());
         must(words({"ism"}, kind, region));
-        EXPECT_TRUE(drawn[0] == file("ism.svg")) << kind.model << " " << strands << " " << place;
+        EXPECT_TRUE(without_mark(drawn[0]) == file("ism.svg"))
+            << kind.model << " " << strands << " " << place;
         EXPECT_TRUE(drawn[1] == drawn[0]) << "with a base before it, it is the same allele";
       }
     }

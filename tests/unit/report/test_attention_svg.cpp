@@ -21,7 +21,18 @@ TEST(AttentionSvg, DrawsEveryBlockInItsColourTwice) {
   EXPECT_EQ(occurrences(svg, "#6aa5d8"), 2u * (8 * 3 + 2 * 2));
   EXPECT_EQ(occurrences(svg, "#00000055"), 0u);
   EXPECT_EQ(occurrences(svg, "<svg"), 1u);
-  EXPECT_EQ(occurrences(svg, "title &amp; more"), 1u);
+  EXPECT_EQ(occurrences(svg, "title &amp; more"), 2u) << "as the document's title and in the picture";
+}
+
+TEST(AttentionSvg, OfManyBlocksFitsAScreen) {
+  for (const std::size_t blocks : {10u, 400u}) {
+    const std::string svg =
+        attention_svg({AttentionPattern::window, 64, "t", std::vector<std::vector<std::int32_t>>(blocks)});
+    const std::size_t width = svg.find(" width=\"") + 8;
+    EXPECT_LE(std::stod(svg.substr(width)), 1280);
+    for (const char* part : {"role=\"img\"", "<title>t</title>", "<desc>Attention over "})
+      EXPECT_NE(svg.find(part), std::string::npos) << part;
+  }
 }
 
 TEST(AttentionSvg, RepeatsAreDarker) {
@@ -51,7 +62,7 @@ TEST(AttentionSvg, CellsOfTokensAreFaintWhereFewMeet) {
   EXPECT_EQ(occurrences(svg, "#6aa5d8"), 2u * 2);
   EXPECT_EQ(occurrences(svg, "#7fbf7b"), 2u);
   EXPECT_EQ(occurrences(svg, "opacity"), 2u + 2);
-  EXPECT_EQ(occurrences(svg, "(b) global tokens"), 1u);
+  EXPECT_EQ(occurrences(svg, ">(b) global tokens<"), 1u);
 }
 
 TEST(AttentionSvg, ALayerIsDarkWhereAllHeadsSee) {
@@ -61,7 +72,7 @@ TEST(AttentionSvg, ALayerIsDarkWhereAllHeadsSee) {
   // that one of them sees.
   EXPECT_EQ(occurrences(svg, "height=\"1\""), 2u + 2);
   EXPECT_EQ(occurrences(svg, "opacity"), 1u);
-  EXPECT_EQ(occurrences(svg, "a &amp; b"), 1u);
+  EXPECT_EQ(occurrences(svg, "a &amp; b"), 2u);
   EXPECT_EQ(occurrences(svg, "<g "), 2u);
 }
 

@@ -28,6 +28,8 @@ TEST(ConfusionSvg, EveryPairHasACellAndItsCount) {
   EXPECT_EQ(occurrences(svg, "fill-opacity=\"0.000\""), 6u);  // a class without examples divides by nothing
   EXPECT_EQ(occurrences(svg, ">3</text>"), 1u);
   EXPECT_EQ(occurrences(svg, "nan"), 0u);
+  for (const char* part : {"role=\"img\"", "<title>", "<desc>rows: gold class"})
+    EXPECT_EQ(occurrences(svg, part), 1u);
 }
 
 // Each class stands at its row and at its column, escaped; a long name is shortened.

@@ -2,6 +2,7 @@
 // report or in several.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -63,6 +64,77 @@ TEST_F(Multiqc, RunsOfSeveralReportsAreSeveralSamples) {
   const std::set<std::string> lines = samples({files({runs[0]})}, loss);
   EXPECT_TRUE(lines.begin()->ends_with(" a run training")) << *lines.begin();
   EXPECT_TRUE(lines.rbegin()->ends_with(" a run validation")) << *lines.rbegin();
+}
+
+// The columns at the head of MultiQC's report: each sample has its own row, and each kind declares all its
+// columns.
+TEST_F(Multiqc, GeneralStatisticsHaveARowForEachRun) {
+  std::vector<Files> reports;
+  for (const char* name : {"one/run", "two/run", "three/run"}) reports.push_back(files({run(name)}));
+  const std::string name = "bigbird_run_general_mqc.json";
+  EXPECT_EQ(samples(reports, name).size(), 3u);
+  const auto json = nlohmann::json::parse(reports[0].at(name));
+  EXPECT_EQ(json["plot_type"], "generalstats");
+  std::set<std::string> declared;
+  for (const auto& column : json["pconfig"]) {
+    for (const auto& [key, settings] : column.items()) declared.insert(key);
+  }
+  EXPECT_EQ(declared.size(), general_columns("run").size());
+  const auto row = json["data"].begin().value();
+  EXPECT_EQ(row["training_loss"], 1.5);
+  EXPECT_EQ(row["validation_loss"], 1.75);
+  EXPECT_EQ(row["updates"], 2);
+  for (const auto& [key, value] : row.items()) EXPECT_EQ(declared.count(key), 1u) << key;
+  const std::string predictions = file("p.tsv", "#label\tscore\n1\t0.9\n0\t0.2\n1\t0.4\n");
+  const auto other = nlohmann::json::parse(files({predictions}).at("bigbird_predictions_general_mqc.json"));
+  EXPECT_EQ(other["data"].begin().value()["auroc"], 1.0);
+}
+
+// Every number of a first screen has its column.
+TEST_F(Multiqc, GeneralStatisticsDeclareWhatSectionsHave) {
+  file("s.bedgraph.summary.json",
+       R"({"positions": 6, "positions_scored": 6, "calls": 1, "step": 50, "evaluation": {"within": 5,
+    "any_strand": {"recall": 0.5, "precision": 0.5}, "ranking": {"model": {"average_precision": 0.5, "auroc": 0.5,
+    "precision_at_recall_50": 1, "best_f1": 1}}}})");
+  const std::vector<std::string> inputs = {
+      run("run"),
+      file("p.tsv", "#label\tscore\n1\t0.9\n0\t0.2\n"),
+      file("c.tsv", "#label\tp0\tp1\tp2\n0\t0.8\t0.1\t0.1\n1\t0.1\t0.9\t0\n2\t0\t0\t1\n"),
+      file("e.json", R"({"auroc": 0.5, "f1": 0.5})"),
+      file("m.json", R"({"mlm_loss": 1, "bits_per_base": 2})"),
+      file("a.json", R"({"accuracy": 0.5, "exact_match": 0.25, "rouge1": 0.125})"),
+      file("o.json", R"({"evaluations": [{"name": "rc", "groups": {"all": {"median_auroc": 0.7}}}]})"),
+      file("profiles.tsv", "#index\tname\tauroc\tauprc\n0\tA\t0.9\t0.5\n"),
+      file("s.bedgraph", "chr1\t0\t100\t0.25\n"),
+      file("calls.bed", "chr1\t0\t400\tcall1\t900\t+\t100\t101\n"),
+      file("o.shards/1.log", "begun\n")};
+  Report report = make_report({inputs.begin(), inputs.end() - 1}, {}, {});
+  report.sections.push_back(shards_section((folder_ / "o.shards").string()));
+  int numbers = 0;
+  for (const ReportSection& section : report.sections) {
+    const auto& columns = general_columns(section.kind);
+    EXPECT_FALSE(section.first.general.empty()) << section.name;
+    for (const auto& [name, value] : section.first.general) {
+      ++numbers;
+      EXPECT_NE(std::find(columns.begin(), columns.end(), name), columns.end())
+          << section.kind << ": " << name;
+    }
+  }
+  EXPECT_GT(numbers, 20);
+}
+
+// What the page draws for the eye alone is no line of MultiQC's.
+TEST_F(Multiqc, SmoothedLinesStayOnThePage) {
+  std::string rows = "#step\tloss\n";
+  for (int i = 1; i <= 200; ++i) rows += std::to_string(i) + "\t" + std::to_string(i % 2) + "\n";
+  file("run/metrics.tsv", rows);
+  const Report report = make_report({(folder_ / "run").string()}, {}, {});
+  const auto json = nlohmann::json::parse(multiqc_files(report).at(loss));
+  EXPECT_EQ(json["data"].size(), 1u);
+  EXPECT_EQ(json["data"].begin().value().size(), 200u);
+  const std::string page = report_html(report);
+  EXPECT_NE(page.find("line line-0 faint"), std::string::npos);
+  EXPECT_NE(page.find("training, mean of 17 rows"), std::string::npos);
 }
 
 TEST_F(Multiqc, RatesOfASweepAreSeveralSamples) {

@@ -28,6 +28,12 @@ TEST(ReliabilitySvg, BinsLieAtTheirMeanAndShare) {
   EXPECT_NE(svg.find("M164.0 236.0 L404.0 76.0\""), std::string::npos) << svg;
   EXPECT_NE(svg.find("platt, calibration error 0.1250"), std::string::npos);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
+  // How many examples a bin has: the areas of its dot, and the range in the legend.
+  EXPECT_NE(svg.find("platt, calibration error 0.1250, bins of 4 to 6"), std::string::npos);
+  EXPECT_NE(svg.find("cx=\"404.0\" cy=\"76.0\" r=\"8.0\""), std::string::npos) << svg;
+  EXPECT_NE(svg.find("cx=\"164.0\" cy=\"236.0\" r=\"6.5\""), std::string::npos) << "8 times the root of 4/6";
+  for (const char* part : {"role=\"img\"", "<title>a title</title>", "<desc>Panels: Bins of equal width"})
+    EXPECT_NE(svg.find(part), std::string::npos) << part;
   EXPECT_NE(svg.find("a title"), std::string::npos);
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -64,7 +65,7 @@ class ReportOf : public ::testing::Test {
 TEST_F(ReportOf, PredictionsHaveCurvesWhoseEndsAreKnown) {
   const Report report = make({predictions()});
   const Page read = page(report);
-  EXPECT_EQ(read.fact("AUROC"), "0.75");
+  EXPECT_TRUE(read.has_key_figure("AUROC: 0.75: chance 0.5"));
   EXPECT_EQ(read.fact("examples"), "4");
   EXPECT_EQ(read.fact("without a score"), "1");
   EXPECT_EQ(read.fact("negatives"), "random");
@@ -81,7 +82,7 @@ TEST_F(ReportOf, PredictionsHaveCurvesWhoseEndsAreKnown) {
   for (std::size_t i = 1; i < points.size(); ++i)
     area += (points[i].first - points[i - 1].first) * points[i].second;
   EXPECT_NEAR(area, 0.5 + 1.0 / 3, 1e-12);
-  EXPECT_EQ(read.fact("AUPRC"), "0.833333");
+  EXPECT_TRUE(read.has_key_figure("AUPRC: 0.833: chance 0.5, the share of positives"));
   const auto* confusion = chart<MatrixChart>(report, "confusion, threshold 0.5");
   ASSERT_NE(confusion, nullptr);
   EXPECT_EQ(confusion->counts, (std::vector<std::int64_t>{1, 1, 1, 1}));
@@ -100,7 +101,7 @@ TEST_F(ReportOf, MoreClassesHaveF1ByClass) {
   ASSERT_NE(bars, nullptr);
   EXPECT_NEAR(bars->bars[0].value, 2.0 / 3, 1e-12);
   EXPECT_EQ(bars->bars[1].value, 0);
-  EXPECT_EQ(page(report).fact("accuracy"), "0.666667");
+  EXPECT_TRUE(page(report).has_key_figure("accuracy: 0.667"));
 }
 
 TEST_F(ReportOf, MultiqcHasTheNumbersOfTheCharts) {
@@ -122,8 +123,9 @@ TEST_F(ReportOf, MultiqcHasTheNumbersOfTheCharts) {
   for (const auto& [name, text] : files) {
     EXPECT_TRUE(name.ends_with("_mqc.json")) << name;
     const auto json = nlohmann::json::parse(text);
-    for (const char* key : {"id", "section_name", "plot_type", "data", "pconfig"})
-      EXPECT_TRUE(json.contains(key)) << name;
+    for (const char* key : {"id", "plot_type", "data", "pconfig"}) EXPECT_TRUE(json.contains(key)) << name;
+    // General Statistics are a table of MultiQC's own, the others have a section.
+    EXPECT_EQ(json.contains("section_name"), json["plot_type"] != "generalstats") << name;
   }
 }
 
@@ -135,14 +137,16 @@ TEST_F(ReportOf, AnEvaluationShowsEverythingItHolds) {
       "all": {"median_auroc": 0.7, "min_auroc": 0.4, "max_auroc": 0.9}}}],
     "provenance": {"command": "bigbird x", "inputs": [{"role": "data", "path": "d.npy"}]}})")});
   const Page read = page(report);
-  EXPECT_EQ(read.fact("auroc"), "0.72");
+  EXPECT_EQ(read.fact("AUROC"), "0.72");
   EXPECT_EQ(read.fact("none"), "no value");
-  EXPECT_EQ(read.fact("TF"), "0.8");
   EXPECT_EQ(read.fact("command"), "bigbird x");
   EXPECT_EQ(read.fact("data"), "d.npy");
   EXPECT_EQ(chart<MatrixChart>(report, "confusion")->counts, (std::vector<std::int64_t>{4, 1, 2, 3}));
-  const auto* bars = chart<BarChart>(report, "single: groups: median auroc");
+  const auto* bars = chart<BarChart>(report, "evaluations: median AUROC");
   ASSERT_NE(bars, nullptr);
+  EXPECT_EQ(read.fact("TF"), "forward strand");
+  EXPECT_EQ(bars->bars[0].name, "TF forward strand");
+  EXPECT_EQ(bars->mark, 0.5) << "chance";
   EXPECT_EQ(bars->bars[0].value, 0.8);
   EXPECT_EQ(bars->bars[1].interval, std::pair(0.4, 0.9));
 }
@@ -172,7 +176,7 @@ TEST_F(ReportOf, ProfilesReliabilityAndTablesByTheirColumns) {
   const Report evaluation = make({file("v.tsv",
                                        "#score\tdirection\tclass\tpositives\tauroc\tauroc_low\tauroc_high\n"
                                        "diff\tsize\tall\t9\t0.6\t0.5\t0.7\nlfc\tsize\tall\t9\t.\t.\t.\n")});
-  const auto* bars = chart<BarChart>(evaluation, "auroc");
+  const auto* bars = chart<BarChart>(evaluation, "AUROC");
   ASSERT_NE(bars, nullptr);
   EXPECT_EQ(bars->bars[0].name, "diff size all");
   EXPECT_EQ(bars->bars[0].interval, std::pair(0.5, 0.7));
@@ -180,7 +184,7 @@ TEST_F(ReportOf, ProfilesReliabilityAndTablesByTheirColumns) {
   page(evaluation);
 
   const Report errors = make({file("c.tsv", "#method\tece\tauroc\tmeasured_on\nplatt\t0.25\t0.6\ttest\n")});
-  bars = chart<BarChart>(errors, "ece");
+  bars = chart<BarChart>(errors, "calibration error");
   ASSERT_NE(bars, nullptr);
   EXPECT_EQ(bars->bars[0].name, "platt");
   EXPECT_EQ(bars->bars[0].value, 0.25);
@@ -206,8 +210,8 @@ TEST_F(ReportOf, AScanOfABedGraph) {
   ASSERT_NE(thresholds, nullptr);
   EXPECT_EQ(thresholds->lines[1].points, (std::vector<std::pair<double, double>>{{0.9, 1.0}}));
   const Page read = page(report);
-  EXPECT_EQ(read.fact("calls"), "2");
-  EXPECT_EQ(read.fact("fraction of G and C (less near TSS)"), "0.7500");
+  EXPECT_TRUE(read.has_key_figure("calls: 2"));
+  EXPECT_EQ(read.fact("fraction of G and C (less near TSS)"), "0.75");
   EXPECT_EQ(read.headings.size(), 3u);
 }
 
@@ -268,7 +272,10 @@ TEST_F(ReportOf, RunsStandFirstAndPicturesAreTheirOwnDocuments) {
   const auto* memory = chart<BarChart>(report, "memory");
   ASSERT_NE(memory, nullptr);
   ASSERT_EQ(memory->bars.size(), 3u);
+  EXPECT_EQ(memory->bars[0].value, 1);
   EXPECT_EQ(memory->bars[1].value, 2);
+  EXPECT_EQ(memory->mark, 2) << "the plan's peak";
+  EXPECT_EQ(memory->bars[2].note, "") << "below the plan";
 }
 
 TEST_F(ReportOf, LettersThatXmlLacksDoNotBreakAPage) {
@@ -300,6 +307,33 @@ TEST(Histogram, CountsAValueAsOftenAsItStands) {
   EXPECT_EQ(chart.lines[0].points[2].second, 5e9);
 }
 
+// Beside each other, not over each other: the bars of a bin share its width.
+TEST(Histogram, BinsOfSeveralKindsDoNotOverlap) {
+  const LineChart chart = histogram("", "", {{"a", {0, 1, 1}}, {"b", {0, 1}}}, false, 2);
+  const std::string svg = line_chart_svg(chart);
+  std::vector<std::pair<double, double>> bars;
+  const std::string opening = "<rect class=\"bin line-";
+  for (std::size_t at = svg.find(opening); at != std::string::npos; at = svg.find(opening, at + 1)) {
+    const std::size_t x = svg.find(" x=\"", at) + 4, width = svg.find(" width=\"", at) + 8;
+    bars.emplace_back(std::stod(svg.substr(x)), std::stod(svg.substr(width)));
+  }
+  ASSERT_EQ(bars.size(), 4u);
+  std::sort(bars.begin(), bars.end());
+  for (std::size_t i = 1; i < bars.size(); ++i)
+    EXPECT_LE(bars[i - 1].first + bars[i - 1].second, bars[i].first + 0.02);
+}
+
+TEST(TickTexts, TellNeighboursApart) {
+  EXPECT_EQ(tick_texts({0.10451, 0.10452}), (std::vector<std::string>{"0.10451", "0.10452"}));
+  EXPECT_EQ(tick_texts({0, 1000}), (std::vector<std::string>{"0", "1,000"}));
+}
+
+TEST(Smoothed, IsTheMeanOfWhatLiesAround) {
+  const ChartLine mean = smoothed({"", {{1, 0}, {2, 3}, {3, NAN}, {4, 6}, {5, 0}}, false, false}, 3);
+  EXPECT_EQ(mean.points, (std::vector<std::pair<double, double>>{{1, 1.5}, {2, 3}, {4, 3}, {5, 3}}));
+  EXPECT_TRUE(mean.derived);
+}
+
 TEST(Histogram, CountsEveryValueOnce) {
   const LineChart chart = histogram("", "", {{"a", {0, 0.1, 0.5, 1, NAN}}, {"b", {1}}}, false, 2);
   ASSERT_EQ(chart.lines.size(), 2u);
@@ -308,6 +342,8 @@ TEST(Histogram, CountsEveryValueOnce) {
   EXPECT_EQ(chart.lines[1].points,
             (std::vector<std::pair<double, double>>{{0, 0}, {0, 0}, {0.5, 1}, {1, 0}}));
   EXPECT_EQ(histogram("", "", {{"a", {0, 1}}}, true, 2).lines[0].points[1].second, 0.5);
+  EXPECT_EQ(histogram("", "", {{"a", {0.75, 1}}}, false, 2, 0.5).lines[0].points.front().first, 0.5)
+      << "chance is seen";
   EXPECT_TRUE(histogram("", "", {{"a", {}}}, false).lines.empty());
 }
 

@@ -121,9 +121,9 @@ class RunReport : public ::testing::Test {
 TEST_F(RunReport, HasCurvesFactsAndOptions) {
   const std::string page = run_report_html({run("one", "6.25") + "/"}, {"made by a test"});
   for (const char* part :
-       {"aria-label=\"loss\"", "aria-label=\"mlm accuracy\"", "aria-label=\"learning rate\"",
-        "aria-label=\"norm of the gradient\"", "aria-label=\"tokens a second\"", "6.25 after step 2",
-        "6.75 after step 2", "the run has not ended", "bigbird pretrain --train a&amp;b", "batch = 16",
+       {"aria-label=\"loss\"", "aria-label=\"masked-token accuracy\"", "aria-label=\"learning rate\"",
+        "aria-label=\"norm of the gradient\"", "aria-label=\"tokens a second\"", "after update 2; first 7.5",
+        "6.75 after update 2", "the run has not ended", "bigbird pretrain --train a&amp;b", "batch = 16",
         "made by a test"})
     EXPECT_TRUE(contains(page, part)) << part;
   EXPECT_FALSE(contains(page, "aria-label=\"seconds\""));
@@ -136,20 +136,20 @@ TEST_F(RunReport, HasCurvesFactsAndOptions) {
 TEST_F(RunReport, SpeedsOfTheModelHaveCurvesWhereTheyAreKnown) {
   const std::string path = run("one", "6.25");
   const std::string without = run_report_html({path}, {});
-  EXPECT_FALSE(contains(without, "model FLOP a second"));
+  EXPECT_FALSE(contains(without, "GFLOP/s of the model"));
   write_text(folder_ / "one/metrics.tsv",
              "#step\tloss\ttokens_per_second\tseconds\tmodel_flops_per_second\tmfu\n"
              "1\t7.5\t50.0\t2.000\tNA\tNA\n2\t7.25\t50.0\t4.000\t3.5e+14\t0.3538\n");
   const std::string page = run_report_html({path}, {});
   for (const char* part :
-       {"aria-label=\"model FLOP a second\"", "aria-label=\"share of the peak\"", "35.4 %"})
+       {"aria-label=\"GFLOP/s of the model\"", "aria-label=\"share of the peak\"", "35.4 %"})
     EXPECT_TRUE(contains(page, part)) << part;
 }
 
 TEST_F(RunReport, SeveralRunsShareTheirCharts) {
   const std::string first = run("one", "6.25"), second = run("two", "6.5");
   const std::string page = run_report_html({first, second}, {});
-  EXPECT_TRUE(contains(page, "<h1>2 training runs</h1>"));
+  EXPECT_TRUE(contains(page, "<h1>2 training runs: lowest validation loss 6.75 of " + first + "</h1>"));
   EXPECT_TRUE(contains(page, first + ", training"));
   EXPECT_TRUE(contains(page, second + ", validation"));
 }

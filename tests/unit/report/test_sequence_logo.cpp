@@ -43,6 +43,21 @@ TEST(SequenceLogo, DrawsALetterForEachKnownBaseAndACellForEachSubstitution) {
   EXPECT_NE(svg.find("32.50)"), std::string::npos);
 }
 
+TEST(SequenceLogo, MarksTheVariantAndStatesItsScale) {
+  SequenceLogo logo = four_bases;
+  EXPECT_EQ(occurrences(sequence_logo_svg(logo), "class=\"variant\""), 0u);
+  logo.marked = {1, 3};
+  const std::string svg = sequence_logo_svg(logo);
+  const std::size_t box = svg.find("<rect class=\"variant\" x=\"108.00\"");
+  ASSERT_NE(box, std::string::npos) << svg;
+  EXPECT_EQ(svg.find("width=\"48.00\"", box), svg.find("width=", box)) << "two bases of 24";
+  EXPECT_NE(svg.find(">importance<"), std::string::npos);
+  EXPECT_EQ(occurrences(svg, "one scale for all rows: letters from -0.1 to 0.3, colours from -0.4 to 0.4"),
+            1u);
+  for (const char* part : {"role=\"img\"", "<title>chr1:9-12</title>", "<desc>"})
+    EXPECT_NE(svg.find(part), std::string::npos) << part;
+}
+
 TEST(SequenceLogo, LongRegionsAreBrokenIntoRows) {
   SequenceLogo logo{"chr1:1-250", "profile 0", "chr1", 1, std::string(250, 'A'), {}};
   for (std::size_t i = 0; i < 250; ++i) logo.effects.insert(logo.effects.end(), {0, -1, -1, -1});
