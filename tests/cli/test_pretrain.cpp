@@ -279,7 +279,8 @@ TEST_F(Pretrain, PeakMemoryIsWithinFivePercentOfThePlan) {
     ASSERT_TRUE(std::regex_search(result.err, planned, std::regex("memory planned: ([0-9.]+) MiB")))
         << result.err;
     std::smatch measured;
-    ASSERT_TRUE(std::regex_search(result.err, measured, std::regex("([0-9]+) MiB peak memory"))) << result.err;
+    ASSERT_TRUE(std::regex_search(result.err, measured, std::regex("([0-9]+) MiB peak memory")))
+        << result.err;
     const double peak = std::stod(measured[1]);
     EXPECT_NEAR(std::stod(planned[1]) / peak, 1.0, 0.05) << result.err;
   }

@@ -214,9 +214,10 @@ TEST_F(FirstScreenOf, AScanOpensWithWhatItFound) {
 
 TEST_F(FirstScreenOf, CallsSayHowFarAKnownTssIs) {
   const std::string tss = file("t.bed", "chr1\t139\t140\ta\t1\t+\nchr1\t9000\t9001\tb\t1\t-\n");
-  const std::string calls = file("calls.bed",
-                                 "chr1\t0\t400\tc1\t900\t+\t100\t101\nchr1\t4900\t5300\tc2\t950\t-\t5000\t5001\n"
-                                 "chr2\t0\t400\tc3\t800\t-\t90\t91\n");
+  const std::string calls =
+      file("calls.bed",
+           "chr1\t0\t400\tc1\t900\t+\t100\t101\nchr1\t4900\t5300\tc2\t950\t-\t5000\t5001\n"
+           "chr2\t0\t400\tc3\t800\t-\t90\t91\n");
   const std::string beside =
       R"({"version": "0", "command": "bigbird promoter scan -m m --within 40", "inputs":
     [{"role": "tss", "path": ")" +
