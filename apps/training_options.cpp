@@ -314,6 +314,9 @@ void TrainingOptions::tell_defaults() {
   };
   tell_one("--lr", options_.learning_rate);
   tell_one("--epochs", options_.epochs);
+  // The words, and not the numbers that they stand for.
+  if (options_.eval_every == each_tenth_of_run) verb_.set_in_toml("--eval-every", "auto");
+  if (options_.eval_every == each_epoch) verb_.set_in_toml("--eval-every", "epoch");
   if (options_.batch != chosen_by_memory) tell_one("--batch", static_cast<double>(options_.batch));
 }
 

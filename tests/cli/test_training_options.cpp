@@ -476,6 +476,11 @@ TEST_P(TrainingOptionsOf, TheRecipeOfThePaperIsThePublishedOne) {
   must(verb() + Words{"--config", path(run + "/config.toml"), "-o", path(run + "-again")});
   EXPECT_EQ(read_text(path(run + "-again/final/model.safetensors")),
             read_text(path(run + "/final/model.safetensors")));
+  must(train(run_name("standard"), {"--batch", "2", "--steps", "2"}));
+  EXPECT_NE(read_text(path(run_name("standard/config.toml"))).find("eval-every = \"auto\"\n"),
+            std::string::npos);
+  must(verb() +
+       Words{"--config", path(run_name("standard/config.toml")), "-o", path(run_name("standard-again"))});
   EXPECT_EQ(run_bigbird(train(run_name("no"), {"--recipe", "best"})).status, 2);
 }
 
