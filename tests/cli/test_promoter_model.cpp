@@ -201,15 +201,15 @@ TEST_F(PromoterModel, EvaluateFromModelEqualsEvaluateFromPredictions) {
 }
 
 TEST_F(PromoterModel, WindowsRichInNAreNotScored) {
-  const std::string bases(800, 'A'), unknown(500, 'N');
+  const std::string bases(800, 'A'), unknown(80, 'N');
   const auto table = [&](const std::string& file, const std::vector<std::string>& sequences) {
     std::string text = "sequence\tlabel\n";
     for (std::size_t i = 0; i < sequences.size(); ++i)
       text += sequences[i] + "\t" + std::to_string(i % 2) + "\n";
     write_text(path(file), text);
   };
-  const std::string half = bases.substr(0, 500) + unknown, most = bases.substr(0, 499) + unknown;
-  table("n.tsv", {bases, most, half, bases});
+  const std::string tenth = bases.substr(0, 720) + unknown, more = bases.substr(0, 719) + unknown;
+  table("n.tsv", {bases, more, tenth, bases});
   table("few.tsv", {bases, bases});
   const RunResult run = run_bigbird(predict({"--data", path("n.tsv"), "--batch", "2", "--no-provenance"}));
   ASSERT_EQ(run.status, 0) << run.err;
