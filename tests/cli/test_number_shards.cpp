@@ -238,7 +238,7 @@ TEST_F(NumberShards, MergeRefusesWhatIsNotOneRun) {
   };
   never({"half1"}, "of 2, 2 is missing");
   never({"half1", "half2", "half1"}, "given twice");
-  never(other({"--max-n", "0.1"}), "max_n differs");
+  never(other({"--max-n", "0.2"}), "max_n differs");
   never(other({"--profiles", "1"}), "profiles differs");
   never(other({"--strands", "+"}), "strands differs");
   never(other({"-O", "h5"}), "format differs");

@@ -52,7 +52,8 @@ class Quantize : public TextFixture {
       }
       const std::string windows = write(fmt::format("{}.fa", side), fasta);
       std::vector<double> scores;
-      for (const auto& row : read_table(must({"promoter", "predict", "-m", path("promoter"), windows}).out))
+      for (const auto& row :
+           read_table(must({"promoter", "predict", "-m", path("promoter"), windows, "--strands", "+"}).out))
         scores.push_back(std::stod(row.at("score")));
       std::vector<double> sorted = scores;
       std::sort(sorted.begin(), sorted.end());
@@ -130,12 +131,14 @@ TEST_F(Quantize, APromoterModelKeepsItsAurocAndSaysWhatItIs) {
   // The measured numbers are those of promoter evaluate.
   for (const auto& [model, key] : {std::pair{"promoter", "full"}, {"p8", "int8"}}) {
     const auto evaluated = nlohmann::json::parse(
-        must({"promoter", "evaluate", "-m", path(model), "--data", path("data/valid.tsv")}).out);
+        must({"promoter", "evaluate", "-m", path(model), "--data", path("data/valid.tsv"), "--strands", "+"})
+            .out);
     EXPECT_NEAR(evaluated.at("auroc").get<double>(), measured.at(key).get<double>(), 1e-9) << key;
   }
   // Scores are near those of before, not the same, and their header says int8.
-  const Words predict{"promoter", "predict", "--provenance", "inline", "--data", path("data/valid.tsv"),
-                      "-m"};
+  const Words predict{
+      "promoter", "predict", "--strands", "+", "--provenance", "inline", "--data", path("data/valid.tsv"),
+      "-m"};
   const std::string before = must(predict + Words{path("promoter")}).out,
                     after = must(predict + Words{path("p8")}).out;
   const auto full = read_table(before), int8 = read_table(after);
