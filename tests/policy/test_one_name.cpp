@@ -139,7 +139,8 @@ TEST(OneName, HelpIsRead) {
 
 TEST(OneName, ANameMeansOneThing) {
   for (const auto& [name, found] : meanings()) {
-    if (same_in_other_words().count(name) == 0) EXPECT_EQ(found.size(), 1u) << text_of(name, found);
+    if (same_in_other_words().count(name) > 0) continue;
+    EXPECT_EQ(found.size(), 1u) << text_of(name, found);
   }
   for (const auto& [name, reason] : same_in_other_words()) {
     EXPECT_GT(reason.size(), 20u) << name << " has no reason";
@@ -163,7 +164,8 @@ TEST(OneName, NoTwoNamesDifferInDashesAlone) {
 TEST(OneName, NoOptionHasTheNameOfAVerb) {
   const std::set<std::string> same = {"attention"};
   for (const std::string& verb : listed_verbs()) {
-    if (same.count(verb) == 0) EXPECT_EQ(meanings().count("--" + verb), 0u) << "--" << verb;
+    if (same.count(verb) > 0) continue;
+    EXPECT_EQ(meanings().count("--" + verb), 0u) << "--" << verb;
   }
 }
 
@@ -179,8 +181,9 @@ TEST(OneName, OldNamesAreOfTheVerbsAndNoneOfThemIsShown) {
       EXPECT_EQ(names.count(std::string(row.old)), 0u) << verb << " " << row.old;
       EXPECT_EQ(names.count(now), 1u) << verb << " has no " << now;
     }
-    const auto listed = 1 + std::count(row.verbs.begin(), row.verbs.end(), ',');
-    if (!row.verbs.empty()) EXPECT_EQ(verbs, listed) << row.old << " names a verb that there is not";
+    if (row.verbs.empty()) continue;
+    EXPECT_EQ(verbs, 1 + std::count(row.verbs.begin(), row.verbs.end(), ','))
+        << row.old << " names a verb that there is not";
   }
 }
 
