@@ -59,7 +59,7 @@ std::optional<std::int64_t> distance_to(const KnownPlaces& places, const BedReco
 // The distance that a scan counts as near: --within of its command, or what is usual.
 std::int64_t within_of(const std::vector<std::string>& provenance) {
   for (const std::string& line : provenance) {
-    constexpr std::string_view option = "--within ";
+    const std::string option = std::string(2, '-') + "within ";
     const std::size_t at = line.find(option);
     if (line.rfind("bigbird_command=", 0) == 0 && at != std::string::npos)
       return std::strtoll(line.c_str() + at + option.size(), nullptr, 10);

@@ -53,8 +53,8 @@ std::string short_name(const std::string& path) {
 
 // What follows the first of these options, for commands whose provenance lists no inputs.
 std::string typed_input(const std::vector<std::string>& words) {
-  for (const char* option : {"--train", "--data", "--predictions"}) {
-    const auto found = std::find(words.begin(), words.end(), option);
+  for (const char* name : {"train", "data", "predictions"}) {
+    const auto found = std::find(words.begin(), words.end(), std::string(2, '-') + name);
     if (found != words.end() && found + 1 != words.end()) return *(found + 1);
   }
   return {};

@@ -64,10 +64,9 @@ std::string report_html(const Report& report);
 
 // File name -> content of MultiQC's custom content, a file for each kind of facts and each chart:
 // "bigbird_run_loss_mqc.json". Charts and facts of one kind and name share a file, a sample for each section.
-// General Statistics are a file of each kind,
-// "bigbird_run_general_mqc.json". Pictures, tables, texts and listings have no place there. Samples are named
-// by sample_names(); those of other reports in files of these names in `folder` are kept, so that reports may
-// share a folder.
+// General Statistics are a file of each kind, "bigbird_run_general_mqc.json". Pictures, tables, texts and
+// listings have no place there. Samples are named by sample_names(); those of other reports in files of these
+// names in `folder` are kept, so that reports may share a folder.
 std::map<std::string, std::string> multiqc_files(const Report& report, const std::string& folder = {});
 
 // What MultiQC is to call the files and runs of a report. It knows a sample by its name alone: two with one
