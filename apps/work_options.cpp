@@ -23,7 +23,7 @@ void WorkOptions::add(Verb& verb) {
       "anew where they are of another run, and wait while another process makes OUT");
   verb.add_flag_word("--resume", "auto");
   verb.add_stop_before();
-  verb.add_force("Begin anew where OUT.parts holds finished parts of another or a stopped run");
+  verb.add_force("Replace finished parts in OUT.parts, of another or a stopped run, and begin anew");
 }
 
 void WorkOptions::add_chunk(Verb& verb, const std::string& records, std::uint64_t size) {

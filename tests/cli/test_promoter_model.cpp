@@ -424,8 +424,7 @@ TEST_F(PromoterModel, AScanGivesTheScoresOfPredictOnBothStrands) {
   const auto minus = table_rows(read_text(path("scan.minus.bedgraph")));
   const auto both = table_rows(read_text(path("scan.bedgraph")));
   ASSERT_EQ(plus.size(), 8u);
-  ASSERT_EQ(minus.size(), 9u);
-  ASSERT_EQ(both.size(), 9u);
+  ASSERT_TRUE(minus.size() == 9 && both.size() == 9);
   for (std::size_t i = 0; i < 9; ++i) {
     EXPECT_EQ(both[i][1], std::to_string(400 + 100 * i));
     EXPECT_EQ(both[i][2], std::to_string(500 + 100 * i));

@@ -151,6 +151,10 @@ TEST_F(TextClassify, EveryOptionOfTheTrainingReachesItsField) {
                         "--second-type",
                         "--problem",
                         "single"}));
+  must(finetune("paper", {"--recipe", "paper", "--steps", "2"}));
+  const TrainState paper = read_train_state(path("paper/checkpoint-2"));
+  EXPECT_EQ(paper.options.at("learning_rate"), "2e-05");
+  EXPECT_EQ(paper.options.at("optimizer"), "google");
   const TrainState state = read_train_state(path("all/checkpoint-4"));
   const std::map<std::string, std::string> expected = {{"batch", "6"},
                                                        {"accumulate", "2"},

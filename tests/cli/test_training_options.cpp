@@ -331,7 +331,8 @@ TEST_P(TrainingOptionsOf, LambTakesTheOptionsOfAdamWAndGoesOn) {
 }
 
 TEST_P(TrainingOptionsOf, CheckpointsAreKeptAsAskedFor) {
-  const Words six = {"--batch", "2", "--steps", "6", "--save-every", "2", "--eval-every", "2"};
+  const Words six = {"--batch",      "2", "--steps", "6",   "--save-every", "2",
+                     "--eval-every", "2", "--final", "last"};
   const auto kept = [&](const std::string& name, const Words& more) {
     must(train(run_name(name), six + more));
     std::set<std::string> checkpoints;

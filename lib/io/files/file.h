@@ -16,8 +16,8 @@ namespace bigbird {
 
 bool file_exists(const std::string& path);
 bool file_is_regular(const std::string& path);  // no pipe, device or folder
-// Error{bad_input} where a file that will be read cannot be opened, before long work: nothing is read. "-", an
-// empty path and addresses ("https://...") are taken as they come.
+// Error{bad_input} where a file that will be read cannot be opened, before long work: nothing is read. "-",
+// an empty path and addresses ("https://...") are taken as they come.
 void require_readable(const std::string& path);
 bool folder_exists(const std::string& path);
 // True also for a folder that does not exist.
