@@ -83,7 +83,7 @@ const std::vector<JsonKind>& json_kinds() {
        "bigbird cluster sbatch"},
       {"devices", {"cpu", "cuda"}, "", ""},
       {"check of a model", {"checks"}, "bigbird check", ""},
-      {"custom content for MultiQC", {"plot_type", "pconfig", "section_name"}, "", "multiqc FOLDER"},
+      {"custom content for MultiQC", {"plot_type", "pconfig"}, "", "multiqc FOLDER"},
       {"description", {"kind", "path"}, "", ""},
       {"answers with supporting facts", {"answer", "sp"}, "", "bigbird text qa evaluate"},
       {"answers of Natural Questions", {"predictions"}, "", "bigbird text qa evaluate"},

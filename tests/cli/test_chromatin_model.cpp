@@ -87,12 +87,14 @@ TEST_F(ChromatinModel, TheModelFolderKeepsWindowProfilesAndWeight) {
 }
 
 TEST_F(ChromatinModel, TwoAndTwoStepsAreFourSteps) {
-  must(finetune("straight", {"--steps", "4", "--save-every", "2", "--keep-last", "0", "--strands", "coin"}));
+  std::vector<std::string> four = {"--steps", "4",    "--save-every", "2",
+                                   "--final", "last", "--strands",    "coin"};
+  must(finetune("straight", four));
   std::filesystem::create_directories(path("halves"));
   std::filesystem::copy(path("straight/checkpoint-2"), path("halves/checkpoint-2"),
                         std::filesystem::copy_options::recursive);
-  must(finetune("halves",
-                {"--steps", "4", "--save-every", "2", "--keep-last", "0", "--strands", "coin", "--resume"}));
+  four.push_back("--resume");
+  must(finetune("halves", four));
   EXPECT_EQ(read_text(path("straight/final/model.safetensors")),
             read_text(path("halves/final/model.safetensors")));
   refused(finetune("halves", {"--steps", "4", "--resume"}), 2, "--strands");

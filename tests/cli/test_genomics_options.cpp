@@ -116,7 +116,7 @@ TEST_F(GenomicsOptions, PromotersAreReadOnTheStrandThatIsTyped) {
   };
   for (const char* verb : {"predict", "evaluate"}) {
     const std::string plus = run(verb, "forward.tsv", {"--strands", "+"});
-    EXPECT_EQ(run(verb, "forward.tsv", {"--batch-tokens", "64"}), plus) << verb;
+    EXPECT_EQ(run(verb, "forward.tsv", {"--strands", "+", "--batch-tokens", "64"}), plus) << verb;
     EXPECT_EQ(run(verb, "reverse.tsv", {"--strands", "-"}), plus) << verb;
   }
   EXPECT_NE(run("predict", "forward.tsv", {"--strands", "-"}), run("predict", "forward.tsv", {}));

@@ -88,6 +88,8 @@ TEST(MissingModel, IsSaidInOneLineByEveryVerbBeforeItTakesADevice) {
     const bool init = help.find("--init ") != std::string::npos;
     const bool takes_model = init || help.find("-m,--model ") != std::string::npos;
     if (!takes_model || help.find("--device ") == std::string::npos) continue;
+    if (verb == "devices")
+      continue;  // its model says which products --tune measures, on a device that is there
     const auto arguments = arguments_of_verbs.find(verb);
     ASSERT_NE(arguments, arguments_of_verbs.end()) << verb << ": say here what else it needs";
     words.insert(words.end(), {init ? "--init" : "--model", nope});

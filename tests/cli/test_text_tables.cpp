@@ -189,7 +189,7 @@ TEST_F(TextTables, LabelsNameTheOutputs) {
   EXPECT_TRUE(holds(refusal.err, "give --classes")) << refusal.err;
   const auto direct = evaluate({"-m", path("unnamed"), "--data", data, "--classes", "0,1"});
   must({"text", "classify", "predict", "-m", path("unnamed"), data, "-o", path("unnamed.tsv")});
-  const Words from_table = {"--data", data, "--predictions", path("unnamed.tsv"), "--no-provenance"};
+  const Words from_table = {"--data", data, "--predictions", path("unnamed.tsv")};
   EXPECT_EQ(evaluate(from_table + Words{"--classes", "0,1"}).at("accuracy"), direct.at("accuracy"));
   const RunResult foreign = must(Words{"text", "classify", "evaluate"} + from_table);
   EXPECT_TRUE(holds(foreign.err, "the labels of 3 of 3 rows (0, 1) are no class of")) << foreign.err;

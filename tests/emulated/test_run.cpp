@@ -46,7 +46,7 @@ class EmulatedRun : public ::testing::Test {
 };
 
 TEST_F(EmulatedRun, PlansTheDriversMemoryAndRunsWithoutGraphsWhereTheyHaveTakenIt) {
-  const RunResult graphs = pretrain("graphs", "");
+  const RunResult graphs = pretrain("graphs", "", {"-v"});
   ASSERT_EQ(graphs.status, 0) << graphs.err;
   EXPECT_TRUE(contains(graphs.err, "driver, modules, graphs")) << graphs.err;
   EXPECT_FALSE(contains(graphs.err, "CUDA graphs hold")) << graphs.err;

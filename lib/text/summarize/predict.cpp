@@ -190,7 +190,7 @@ void Summarizer::require_memory() const {
                        }});
     }
   };
-  offer(smaller[0], "documents", &Sizes::documents, 1);
+  offer(smaller[0], "batch", &Sizes::documents, 1);
   offer(smaller[1], "beams", &Sizes::beams, 1);
   offer(smaller[2], "length", &Sizes::length, 2);
   bigbird::require_memory(plan, smaller);
