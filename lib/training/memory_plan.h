@@ -102,8 +102,8 @@ using SmallerRuns = std::vector<std::vector<SmallerRun>>;
 // hint, of every group, the first run that fits.
 void require_memory(const TrainingMemory& memory, const SmallerRuns& smaller);
 
-// Logs the plan (log_memory), requires the memory, and runs `work`, on a device with the memory reserved. When
-// the device has less than it said, throws the Error of require_memory().
+// Logs the plan (log_memory), requires the memory, and runs `work`, on a device with the memory reserved.
+// When the device has less than it said, throws the Error of require_memory().
 void run_in_memory(kernels::Backend& backend, const TrainingMemory& memory, const SmallerRuns& smaller,
                    const std::function<void()>& work);
 

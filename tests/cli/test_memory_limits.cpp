@@ -37,7 +37,7 @@ class MemoryLimits : public VariantsFixture {
 TEST_F(MemoryLimits, AScoringVerbPlansWithThem) {
   const RunResult run = run_under("-v 1000000", scoring({"-o", path("fits.vcf")}));
   EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_TRUE(holds(run.err, "ulimit -v 1000000\n")) << run.err;  // in the table of the plan
+  EXPECT_TRUE(holds(run.err, "(ulimit -v 1000000)\n")) << run.err;  // in the line of the plan
   names_the_limit("-v 1000000", scoring({"-o", path("v.vcf"), "--batch-tokens", "20000000"}));
   names_the_limit("-d 900000", scoring({"-o", path("d.vcf"), "--batch-tokens", "20000000"}));
 }

@@ -130,6 +130,8 @@ TEST_F(SummarizeFinetune, EveryOptionOfTheTrainingReachesItsField) {
              "1",
              "--recipe",
              "paper",
+             "--optimizer",
+             "google",
              "--beta1",
              "0.8",
              "--beta2",

@@ -198,7 +198,7 @@ TEST_F(LeaseTest, AFileThatIsNoLeaseIsWaitedForAndTakenOver) {
 }
 
 TEST_F(LeaseTest, AFolderThatIsNotThereIsSaid) {
-  expect_error(ErrorKind::runtime, "none/out.lease: cannot write",
+  expect_error(ErrorKind::runtime, "none: no such folder to write into",
                [&] { const Lease lease((folder_.path() / "none/out.lease").string(), LeaseBusy::wait); });
 }
 
