@@ -20,9 +20,9 @@ export PATH HOME="$PWD/home" MANPAGER=cat
 # Verbs of which no example can run after a demonstration: no demonstration makes a model of summaries, GLUE's tasks or what forward reads.
 no_example="chromatin import-deepsea|liftover|forward|text summarize (finetune|predict|evaluate)|text glue (finetune|predict|evaluate)"
 elsewhere=(data/grch3 hf: glue_data bert-base roberta-base pegasus hotpot nq- trivia ag_news -v2.0.json eqtl.tsv clinvar mpra.tsv cadd.tsv
-  valid.mat .shards batch.safetensors papers.jsonl pairs.tsv "test.jsonl --predictions summaries" "test.jsonl --predictions generated"
+  valid.mat "\\.shards" batch.safetensors papers.jsonl pairs.tsv "test.jsonl --predictions summaries" "test.jsonl --predictions generated"
   dev.jsonl "test.jsonl -m run" "train.jsonl --init model")
-long=("bigbird demo$" --steps\ 1M 100M "bigbird bench$" "--size base" --tune --hard-negatives "quantize .*(chromatin-run|pretrain|&& bigbird check)" "compare bigbird")
+long=("bigbird demo$" 100M "bigbird bench$" "--size base" --tune --hard-negatives "quantize .*(chromatin-run|pretrain|&& bigbird check)" "compare bigbird")
 device=("pretrain .*--device cuda" "check .*--device cuda")
 # Shards of answers come from the text demonstration.
 [ -n "${5:-}" ] || elsewhere+=("merge answers")
