@@ -9,7 +9,7 @@
 namespace bigbird::apps {
 namespace {
 
-constexpr std::string_view scoring =
+constexpr std::string_view verbs_that_score =
     "variants, variants background, promoter scan, promoter predict, promoter evaluate, promoter calibrate, "
     "chromatin predict, chromatin evaluate, chromatin calibrate, ism, attribute, report, cluster plan";
 constexpr std::string_view in_parts =
@@ -58,7 +58,7 @@ constexpr OldName old_name_table[] = {
     {"--split", "--split-by", "promoter build"},
     {"--splits", "--split-preset", "chromatin build"},
     {"--steps", "--ig-steps", "attribute"},
-    {"--strand", "--strands", scoring},
+    {"--strand", "--strands", verbs_that_score},
     {"--strand", "--strands", "chromatin finetune"},
     {"--summary", "--summary-tokens", "pretrain, convert, attention"},
     {"--text", "--lines", "embed, tokenize, train-bpe"},

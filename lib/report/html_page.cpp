@@ -97,7 +97,8 @@ std::string chart_html(const ReportChart& chart) {
 // What stands among the key figures is not told again.
 ReportFacts without_figures(const ReportFacts& facts, const std::vector<KeyFigure>& figures) {
   ReportFacts rest;
-  for (const auto& [name, value] : facts) {
+  for (const auto& fact : facts) {  // by name: lambdas of clang 14 do not see what is bound from a pair
+    const std::string &name = fact.first, &value = fact.second;
     const std::string shown = shown_cell(value);
     const bool told = std::any_of(figures.begin(), figures.end(), [&](const KeyFigure& figure) {
       return figure.label == name && (shown == figure.value || shown.rfind(figure.value + " ", 0) == 0);
