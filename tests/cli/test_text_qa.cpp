@@ -252,7 +252,7 @@ TEST_F(TextQa, OptionsOfTrainingReachTheRun) {
                       "--seed",
                       "3"};
   must(finetune("options", more));
-  must(finetune("paper", {"--recipe", "paper", "--steps", "2"}));
+  must(finetune("paper", {"--train", path("four.json"), "--recipe", "paper", "--steps", "2"}));
   EXPECT_NE(read_text(path("paper/config.toml")).find("lr = 3e-05"), std::string::npos);
   const auto newest = read_text(path("options/config.toml"));
   EXPECT_NE(newest.find("average = 0.9"), std::string::npos) << newest;
