@@ -33,8 +33,8 @@ void set_glue_defaults(TextFinetuneOptions& options) {
 // Where the command line leaves them: those of the task.
 void take_settings_of(const GlueTask& task, const Verb& verb, TextFinetuneOptions& options) {
   std::vector<std::string> taken;
+  options.learning_rate = task.learning_rate;  // also of `--lr auto`; a number that is typed takes its place
   if (!verb.given("--lr")) {
-    options.learning_rate = task.learning_rate;
     taken.push_back(fmt::format("rate {:g}", task.learning_rate));
   }
   if (!verb.given("--batch")) {

@@ -28,8 +28,9 @@ void take_settings_of(const Verb& verb, QuestionFinetuneOptions& options) {
     options.epochs = defaults.epochs;
     taken.push_back(fmt::format("{:g} epochs", defaults.epochs));
   }
+  options.learning_rate =
+      defaults.learning_rate;  // also of `--lr auto`; a number that is typed takes its place
   if (!verb.given("--lr")) {
-    options.learning_rate = defaults.learning_rate;
     taken.push_back(fmt::format("rate {:g} at a width of 768", defaults.learning_rate));
   }
   if (!taken.empty()) log_info(fmt::format("{}: {}", options.task->name, fmt::join(taken, ", ")));
