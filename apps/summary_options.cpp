@@ -36,8 +36,7 @@ void SmoothingOptions::add(Verb& verb, LabelSmoothing& smoothing) {
   form_ = name_of(smoothing.form);
   verb.add_option(
       "--label-smoothing", smoothing.epsilon,
-      "Fraction of each label of a decoder that is spread over the whole vocabulary; 0.1 as published, 0 "
-      "for none",
+      "Fraction of each label of a decoder that is spread over the whole vocabulary; 0.1 as published",
       CLI::Range(0.0, 0.999));
   verb.add_option("--smoothing", form_,
                   "How it is spread: over all tokens (huggingface), or over all others and less its entropy "
@@ -86,9 +85,11 @@ void say_skipped(std::uint64_t skipped, const std::string& first) {
 }
 
 void SearchOptionsOfVerb::add(Verb& verb) {
-  verb.add_option("--length", summarizer_.length,
-                  "Most tokens of a document, its end included; 0 is what the model was trained with, or has "
-                  "positions for");
+  verb.with_word(
+      verb.add_option("--length", summarizer_.length,
+                      "Most tokens of a document, its end included; auto: as many as the model was trained "
+                      "with, or has positions for"),
+      "auto", "0");
   verb.add_flag(
       "--newlines-are-blanks,!--newlines-are-marks", blanks_,
       "Leave newlines to the tokenizer, as transformers does, or give the model \"<n>\" and read it back; "
@@ -102,11 +103,13 @@ void SearchOptionsOfVerb::add(Verb& verb) {
   verb.add_option("--length-penalty", penalty_, "A score is the sum of log p over the tokens to this power");
   verb.add_option("--max-tokens", most_, "Most tokens of a summary, its end included");
   verb.add_option("--min-tokens", least_, "No end before so many");
-  verb.add_option("--no-repeat-ngram", ngram_, "No so many tokens in a row twice; 0: any");
+  verb.add_option("--no-repeat-ngram", ngram_, "No so many tokens in a row twice; 0 allows it");
   verb.add_option("--repetition-penalty", repetition_, "Of tokens that are there already; 1: none");
   verb.add_option("--early-stopping", stopping_, "no, yes or never: when a beam search may end");
   verb.add_option("--temperature", sampling_.temperature, "sample: what logits are divided by");
-  verb.add_option("--top-k", sampling_.top_k, "sample: from so many of the most likely tokens; 0: all");
+  verb.with_word(
+      verb.add_option("--top-k", sampling_.top_k, "sample: from so many of the most likely tokens, or all"),
+      "all", "0");
   verb.add_option("--top-p", sampling_.top_p,
                   "sample: from the most likely tokens that make up this fraction; 1: all");
   verb.add_seed();

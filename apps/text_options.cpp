@@ -82,8 +82,11 @@ void GlueScoringOptions::add(Verb& verb) {
           "--classes A,B", labels_,
           "Classes in the order of the model's outputs, for models that name them LABEL_0, LABEL_1 ...")
       ->delimiter(',');
-  verb.add_option("--length", length_,
-                  "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
+  verb.with_word(
+      verb.add_option(
+          "--length", length_,
+          "Most tokens of an input; auto: as many as the model was trained with. Longer ones are cut"),
+      "auto", "0");
   verb.add_flag("--replace-invalid", replace_invalid_, "Put U+FFFD where bytes are no UTF-8; else an error");
   scoring_.add(verb, {});
   add_machine(verb);

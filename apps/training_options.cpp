@@ -16,6 +16,16 @@
 
 namespace bigbird::apps {
 namespace {
+// The share that an average keeps.
+CLI::Validator below_one() {
+  const auto check = [](const std::string& text) {
+    double value = -1;
+    if (CLI::detail::lexical_cast(text, value) && value >= 0 && value < 1) return std::string();
+    return fmt::format("Value {} is not at least 0 and below 1", text);
+  };
+  return {check, ""};
+}
+
 // A count, or "auto", which the memory decides.
 CLI::Validator count_or_auto() {
   const CLI::Validator count = count_suffix();
@@ -82,7 +92,8 @@ void TrainingOptions::add_recipe_option() {
 
 void TrainingOptions::add_update_options(const TrainingWords& words) {
   const OptionGroup group(verb_, "Training");
-  verb_.add_count("--length", options_.length, words.length);
+  CLI::Option* const length = verb_.add_count("--length", options_.length, words.length);
+  if (words.length.find("auto:") != std::string::npos) VerbOptions::with_word(length, "auto", "0");
   verb_
       .add_option("--batch {N,auto}", options_.batch,
                   words.sample +
@@ -102,14 +113,13 @@ void TrainingOptions::add_update_options(const TrainingWords& words) {
   verb_.with_word(
       verb_.add_count("--steps", options_.steps, counts_epochs ? "Updates; auto: by --epochs" : "Updates"),
       "auto", "0");
-  verb_.with_word(
+  verb_.with_words(
       verb_.add_option(
           "--dropout", options_.dropout,
           words.needs_init
               ? "Dropout of the hidden states; auto is the model's own"
-              : "Dropout of the hidden states; auto is the model's own, 0 of a fresh one, 0.1 with --recipe paper",
-          CLI::Range(-1.0, 0.999)),
-      "auto", "-1");
+              : "Dropout of the hidden states; auto is the model's own, 0 of a fresh one, 0.1 with --recipe paper"),
+      {{"auto", "-1"}, {"-1", "-1"}}, CLI::Range(0.0, 0.999));
 }
 
 void TrainingOptions::add_optimizer_options() {
@@ -155,9 +165,8 @@ void TrainingOptions::add_optimizer_options() {
       verb_.add_option(
           "--average", options_.average_decay,
           "Decay of a moving average of the weights, which is validated and written in their place; auto: "
-          "over about the last fifth of the run (0.99 of 500 steps); never: no average",
-          CLI::Range(-1.0, 0.9999999)),
-      {{"auto", "-1"}, {"never", "0"}});
+          "over about the last fifth of the run (0.99 of 500 steps); never: no average"),
+      {{"auto", "-1"}, {"never", "0"}, {"-1", "-1"}}, below_one());
 }
 
 void TrainingOptions::add_machine_options() {

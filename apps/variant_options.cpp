@@ -34,11 +34,14 @@ void VariantOptions::add(Verb& verb, bool with_profiles) {
 
 void VariantOptions::add_windows(Verb& verb) {
   const OptionGroup windows(verb, "Windows");
-  verb.add_option("--window BP", scoring_.windows.window, "Bases of a window; 0: as the model was trained",
-                  CLI::Range(0, 1 << 24));
-  verb.add_option("--offset BP", scoring_.windows.offset,
-                  "Bases before the variant in its window; -1: it stands in the middle of the model's target",
-                  CLI::Range(-1, 1 << 24));
+  verb.with_word(verb.add_option("--window BP", scoring_.windows.window,
+                                 "Bases of a window; auto: as the model was trained", CLI::Range(0, 1 << 24)),
+                 "auto", "0");
+  verb.with_words(
+      verb.add_option(
+          "--offset BP", scoring_.windows.offset,
+          "Bases before the variant in its window; auto: it stands in the middle of the model's target"),
+      {{"auto", "-1"}, {"-1", "-1"}}, CLI::Range(0, 1 << 24));
   verb.add_option(
       "--anchor", anchor_,
       "variant: the window is centred on it; bin: on the grid of the model's target bins, shared by "

@@ -106,14 +106,15 @@ CLI::Validator count_suffix() {
 }
 
 CLI::Option* VerbOptions::with_words(CLI::Option* option,
-                                     const std::vector<std::pair<std::string, std::string>>& words) {
-  const auto expand = [words](std::string& text) {
+                                     const std::vector<std::pair<std::string, std::string>>& words,
+                                     const std::optional<CLI::Validator>& check) {
+  const auto expand = [words, check](std::string& text) {
     for (const auto& [word, number] : words)
       if (text == word) {
         text = number;
-        break;
+        return std::string();
       }
-    return std::string();
+    return check ? (*check)(text) : std::string();
   };
   option->transform(CLI::Validator(expand, "", "word"));
   for (const auto& [word, number] : words)

@@ -76,9 +76,11 @@ class VerbOptions {
   static CLI::Option* with_word(CLI::Option* option, const std::string& word, const std::string& number) {
     return with_words(option, {{word, number}});
   }
-  // Several such words, each with its number.
+  // Several such words, each with its number. `check`: of what is typed as a number, where a word stands for
+  // one outside of that. That number is then a word too, since a run's config.toml has it.
   static CLI::Option* with_words(CLI::Option* option,
-                                 const std::vector<std::pair<std::string, std::string>>& words);
+                                 const std::vector<std::pair<std::string, std::string>>& words,
+                                 const std::optional<CLI::Validator>& check = {});
   template <typename Value>
   CLI::Option* add_flag(const std::string& names, Value& value, const std::string& help) {
     return app_.add_flag(names, value, help);

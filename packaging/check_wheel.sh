@@ -23,6 +23,6 @@ grep -q 'alleles are scored' demo.txt || fail "the demonstration printed somethi
 bigbird variants >/dev/null 2>&1 && fail "a wrong command ended in status 0"
 [ "$(bigbird variants >/dev/null 2>&1; echo $?)" = 2 ] || fail "the exit status is not the program's"
 say "readers"
-pip install --quiet --disable-pip-version-check pandas pyranges anndata h5py ||
+timeout 180 pip install --quiet --disable-pip-version-check pandas pyranges anndata h5py ||
   say "pandas, pyranges, anndata and h5py cannot be fetched: tests that need them skip"
 python "$root/packaging/python/tests/test_read.py"

@@ -3,7 +3,7 @@
 #   bash pipelines/human.sh DATA     DATA: the folder of pipelines/cpu_study.sh (docs/study.md says what it holds)
 # It can be stopped at any time and goes on where it was. chr20:1,000,001-2,000,000 is held out of everything; chr20:9,999,901-10,270,533
 # chooses (best states, thresholds, penalties).
-# Environment: OUT (human), PARTS ("data encoder tracks promoters ship folds peers report"), SEED (1), STEPS (1: the fraction of every run's updates; 0.01
+# Environment: OUT (human), PARTS ("data encoder tracks promoters tata ship folds peers report"), SEED (1), STEPS (1: the fraction of every run's updates; 0.01
 # tries the commands), FOLDS ("1 2 3 4 5"), PEERS (a python with torch, for tests/peers/yeast_peers.py), BIN (the folder of an installed bigbird).
 set -euo pipefail
 case ${1:-} in "" | -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
@@ -12,7 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/recipe.sh"
 
 data=$(cd "$1" 2>/dev/null && pwd) || fail "$1 is no folder" "docs/study.md says what it holds"
 out=${OUT:-human}
-parts=${PARTS:-data encoder tracks promoters ship folds peers report}
+parts=${PARTS:-data encoder tracks promoters tata ship folds peers report}
 seed=${SEED:-1}
 pieces=$data/human-grch37
 tata=$data/promoters/DeePromoter_human_TATA_300bp.txt.gz
@@ -85,6 +85,29 @@ if wants promoters; then
 fi
 
 # Promoters against the same with 12 of 20 blocks replaced (tests/peers/promoter_folds.py): first windows of the genome, then each fold.
+peers=$root/tests/peers
+against_altered=(promoter finetune --fresh-negatives random --batch 32 --average 0.99 --dropout 0)
+altered_windows() { # altered_windows RUN MODEL [OPTION...]
+  local name=$1 init=$2
+  shift 2
+  made windows python3 "$peers/promoter_windows.py" human.fa "$tata" --held-out "$held_out" -o windows
+  trained "$name" "${against_altered[@]}" --train windows/windows.fa --valid windows/valid.tsv --init "$init/final" --lr 3e-4 \
+    --steps "$(updates 2200)" --eval-every "$(every 2200)" --seed "$seed" "$@"
+}
+folds_of() { # folds_of FOLDER MODEL FOLD,FOLD...
+  run python3 "$peers/promoter_folds.py" "$tata" --init "$2/final" --work "$1" --only "$3" --program "$(command -v bigbird)" \
+    -- --epochs 4 --eval-every 128 --lr 6e-4 --layer-decay 0.6 "${against_altered[@]:2}" "${optimizer[@]:0:8}" -q
+}
+# The model of TATA promoters that ships: a row for each base, as blocks of 15 bases want it (docs/promoters.md, "Training on few promoters").
+# Nothing was chosen by the second fold, which it never sees.
+if wants tata; then
+  trained bases-encoder pretrain --train learn --valid choose -m bases --layers 3 --width 128 --heads 4 --length 304 --block-size 16 \
+    --attention full --position-embedding rotary --batch 32 --steps "$(updates 1200)" --lr 1e-3 --dropout 0 --attention-dropout 0 --no-nsp \
+    --eval-every "$(every 1200)" --seed "$seed"
+  altered_windows bases-natural bases-encoder
+  folds_of tata bases-natural 2
+fi
+
 # What models/human is but for its page: the tracks in bf16, which chr20:9,999,901-10,270,533 calibrates, and what bigbird demo reads.
 # Variants are those of 1000 Genomes that one in a hundred has; effects for E-values are of another part of the same held-out megabase.
 ship() { # ship FOLDER
@@ -112,14 +135,8 @@ ship() { # ship FOLDER
 if wants ship; then ship human-model; fi
 
 if wants folds; then
-  peers=$root/tests/peers
-  read -ra folds <<<"${FOLDS:-1 2 3 4 5}"
-  made windows python3 "$peers/promoter_windows.py" human.fa "$tata" --held-out "$held_out" -o windows
-  against_altered=(promoter finetune --fresh-negatives random --batch 32 --average 0.99 --dropout 0)
-  trained natural "${against_altered[@]}" --train windows/windows.fa --valid windows/valid.tsv --init encoder/final --pool mean --lr 3e-4 \
-    --steps "$(updates 2200)" --eval-every "$(every 2200)" --seed "$seed"
-  run python3 "$peers/promoter_folds.py" "$tata" --init natural/final --work folds --only "$(IFS=, && echo "${folds[*]}")" --program "$(command -v bigbird)" \
-    -- --epochs 4 --eval-every 128 --lr 6e-4 --layer-decay 0.6 "${against_altered[@]:2}" "${optimizer[@]:0:8}" -q
+  altered_windows natural encoder --pool mean
+  folds_of folds natural "$(tr ' ' , <<<"${FOLDS:-1 2 3 4 5}")"
 fi
 
 if wants peers && [ -n "${PEERS:-}" ]; then

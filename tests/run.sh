@@ -120,10 +120,18 @@ page_in_browser() {
 # What of packaging/ takes seconds; bash packaging/check.sh is the rest. An archive that is thrown away is hardly compressed.
 packaging() {
   export BUILD=$root/build/release OUT=$root/build/packaging
+  rm -f "$OUT"/*.whl "$OUT"/*.tar.xz
   may_skip bash packaging/check_recipes.sh versions &&
     LEVEL=0 may_skip bash packaging/tarball.sh &&
     may_skip bash packaging/check_tarball.sh &&
+    ARCHIVE=$(echo "$OUT"/bigbird-*-linux-"$(uname -m)".tar.xz) may_skip bash packaging/wheel.sh &&
+    may_skip wheel_in_environment &&
     may_skip bash packaging/deb.sh
+}
+
+wheel_in_environment() {
+  compgen -G "$OUT/bigbird_cli-*.whl" >/dev/null || return 77 # it could not be built, and that was said
+  bash packaging/check_wheel.sh
 }
 
 # What --help shows, pasted after them.
@@ -165,8 +173,12 @@ run_asan() {
   # model that ships is scored with for seconds.
   local left=(EveryVerb/TrainingOptionsOf TrainingChoices AttentionSystems EtcPretrain ShippedModel)
   if [ "${CI:-}" = true ]; then
-    # Further: those that start the program many times for few lines of text, and shards, whose bytes other tests compare.
-    left+=(InfoFiles CommandLine OnePlace MissingModel AttentionVerb TextQaEtc TextQaFormats ClusterSbatch ClusterPlan NumberShards TextShards)
+    # Further: those that start the program many times for few lines of text, shards, whose bytes other tests compare, and what
+    # runs a verb once more that the suite of its name runs.
+    left+=(InfoFiles CommandLine OnePlace MissingModel AttentionVerb TextQaEtc TextQaFormats ClusterSbatch SbatchWords ClusterPlan NumberShards
+      TextShards OldNames OutputsPage FetchHuman ClosedDescriptors JobLimits LongWork WaitingThreads
+      Stem LongformerVerbs LedVerbs HardNegativesCommand FreshNegativesCommand PromoterBaselineVerbs ChromatinBaselineCommand
+      VariantsBaseline VariantsTracks EvaluateOptions)
   else
     # The emulated device is a third of the build. It finds accesses outside of allocations itself (kernels/cuda/emulation/global_watch.h),
     # which CI's other build sees; what is left to find here are its local arrays, and the code of the host around it.

@@ -20,9 +20,11 @@ void add_options(Verb& verb, VocabularyOptions& options) {
   verb.add_count("--vocab-size", options.vocab_size, "Pieces, with 5 special ones and the letters A C G T N");
   verb.add_count("--sample-bp", options.sample_bases,
                  "Train on a random sample of sentences of this many bases");
-  verb.add_count("--max-piece-length", options.max_piece_length,
-                 "Longest piece, bp; 0: no limit (not with sentencepiece). The default keeps long N runs and "
-                 "satellites from filling the vocabulary");
+  verb.with_word(
+      verb.add_count("--max-piece-length", options.max_piece_length,
+                     "Longest piece, bp; none: no limit (not with sentencepiece). The default keeps long N "
+                     "runs and satellites from filling the vocabulary"),
+      "none", "0");
   verb.add_option(
       "--trainer", options.trainer,
       "exact: BPE by its definition, every two pieces side by side counted, as Hugging Face's trainer "

@@ -167,9 +167,11 @@ void add_options(Verb& verb, AttributeCommand& options) {
                   "of the pieces N, [PAD] and [MASK]");
   options.scoring.add(
       verb, {.strands = usual_strands, .profiles = "the only one", .offset = true, .batch_tokens = 1});
-  verb.add_count("--window", options.window,
-                 "Bases of the window, its target in the middle; 0: as the model's folder says",
-                 CLI::NonNegativeNumber);
+  verb.with_word(
+      verb.add_count("--window", options.window,
+                     "Bases of the window, its target in the middle; auto: as the model's folder says",
+                     CLI::NonNegativeNumber),
+      "auto", "0");
   verb.add_option(
       "-o,--output FILE", options.output,
       "Track: bigWig for .bw, else bedGraph; - is stdout. Several profiles: NAME.INDEX.bedgraph or "

@@ -125,7 +125,7 @@ void add_split_options(Verb& verb, ChromatinBuildOptions& options) {
                   "The same of the training side; default: what is on no other side")
       ->join(',');
   verb.add_count("--gap BASES", options.gap,
-                 "Bases between bins of different sides, 0 for none; default: their windows do not overlap. "
+                 "Bases between bins of different sides; default: their windows do not overlap. "
                  "Bins that are nearer (of train, then of valid) get split none");
 }
 

@@ -43,8 +43,9 @@ void add_options(Verb& verb, ChromatinCalibrateCommand& typed) {
       "--measure-split", typed.measure_split,
       "Bins to measure on; test where the data set has such bins. The same as --split, or no test "
       "bins: by five folds");
-  verb.add_count("--samples COUNT", typed.most_windows,
-                 "Samples (bins) of a split, a seeded choice of so many; 0: all");
+  verb.with_word(verb.add_count("--samples COUNT", typed.most_windows,
+                                "Samples (bins) of a split, a seeded choice of so many, or all"),
+                 "all", "0");
   verb.add_option("--max-n", typed.max_n, "Largest fraction of N in a window; the others are left out",
                   CLI::Range(0.0, 1.0));
   verb.add_option("--table FILE", typed.profiles_tsv, "TSV of the errors of every profile");

@@ -205,8 +205,9 @@ void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
       "with --model); kmers, and a logistic regression on 6-mers for each profile, fitted to "
       "training bins of the data set; none",
       CLI::IsMember({"none", "gc", "kmers"}));
-  verb.add_count("--baseline-samples", options.baseline_bins,
-                 "Most training bins to fit the baselines to, a random choice; 0 is all");
+  verb.with_word(verb.add_count("--baseline-samples", options.baseline_bins,
+                                "Most training bins to fit the baselines to, a random choice, or all"),
+                 "all", "0");
   verb.add_seed();
   add_machine(verb);
 }

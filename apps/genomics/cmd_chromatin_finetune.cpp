@@ -20,7 +20,7 @@ int cmd_chromatin_finetune(int argc, char** argv) {
   verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome, when it is not where the data folder says");
   TrainingOptions training(verb, options,
                            {.sample = "Windows",
-                            .length = "Tokens every window is padded or cut to; 0 is the longest of "
+                            .length = "Tokens every window is padded or cut to; auto: the longest of "
                                       "--length-samples random training windows, in whole blocks",
                             .needs_init = true,
                             .classifies = true,
@@ -45,9 +45,10 @@ int cmd_chromatin_finetune(int argc, char** argv) {
   verb.add_option(
       "--strands {both,coin,forward}", strands,
       "Strands of the training windows that are read: both as two samples, a coin for each, or forward");
-  verb.add_count("--eval-samples", options.valid_bins,
-                 "Samples (bins) of a validation, a seeded choice; 0 is all")
-      ->group("Checkpoints and validation");
+  verb.with_word(verb.add_count("--eval-samples", options.valid_bins,
+                                "Samples (bins) of a validation, a seeded choice, or all")
+                     ->group("Checkpoints and validation"),
+                 "all", "0");
   verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
 

@@ -155,9 +155,12 @@ void add_options(Verb& verb, IsmCommand& typed) {
                  "Bases of a window, for a model that does not tell its own", CLI::Range(1, 1 << 24));
   verb.add_option("--max-n", typed.ism.max_n, "Largest fraction of N in a window; the others are not scored",
                   CLI::Range(0.0, 1.0));
-  verb.add_count("--max-sequences COUNT", typed.ism.max_sequences,
-                 "Refuse a region that needs more sequences, three or four for each base; 0: refuse none",
-                 CLI::NonNegativeNumber);
+  verb.with_word(
+      verb.add_count(
+          "--max-sequences COUNT", typed.ism.max_sequences,
+          "Refuse a region that needs more sequences, three or four for each base; all: refuse none",
+          CLI::NonNegativeNumber),
+      "all", "0");
   typed.work.add(verb);
   typed.work.add_chunk(verb, "regions of a BED", regions_of_a_chunk);
   add_machine(verb);

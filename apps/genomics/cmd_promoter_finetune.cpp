@@ -40,7 +40,8 @@ int cmd_promoter_finetune(int argc, char** argv) {
   TrainingOptions training(
       verb, options,
       {.sample = "Windows",
-       .length = "Tokens every window is padded or cut to; 0 is the longest training window, in whole blocks",
+       .length =
+           "Tokens every window is padded or cut to; auto: the longest training window, in whole blocks",
        .needs_init = true,
        .classifies = true,
        .paper = finetuning_defaults(Recipe::paper)});

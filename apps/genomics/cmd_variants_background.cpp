@@ -24,7 +24,9 @@ int cmd_variants_background(int argc, char** argv) {
   verb.add_required(
       "-o,--output OUT.safetensors", options.output,
       "Sorted |logFC * diff| of every profile; while it is made, twice its size lies beside it");
-  verb.add_count("--max-records", options.max_records, "Take so many of the first records; 0: all");
+  verb.with_word(
+      verb.add_count("--max-records", options.max_records, "Take so many of the first records, or all"),
+      "all", "0");
   shared.add_tracks(verb);
   if (!verb.parse(argc, argv)) return 0;
 

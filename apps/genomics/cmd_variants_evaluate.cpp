@@ -82,9 +82,12 @@ void add_options(Verb& verb, VariantEvaluationOptions& options, std::string& out
       ->delimiter(',');
   verb.add_option("-f,--fasta-ref FASTA", options.fasta,
                   "Genome: insertions and deletions are left-aligned before they are compared");
-  verb.add_count("--bootstrap", options.draws,
-                 "Draws for the 95 % intervals of AUROC and rank correlation; 0: none. Each takes as long as "
-                 "reading the scores once");
+  verb.with_word(
+      verb.add_count(
+          "--bootstrap", options.draws,
+          "Draws for the 95 % intervals of AUROC and rank correlation, or none. Each takes as long "
+          "as reading the scores once"),
+      "none", "0");
   verb.add_option(
       "-o,--output OUT.tsv", output,
       "A row for each score and class; without --labels a row for each score and what was measured, "

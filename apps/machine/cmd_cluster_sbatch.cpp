@@ -49,12 +49,16 @@ int cmd_cluster_sbatch(int argc, char** argv) {
   CLI::App& app = verb.app();
   app.prefix_command();
   verb.add_option("--shards N", options.shards, "Shards, each a task of the array", CLI::Range(1, 100'000));
-  verb.add_option("--at-once", options.at_once, "Most tasks that run at the same time; 0: as Slurm lets");
+  verb.with_word(verb.add_option("--at-once", options.at_once,
+                                 "Most tasks that run at the same time; auto: as Slurm lets"),
+                 "auto", "0");
   verb.add_option("--cpus-per-task", options.threads, "CPUs of a task, and its threads", CLI::Range(1, 1024));
   verb.add_option("--mem", options.memory, "Memory of a task, as sbatch takes it");
   verb.add_option("--time", options.time, "Time limit of a task, as sbatch takes it");
-  verb.add_option("--stop-before TIME", options.stop_before,
-                  "Stop a task so long before its limit, and queue it again; 0: the limit ends it");
+  verb.with_word(verb.add_option(
+                     "--stop-before TIME", options.stop_before,
+                     "Stop a task so long before its limit, and queue it again, or never: the limit ends it"),
+                 "never", "0");
   verb.add_option("--partition", options.partition, "Partition");
   verb.add_option("--account", options.account, "Account");
   verb.add_option("--qos", options.qos, "Quality of service");

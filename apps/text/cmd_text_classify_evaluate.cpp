@@ -38,8 +38,11 @@ void add_options(Verb& verb, ClassifyEvaluateCommand& typed) {
                   "Classes as the data call them, in the order of the model's outputs, as for a model that "
                   "names them LABEL_0, LABEL_1 ...")
       ->delimiter(',');
-  verb.add_option("--length", typed.options.length,
-                  "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
+  verb.with_word(
+      verb.add_option(
+          "--length", typed.options.length,
+          "Most tokens of an input; auto: as many as the model was trained with. Longer ones are cut"),
+      "auto", "0");
   typed.columns.add(verb, true);
   typed.scoring.add(verb, {});
   add_machine(verb);

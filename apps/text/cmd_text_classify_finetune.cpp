@@ -52,7 +52,7 @@ int cmd_text_classify_finetune(int argc, char** argv) {
   TrainingOptions training(
       verb, options,
       {.sample = "Texts",
-       .length = "Most tokens of an input, special ones included; 0 is what the model takes",
+       .length = "Most tokens of an input, special ones included; auto: what the model takes",
        .needs_init = true,
        .classifies = true,
        .paper = text_classification_defaults(Recipe::paper)});

@@ -55,8 +55,11 @@ void add_options(Verb& verb, ClassifyCommand& typed) {
   verb.add_option("--text-pair", typed.pair, "The second text of a pair with --text");
   verb.add_option("-o,--output FILE", typed.prediction.output, "Where the predictions go; - is stdout");
   verb.add_option("-O,--output-type", typed.form, "Type of the output", CLI::IsMember({"tsv", "jsonl"}));
-  verb.add_option("--length", typed.options.length,
-                  "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
+  verb.with_word(
+      verb.add_option(
+          "--length", typed.options.length,
+          "Most tokens of an input; auto: as many as the model was trained with. Longer ones are cut"),
+      "auto", "0");
   typed.columns.add(verb, false);
   typed.work.add(verb);
   typed.work.add_chunk(verb, "texts", texts_of_a_chunk);

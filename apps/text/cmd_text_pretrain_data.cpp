@@ -36,8 +36,9 @@ int cmd_text_pretrain_data(int argc, char** argv) {
   verb.add_required("-m,--tokenizer TOKENIZER", tokenizer_folder,
                     "Tokenizer folder, or a model folder that holds one");
   verb.add_required("-o,--output P", options.prefix, "Prefix P of P.bin, P.idx and P.json");
-  verb.add_count("--shard-tokens", options.tokens_per_shard,
-                 "Begin a new shard after so many tokens; 0: one shard");
+  verb.with_word(verb.add_count("--shard-tokens", options.tokens_per_shard,
+                                "Begin a new shard after so many tokens, or never"),
+                 "never", "0");
   verb.add_flag("--no-pack", no_join,
                 "A sample is of one document; else short ones are packed, [SEP] between them");
   encoding.add(verb);

@@ -94,7 +94,7 @@ int cmd_text_qa_finetune(int argc, char** argv) {
   TrainingOptions training(
       verb, options,
       {.sample = "Windows; of hotpotqa and wikihop questions, of triviaqa documents",
-       .length = "Most tokens of an input, question and special ones included; 0 is 4096, "
+       .length = "Most tokens of an input, question and special ones included; auto: 4096, "
                  "at most what the model takes",
        .needs_init = true,
        .paper = question_answering_defaults(*options.task, Recipe::paper)});

@@ -95,10 +95,12 @@ void add_question_options(Verb& verb, PredictChoice& choice) {
   verb.add_flag("--json", choice.json, "JSON instead of a line to read, of --question");
   verb.add_option("-o,--output FILE", options.output,
                   "Where the predictions go, in the data set's own form, or the answer; - is stdout");
-  verb.add_option(
-      "--length", options.length,
-      "Most tokens of an input; 0 is what the model was trained with, or 384 where its folder has "
-      "no text.json, as in Hugging Face's pipeline");
+  verb.with_word(
+      verb.add_option(
+          "--length", options.length,
+          "Most tokens of an input; auto: as many as the model was trained with, or 384 where its folder has "
+          "no text.json, as in Hugging Face's pipeline"),
+      "auto", "0");
   verb.add_flag("--replace-invalid", options.replace_invalid,
                 "Put U+FFFD where bytes are no UTF-8; else an error");
 }

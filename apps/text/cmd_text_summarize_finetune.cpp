@@ -31,16 +31,16 @@ int cmd_text_summarize_finetune(int argc, char** argv) {
   verb.add_flag("--newlines-are-blanks", blanks, "Leave newlines to the tokenizer; else they are \"<n>\"");
   SmoothingOptions smoothing;
   smoothing.add(verb, options.smoothing);
-  verb.add_option("--layer-drop", options.layer_drop,
-                  "How often an update leaves out a layer; negative is the model's own",
-                  CLI::Range(-1.0, 0.999));
+  verb.with_words(verb.add_option("--layer-drop", options.layer_drop,
+                                  "How often an update leaves out a layer; auto: the model's own"),
+                  {{"auto", "-1"}, {"-1", "-1"}}, CLI::Range(0.0, 0.999));
   verb.add_flag("--freeze-positions", options.optimizer.freeze_positions,
                 "Leave the tables of positions as they are, as the published code does for Pegasus");
   data.add(verb, SummaryParts::both);
   TrainingOptions training(
       verb, options,
       {.sample = "Documents",
-       .length = "Most tokens of a document, its end included; 0 is what the model has positions for",
+       .length = "Most tokens of a document, its end included; auto: what the model has positions for",
        .needs_init = true,
        .paper = summarization_defaults(Recipe::paper)});
   verb.add_random_mode();

@@ -38,11 +38,13 @@ void add_options(Verb& verb, ConvertCommand& typed) {
       "--decoder", typed.decoder,
       "Give an encoder a decoder, to be trained: new (layers like the encoder's, all random) or coupled "
       "(the encoder's own layers, only attention to the document random)");
-  verb.add_count(
-      "--max-positions", typed.options.load.positions,
-      "Rows of the position table, of a model made of an original Pegasus, whose sinusoids go on, or of a BERT or "
-      "RoBERTa, whose positions are repeated. 0: as many as it has; of the latter 8 times as many",
-      CLI::NonNegativeNumber);
+  verb.with_word(
+      verb.add_count(
+          "--max-positions", typed.options.load.positions,
+          "Rows of the position table, of a model made of an original Pegasus, whose sinusoids go on, or of a "
+          "BERT or RoBERTa, whose positions are repeated; auto: as many as it has; of the latter 8 times as many",
+          CLI::NonNegativeNumber),
+      "auto", "0");
   verb.add_option("--tokenizer", typed.options.tokenizer,
                   "Tokenizer folder that is copied, instead of the model's own");
   verb.add_option("--allow-missing PATTERN", typed.options.load.allow_missing,

@@ -26,11 +26,14 @@ int cmd_evaluate(int argc, char** argv) {
       "--baseline-from P", options.baseline_from,
       "Training shards, by their prefix, to fit n-grams of tokens and, of DNA, Markov models of bases");
   verb.add_option("-o,--output FILE", output, "Where the JSON goes; - is stdout");
-  verb.add_count("--length", options.length, "Most tokens of a sample; 0 is the model's number of positions");
+  verb.with_word(verb.add_count("--length", options.length,
+                                "Most tokens of a sample; auto: the model's number of positions"),
+                 "auto", "0");
   verb.add_option("--batch", options.evaluation.batch,
                   "Sequences at a time; the result does not depend on it", CLI::Range(1, 1 << 20));
-  verb.add_count("--samples", options.evaluation.max_samples,
-                 "Samples that are measured, a seeded choice of so many; 0 is all");
+  verb.with_word(verb.add_count("--samples", options.evaluation.max_samples,
+                                "Samples that are measured, a seeded choice of so many, or all"),
+                 "all", "0");
   verb.add_option("--mask-probability", options.objective.mask_probability, "Fraction of tokens to predict");
   std::string masks = "80-10-10";
   verb.add_option(
@@ -39,8 +42,9 @@ int cmd_evaluate(int argc, char** argv) {
       "in training (80-10-10), or [MASK] always (all): only then the model knows no more of it "
       "than n-grams do",
       CLI::IsMember({"80-10-10", "all"}));
-  verb.add_count("--baseline-tokens", options.baseline_tokens,
-                 "Training tokens to count for the baselines; 0 is all");
+  verb.with_word(verb.add_count("--baseline-tokens", options.baseline_tokens,
+                                "Training tokens to count for the baselines, or all"),
+                 "all", "0");
   verb.add_flag("--no-nsp", no_nsp, "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]");
   verb.add_seed();
   add_machine(verb);

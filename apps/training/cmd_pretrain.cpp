@@ -62,10 +62,13 @@ void add_model_options(Verb& verb, Typed& typed, PretrainOptions& options) {
       "A learned table (absolute), queries and keys turned by their position (rotary; no model of Hugging "
       "Face's BigBird), or nothing but labels of pairs (none; attention etc, whose own it is)",
       CLI::IsMember({"absolute", "rotary", "none"}));
-  verb.add_option("--stem-stride", config.stem.stride,
-                  "Single bases that a convolution makes one row of the layers of, whole numbers of rows a "
-                  "block (10); 0: no stem. Takes a vocabulary of single bases and rotary positions",
-                  CLI::Range(0, 4096));
+  verb.with_word(
+      verb.add_option(
+          "--stem-stride", config.stem.stride,
+          "Single bases that a convolution makes one row of the layers of, whole numbers of rows a "
+          "block (10); none: no stem. Takes a vocabulary of single bases and rotary positions",
+          CLI::Range(0, 4096)),
+      "none", "0");
   verb.add_option("--stem-channels", config.stem.channels, "Filters of the stem")
       ->check(CLI::Range(1, 65536));
   verb.add_option("--stem-kernel", config.stem.kernel, "Bases that a filter of the stem sees, odd");

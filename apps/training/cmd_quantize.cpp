@@ -30,9 +30,11 @@ void add_options(Verb& verb, QuantizeOptions& options) {
                  "Windows that effects of substitutions are compared on; a quarter of them, or of samples "
                  "of shards, tells single layers apart",
                  CLI::Range(1, 1 << 20));
-  verb.add_count(
-      "--samples", options.most_examples,
-      "Samples (bins of chromatin, or of token shards) that the loss is measured on, a seeded choice; 0 is all");
+  verb.with_word(
+      verb.add_count(
+          "--samples", options.most_examples,
+          "Samples (bins of chromatin, or of token shards) that the loss is measured on, a seeded choice, or all"),
+      "all", "0");
   verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome, instead of the chromatin data set's own");
 }
 

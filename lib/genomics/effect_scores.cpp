@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+
+#include "lib/core/unicode.h"
 
 namespace bigbird {
 namespace {
@@ -42,6 +45,20 @@ float effect_size(float difference, float log_fold_change) {
   return static_cast<float>(std::abs(static_cast<double>(difference) * static_cast<double>(log_fold_change)));
 }
 
+std::vector<std::string> column_ids(const std::vector<std::string>& names) {
+  std::vector<std::string> ids;
+  std::set<std::string> taken;
+  for (std::string id : names) {
+    std::replace_if(
+        id.begin(), id.end(), [](char letter) { return !may_stand_in_id(letter); }, '_');
+    std::string free = id;
+    for (int number = 2; !taken.insert(lower_ascii(free)).second; ++number)
+      free = id + "_" + std::to_string(number);
+    ids.push_back(free);
+  }
+  return ids;
+}
+
 std::vector<ProfileGroup> profile_groups(const std::vector<Profile>& profiles) {
   std::vector<ProfileGroup> groups;
   for (std::size_t profile = 0; profile < profiles.size(); ++profile) {
@@ -49,20 +66,16 @@ std::vector<ProfileGroup> profile_groups(const std::vector<Profile>& profiles) {
     auto found =
         std::find_if(groups.begin(), groups.end(), [&](const ProfileGroup& g) { return g.name == name; });
     if (found == groups.end()) {
-      std::string id = name == "." ? "OTHER" : name;
-      std::replace_if(
-          id.begin(), id.end(), [](char letter) { return !may_stand_in_id(letter); }, '_');
-      const auto taken = [&](const std::string& text) {
-        return std::any_of(groups.begin(), groups.end(), [&](const ProfileGroup& g) { return g.id == text; });
-      };
-      std::string free = id;
-      for (int number = 2; taken(free); ++number) free = id + "_" + std::to_string(number);
-      groups.push_back({name, free, {}});
+      groups.push_back({name, "", {}});
       found = groups.end() - 1;
     }
     found->profiles.push_back(profile);
   }
   if (groups.size() < 2) groups.clear();
+  std::vector<std::string> names;
+  for (const ProfileGroup& group : groups) names.push_back(group.name == "." ? "OTHER" : group.name);
+  const std::vector<std::string> ids = column_ids(names);
+  for (std::size_t i = 0; i < groups.size(); ++i) groups[i].id = ids[i];
   return groups;
 }
 

@@ -32,10 +32,14 @@ float effect_size(float difference, float log_fold_change);
 // E-values of 0 stand for "none of the background is larger".
 inline constexpr double smallest_e_value = 1e-6;
 
+// Names as parts of the names of columns and of INFO fields: letters, digits and "_" only, any other sign is
+// "_". No two are alike in lower case, as tables have them: what would be the second of a name ends in _2.
+std::vector<std::string> column_ids(const std::vector<std::string>& names);
+
 // Profiles of one group ("TF", "DHS", "HM").
 struct ProfileGroup {
   std::string name;  // as profiles.tsv has it
-  std::string id;    // for names of columns: letters, digits and "_" only, and no two alike
+  std::string id;    // column_ids
   std::vector<std::size_t> profiles;
 };
 // In the order of their first profiles. Profiles without a group (".") make one called OTHER where others

@@ -154,6 +154,7 @@ void write_converted(const ConvertOptions& options, bool with_decoder, LoadedMod
   }
   if (options.with_provenance) write.metadata["provenance"] = provenance_json(provenance);
   write.tokenizer = tokenizer_options(read_text_settings(options.from));
+  write.source = options.from;
   write_model_files(folder.path(), model.config, ParameterLayout(model.config), model.parameters,
                     conversion.tokenizer.empty() ? "" : tokenizer,
                     model_card(converted_card(model.config, conversion)), write);

@@ -2,7 +2,7 @@
 # The examples of every verb's --help, as they are pasted after the demonstrations: each is run, in the order of `bigbird --help`.
 #   bash tests/cli/examples.sh PROGRAM FOLDER DEMO DEMO_OUTPUT [DEMO_TEXT_OUTPUT]
 # FOLDER is made anew; the others are what `bigbird demo`, pipelines/demo.sh and pipelines/demo_text.sh left, copied beforehand. Without
-# the last one, names of it are compared with pipelines/demo_text.sh. Training is cut to two updates of two sequences.
+# the last one, names of it are compared with pipelines/demo_text.sh. Training is cut to two updates of two sequences, other work to less of it.
 # Left out, and counted, is what names data or models that no demonstration leaves, a GPU, or minutes of work (the lists below).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -62,7 +62,10 @@ for verb in "${verbs[@]}"; do
     case $verb in
       pretrain | *finetune)
         command=$(sed -E 's/ --(accumulate|steps|batch) [^ ]+//g' <<<"$example")" --steps 2 --batch 2"
+        [ "$verb" != pretrain ] || command+=" --eval-samples 20"
         ;;
+      bench) command=${example/--seconds 5/--seconds 0.2} ;;
+      quantize) command="$example --samples 100 --effect-samples 8" ;;
     esac
     if ! timeout 300 bash -euo pipefail -c "$command" </dev/null >said.txt 2>&1; then
       printf '%s\n' "$verb: $command" >&2

@@ -73,6 +73,10 @@ class OnePlace : public VariantsFixture {
     rest.insert(rest.end(), more.begin(), more.end());
     return read_table(must(words({"ism"}, kind, rest)).out);
   }
+  // Of a table of `variants`.
+  static std::string columns_of(const Kind& kind, std::size_t profile) {
+    return kind.model == "promoter" ? "p_promoter_" : VariantsFixture::columns_of(profile);
+  }
   static double number(const std::string& text) { return std::stod(text); }
   // Printed digits of two verbs.
   static void expect_equal(const std::string& one, const std::string& other, const std::string& what) {
@@ -117,8 +121,7 @@ TEST_F(OnePlace, IsmAndVariantsGiveOneNumber) {
           strands.empty() ? std::vector<std::string>() : std::vector<std::string>{"--strands", strands};
       const auto scored = by_allele(variants(kind, "snvs.vcf", chosen));
       ASSERT_EQ(scored.size(), 15u);
-      for (const auto& [value, suffix] : {std::pair<std::string, std::string>{"diff", "_diff"},
-                                          std::pair<std::string, std::string>{"lfc", "_lfc"}}) {
+      for (const std::string value : {"diff", "lfc"}) {
         std::vector<std::string> more = {"-R", path("bases.bed"), "--value", value};
         more.insert(more.end(), chosen.begin(), chosen.end());
         const auto substituted = by_allele(ism(kind, more));
@@ -126,7 +129,7 @@ TEST_F(OnePlace, IsmAndVariantsGiveOneNumber) {
         for (const auto& [allele, row] : scored) {
           EXPECT_EQ(row.at("skip"), "NA") << allele;
           for (std::size_t k = 0; k < kind.profiles; ++k)
-            expect_equal(row.at("p" + std::to_string(k) + suffix), profile_column(substituted.at(allele), k),
+            expect_equal(row.at(columns_of(kind, k) + value), profile_column(substituted.at(allele), k),
                          kind.model + " " + strands + " " + allele + " " + value);
         }
       }
@@ -139,8 +142,8 @@ TEST_F(OnePlace, IsmAndVariantsGiveOneNumber) {
     for (const auto& [allele, row] : scored) {
       if (!allele.starts_with("chr1 417 ")) continue;
       ++compared;
-      expect_equal(row.at("p0_diff"), profile_column(each.at(allele), 0), allele);
-      expect_equal(row.at("p0_diff"), profile_column(one.at(allele), 0), allele);
+      expect_equal(row.at(columns_of(kind, 0) + "diff"), profile_column(each.at(allele), 0), allele);
+      expect_equal(row.at(columns_of(kind, 0) + "diff"), profile_column(one.at(allele), 0), allele);
     }
     EXPECT_EQ(compared, 3);
   }
@@ -184,9 +187,9 @@ TEST_F(OnePlace, PredictionsOfTheWindowAreThoseOfTheAllele) {
     ASSERT_EQ(of_bed.size(), scored.size()) << kind.model;
     for (std::size_t i = 0; i < scored.size(); ++i) {
       ASSERT_EQ(of_bed[i].count(score), 1u) << of_bed[i].begin()->first;
-      expect_equal(scored[i].at("p0_ref"), of_fasta[2 * i].at(score), kind.model);
-      expect_equal(scored[i].at("p0_alt"), of_fasta[2 * i + 1].at(score), kind.model);
-      expect_equal(scored[i].at("p0_ref"), of_bed[i].at(score), kind.model);
+      expect_equal(scored[i].at(columns_of(kind, 0) + "ref"), of_fasta[2 * i].at(score), kind.model);
+      expect_equal(scored[i].at(columns_of(kind, 0) + "alt"), of_fasta[2 * i + 1].at(score), kind.model);
+      expect_equal(scored[i].at(columns_of(kind, 0) + "ref"), of_bed[i].at(score), kind.model);
     }
   }
 }
@@ -202,7 +205,7 @@ TEST_F(OnePlace, AScanOfAPositionIsThatOfItsVariant) {
               {"-f", path("genome.fa"), "-r", region, "--step", "1", "--strands", "+", "--no-provenance"}));
     const auto rows = read_table(scan.out);
     ASSERT_EQ(rows.size(), 1u) << scan.out;
-    expect_equal(scored[i].at("p0_ref"), rows[0].at("value"), region);
+    expect_equal(scored[i].at(columns_of(kind, 0) + "ref"), rows[0].at("value"), region);
   }
 }
 
@@ -259,7 +262,7 @@ TEST_F(OnePlace, IntegratedGradientsAreOfTheSameWindow) {
   };
   const double logit = after("mean logit of the baseline ") + after("differences from it, ");
   const auto row = by_allele(variants(kind, "snvs.vcf", {"--strands", "+"})).lower_bound("chr1 417 ")->second;
-  const double p = number(row.at("p0_ref"));
+  const double p = number(row.at(columns_of(kind, 0) + "ref"));
   EXPECT_NEAR(logit, std::log(p / (1 - p)), 2e-3) << run.err;
 }
 

@@ -159,7 +159,7 @@ TEST_P(TrainingOptionsOf, TheHelpShowsTheDefaults) {
                        ? Words{"--length INT=1024 ", "--batch {N,auto}=16 ", "--steps UINT=5000 ",
                                "--save-every UINT=1000 ", "--eval-every UINT=auto ", "--layers INT=4 ",
                                "--clip-norm FLOAT=1 ", "--average FLOAT=never "}
-                       : Words{"--length INT=0 ", "--batch {N,auto}=32 ", "--steps UINT=auto ",
+                       : Words{"--length INT=auto ", "--batch {N,auto}=32 ", "--steps UINT=auto ",
                                "--epochs FLOAT=3 ", "--save-every UINT=500 ", "--eval-every UINT=auto ",
                                "--clip-norm FLOAT=never ", "--average FLOAT=auto "});
   lines.push_back("--final {best,last}=best ");

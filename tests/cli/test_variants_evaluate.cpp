@@ -10,21 +10,23 @@ class VariantsEvaluate : public VariantsFixture {
  protected:
   static void SetUpTestSuite() {
     VariantsFixture::SetUpTestSuite();
-    write_text(path("scored.tsv"),
-               "##bigbird_version=0.1.0\n"
-               "#chrom\tpos\tid\tref\talt\tallele\tdiff\tlfc\tprofile\tfunsig\ttrack_phylop\tskip\tp0_diff\n"
-               "1\t100\t.\tA\tG\t1\t0.30\t1.5\t0\t0.001\t4.1\t.\t0.1\n"
-               "1\t101\t.\tC\tT\t1\t-0.02\t-0.4\t0\t0.4\t0.2\t.\t-0.5\n"
-               "1\t105\t.\tG\tA\t1\t-0.25\t-1.1\t0\t0.01\t3.3\t.\t0.1\n"
-               "2\t6\t.\tATT\tATAT\t1\t0.01\t0.05\t0\t0.9\t.\t.\t0.1\n"
-               "2\t50\t.\tAC\tA\t1\t-0.11\t-0.9\t0\t0.03\t-0.5\t.\t0.1\n"
-               "2\t90\t.\tG\tT\t1\t0.12\t0.8\t0\t0.03\t1.9\t.\t0.1\n"
-               "X\t33\t.\tG\tC\t1\t0.05\t0.3\t0\t0.2\t2.5\t.\t0.1\n"
-               "X\t34\t.\tg\tc\t1\t-0.01\t-0.2\t0\t0.8\t-1.2\t.\t0.1\n"
-               "X\t40\t.\tT\tC\t1\t0.30\t1.5\t0\t0.15\t0.2\t.\t0.1\n"
-               "3\t11\t.\tT\tC\t1\t.\t.\t.\t.\t.\tedge\t.\n"
-               "4\t11\t.\tT\tC\t1\t0.2\t0.2\t0\t0.4\t0.2\t.\t0.1\n"
-               "X\t33\t.\tG\tC\t1\t0.05\t0.3\t0\t0.2\t2.5\t.\t0.1\n");
+    write_text(
+        path("scored.tsv"),
+        "##bigbird_version=0.1.0\n"
+        "#chrom\tpos\tid\tref\talt\tallele\tdiff\tlfc\tprofile\tfunsig\ttrack_phylop\tskip\tp_ctcf_diff"
+        "\tp7_lfc\n"
+        "1\t100\t.\tA\tG\t1\t0.30\t1.5\t0\t0.001\t4.1\t.\t0.1\t0.1\n"
+        "1\t101\t.\tC\tT\t1\t-0.02\t-0.4\t0\t0.4\t0.2\t.\t-0.5\t-0.5\n"
+        "1\t105\t.\tG\tA\t1\t-0.25\t-1.1\t0\t0.01\t3.3\t.\t0.1\t0.1\n"
+        "2\t6\t.\tATT\tATAT\t1\t0.01\t0.05\t0\t0.9\t.\t.\t0.1\t0.1\n"
+        "2\t50\t.\tAC\tA\t1\t-0.11\t-0.9\t0\t0.03\t-0.5\t.\t0.1\t0.1\n"
+        "2\t90\t.\tG\tT\t1\t0.12\t0.8\t0\t0.03\t1.9\t.\t0.1\t0.1\n"
+        "X\t33\t.\tG\tC\t1\t0.05\t0.3\t0\t0.2\t2.5\t.\t0.1\t0.1\n"
+        "X\t34\t.\tg\tc\t1\t-0.01\t-0.2\t0\t0.8\t-1.2\t.\t0.1\t0.1\n"
+        "X\t40\t.\tT\tC\t1\t0.30\t1.5\t0\t0.15\t0.2\t.\t0.1\t0.1\n"
+        "3\t11\t.\tT\tC\t1\t.\t.\t.\t.\t.\tedge\t.\t.\n"
+        "4\t11\t.\tT\tC\t1\t0.2\t0.2\t0\t0.4\t0.2\t.\t0.1\t0.1\n"
+        "X\t33\t.\tG\tC\t1\t0.05\t0.3\t0\t0.2\t2.5\t.\t0.1\t0.1\n");
     write_text(path("labels.tsv"),
                "chrom\tpos\tref\talt\tlabel\tclass\n"
                "1\t100\tA\tG\t1\tmissense_variant\n"
@@ -107,14 +109,14 @@ TEST_F(VariantsEvaluate, NumbersAreThoseOfScikitLearn) {
 
 TEST_F(VariantsEvaluate, ScoresAndDirectionsAreChosen) {
   const auto rows =
-      read_table(must(evaluate({"--labels", path("labels.tsv"), "--score", "P0_diff", "--score",
+      read_table(must(evaluate({"--labels", path("labels.tsv"), "--score", "P_CTCF_diff", "--score",
                                 "diff:higher", "--score", "track_phylop:lower", "--bootstrap", "0"}))
                      .out);
   EXPECT_EQ(rows.size(), 12U);
-  EXPECT_EQ(find(rows, "p0_diff", "all").at("direction"), "size");
+  EXPECT_EQ(find(rows, "p_ctcf_diff", "all").at("direction"), "size");
   // One of five negatives is larger, the others are equal: 0.5 * 4/5.
-  EXPECT_EQ(find(rows, "p0_diff", "all").at("auroc"), "0.4");
-  EXPECT_EQ(find(rows, "p0_diff", "all").at("auroc_low"), "NA");
+  EXPECT_EQ(find(rows, "p_ctcf_diff", "all").at("auroc"), "0.4");
+  EXPECT_EQ(find(rows, "p_ctcf_diff", "all").at("auroc_low"), "NA");
   EXPECT_EQ(find(rows, "diff", "all").at("direction"), "higher");
   EXPECT_EQ(find(rows, "track_phylop", "all").at("auroc"), "0.1875");
   refused(evaluate({"--labels", path("labels.tsv"), "--score", "cadd"}), 1, "there is no column cadd");

@@ -31,7 +31,8 @@ class VariantsOptions : public VariantsFixture {
   // A record that is scored whatever the rules, so that the run has something to write.
   static std::string always() { return snv(3000); }
   static void expect_equal_scores(const Row& one, const Row& two) {
-    for (const char* column : {"p0_ref", "p1_alt", "p2_diff", "p2_lfc", "diff", "lfc", "tf_diff"})
+    for (const char* column : {"p_k562_ctcf_0_ref", "p_k562_ctcf_1_alt", "p_k562_dnase_diff",
+                               "p_k562_dnase_lfc", "diff", "lfc", "tf_diff"})
       EXPECT_EQ(one.at(column), two.at(column)) << column;
   }
   // A VCF sorted, compressed and indexed by bcftools, which takes what is no record of one of its contigs
@@ -57,12 +58,12 @@ TEST_F(VariantsOptions, EdgeSaysWhatBecomesOfAWindowBeyondItsContig) {
     EXPECT_EQ(shift[end].at("flags"), "edge_shifted");
     EXPECT_EQ(shift[end].at("n"), "0");
     EXPECT_EQ(skip[end].at("skip"), "edge");
-    EXPECT_EQ(skip[end].at("p0_ref"), "NA");
+    EXPECT_EQ(skip[end].at("p_k562_ctcf_0_ref"), "NA");
     // Moved inwards, the first base of the contig is the first of its window, the last one the last.
     const auto placed = scores(ends, {"--offset", end == 0 ? "0" : "99"});
     expect_equal_scores(shift[end], placed[end]);
     EXPECT_EQ(placed[end].at("flags"), "NA");
-    EXPECT_NE(shift[end].at("p0_ref"), pad[end].at("p0_ref"));
+    EXPECT_NE(shift[end].at("p_k562_ctcf_0_ref"), pad[end].at("p_k562_ctcf_0_ref"));
   }
   EXPECT_EQ(skip[2].at("skip"), "NA");
   expect_equal_scores(pad[2], skip[2]);
@@ -81,9 +82,9 @@ TEST_F(VariantsOptions, RefMismatchSaysWhatBecomesOfARefThatTheGenomeDoesNotHave
   EXPECT_EQ(skip[1].at("skip"), "ref_mismatch");
   EXPECT_EQ(use[0].at("flags"), "ref_mismatch");
   EXPECT_EQ(use[1].at("flags"), "ref_mismatch");
-  EXPECT_EQ(use[1].at("p0_ref"), use[2].at("p0_alt"));
-  EXPECT_EQ(use[1].at("p0_alt"), use[2].at("p0_ref"));
-  EXPECT_EQ(use[0].at("p1_ref"), use[1].at("p1_ref"));
+  EXPECT_EQ(use[1].at("p_k562_ctcf_0_ref"), use[2].at("p_k562_ctcf_0_alt"));
+  EXPECT_EQ(use[1].at("p_k562_ctcf_0_alt"), use[2].at("p_k562_ctcf_0_ref"));
+  EXPECT_EQ(use[0].at("p_k562_ctcf_1_ref"), use[1].at("p_k562_ctcf_1_ref"));
   EXPECT_EQ(swap[0].at("skip"), "ref_mismatch");
   EXPECT_EQ(swap[1].at("flags"), "swapped");
   expect_equal_scores(swap[1], swap[2]);
@@ -139,7 +140,7 @@ TEST_F(VariantsOptions, WindowIsTheNumberOfBasesRead) {
   EXPECT_EQ(narrow[0].at("n"), "0");
   const auto summary = nlohmann::json::parse(file("narrow.tsv.summary.json"));
   EXPECT_EQ(summary.at("run").at("window"), 40);
-  EXPECT_NE(narrow[1].at("p0_ref"), scores(records)[1].at("p0_ref"));
+  EXPECT_NE(narrow[1].at("p_k562_ctcf_0_ref"), scores(records)[1].at("p_k562_ctcf_0_ref"));
 }
 
 TEST_F(VariantsOptions, AllShiftsMustBeScored) {
@@ -155,9 +156,9 @@ TEST_F(VariantsOptions, ProfilesChooseColumnsAndNoScore) {
   const auto all = scores(always());
   const auto none = scores(always(), {"--profiles", "none"});
   const auto last = scores(always(), {"--profiles", "2"});
-  EXPECT_EQ(none[0].count("p0_ref") + none[0].count("p2_ref"), 0u);
-  EXPECT_EQ(last[0].count("p0_ref"), 0u);
-  EXPECT_EQ(last[0].at("p2_lfc"), all[0].at("p2_lfc"));
+  EXPECT_EQ(none[0].count("p_k562_ctcf_0_ref") + none[0].count("p_k562_dnase_ref"), 0u);
+  EXPECT_EQ(last[0].count("p_k562_ctcf_0_ref"), 0u);
+  EXPECT_EQ(last[0].at("p_k562_dnase_lfc"), all[0].at("p_k562_dnase_lfc"));
   EXPECT_EQ(none[0].at("diff"), all[0].at("diff"));
 }
 
@@ -165,7 +166,8 @@ TEST_F(VariantsOptions, BothStrandsAreTheMeanOfEach) {
   const auto plus = scores(always(), {"--strands", "+"})[0];
   const auto minus = scores(always(), {"--strands", "-"})[0];
   const auto both = scores(always())[0];
-  for (const char* column : {"p0_ref", "p1_alt", "p2_diff", "p2_lfc"}) {
+  for (const char* column :
+       {"p_k562_ctcf_0_ref", "p_k562_ctcf_1_alt", "p_k562_dnase_diff", "p_k562_dnase_lfc"}) {
     const double one = std::stod(plus.at(column)), other = std::stod(minus.at(column));
     EXPECT_NEAR(std::stod(both.at(column)), (one + other) / 2,
                 1e-5 * (std::abs(one) + std::abs(other)) + 1e-6)

@@ -261,8 +261,8 @@ TEST_F(VariantsWork, EValuesCountTheBackground) {
   for (const auto& row : rows) {
     if (row.at("skip") != "NA") continue;
     double smallest = 1, product = 1;
-    for (int profile = 0; profile < 3; ++profile) {
-      const std::string name = "p" + std::to_string(profile) + "_";
+    for (std::size_t profile = 0; profile < 3; ++profile) {
+      const std::string name = columns_of(profile);
       const auto size = [&](const std::map<std::string, std::string>& of) {
         return std::abs(std::stod(of.at(name + "diff")) * std::stod(of.at(name + "lfc")));
       };

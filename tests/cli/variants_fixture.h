@@ -88,6 +88,11 @@ class VariantsFixture : public ::testing::Test {
   static std::string reference(const std::string& chrom, std::int64_t position, std::size_t size = 1) {
     return genome().at(chrom).substr(static_cast<std::size_t>(position - 1), size);
   }
+  // What the columns of a profile of the tiny classifier begin with in a table of `variants`.
+  static std::string columns_of(std::size_t profile) {
+    static const std::vector<std::string> names = {"p_k562_ctcf_0_", "p_k562_ctcf_1_", "p_k562_dnase_"};
+    return names.at(profile);
+  }
   static std::string other(const std::string& base, int turn = 1) {
     return std::string(1, "ACGT"[(std::string("ACGT").find(base[0]) + static_cast<std::size_t>(turn)) % 4]);
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <regex>
 #include <set>
 #include <string>
 #include <tuple>
@@ -146,6 +147,22 @@ TEST(OneName, ANameMeansOneThing) {
     EXPECT_GT(reason.size(), 20u) << name << " has no reason";
     const auto found = meanings().find(name);
     EXPECT_TRUE(found != meanings().end() && found->second.size() > 1) << name << " needs no exception";
+  }
+}
+
+// "auto", "never", "all": what a number outside of an option's own would stand for is a word.
+TEST(OneName, NoNumberStandsForAWord) {
+  const std::regex number_for_word("[;,.] (?:0|-1|negative)(?::| is| for| means) [^.;]{0,40}");
+  std::smatch found;
+  const std::string before = "Bases; 0: as the model was trained";
+  EXPECT_TRUE(std::regex_search(before, found, number_for_word));
+  for (const std::string& verb : listed_verbs()) {
+    std::string help;
+    for (const std::string& line : lines_of(help_of(verb))) {
+      const std::size_t text = line.find_first_not_of(' ');
+      if (text != std::string::npos) help += line.substr(text) + " ";
+    }
+    EXPECT_FALSE(std::regex_search(help, found, number_for_word)) << verb << ": " << found.str();
   }
 }
 

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <limits>
 
 #include "lib/core/error.h"
+#include "lib/core/unicode.h"
 #include "lib/io/tables/tsv.h"
 
 namespace bigbird {
@@ -81,8 +81,10 @@ VariantColumns::VariantColumns(const std::vector<Profile>& profiles, const std::
   add("N", "Float", "Share of N in the REF window");
   add("FLAGS", "String", "What to know of the score, joined by |");
   add("SKIP", "String", "Why the allele was not scored");
+  const std::vector<std::string> ids = column_ids(labels_);
   for (const std::size_t profile : written) {
-    const std::string id = fmt::format("P{}_", profile);
+    std::string id = fmt::format("P_{}_", ids[profile]);
+    while (taken(id + "DIFF")) id += "_";  // a group's that is called P_NAME
     const std::string name =
         plain(fmt::format("profile {}, {} ({})", profile, profiles[profile].name, profiles[profile].group));
     add(id + "REF", "Float", "Probability with REF, mean over strands: " + name);
@@ -94,14 +96,16 @@ VariantColumns::VariantColumns(const std::vector<Profile>& profiles, const std::
 }
 
 void VariantColumns::add(const std::string& id, const std::string& type, const std::string& description) {
-  fields_.push_back({"BB_" + id, "A", type, description});
-  std::string name = id;
-  for (char& letter : name) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  if (std::find(names_.begin(), names_.end(), name) != names_.end()) {
-    throw_usage("two columns would be called " + name,
+  if (taken(id)) {
+    throw_usage("two columns would be called " + lower_ascii(id),
                 message("name the tracks in another way: `track` NAME=FILE"));
   }
-  names_.push_back(std::move(name));
+  fields_.push_back({"BB_" + id, "A", type, description});
+  names_.push_back(lower_ascii(id));
+}
+
+bool VariantColumns::taken(const std::string& id) const {
+  return std::find(names_.begin(), names_.end(), lower_ascii(id)) != names_.end();
 }
 
 ColumnValue VariantColumns::label(std::int32_t profile) const {

@@ -26,7 +26,8 @@ class VariantColumns {
                  const std::vector<std::size_t>& written, std::size_t values_per_profile,
                  const std::vector<std::string>& tracks = {}, const std::vector<std::string>& baselines = {});
 
-  // For the VCF header, in the order of values(): Number=A, one value for each ALT.
+  // For the VCF header, in the order of values(): Number=A, one value for each ALT. Those of single profiles
+  // are called P_NAME_DIFF, NAME by column_ids of the labels of all profiles.
   const std::vector<VcfInfoField>& fields() const { return fields_; }
   // The same for tables: without BB_, lower case.
   const std::vector<std::string>& names() const { return names_; }
@@ -34,6 +35,7 @@ class VariantColumns {
 
  private:
   void add(const std::string& id, const std::string& type, const std::string& description);
+  bool taken(const std::string& id) const;
 
   ColumnValue label(std::int32_t profile) const;
 

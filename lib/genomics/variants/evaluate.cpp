@@ -39,11 +39,15 @@ bool ends_with_one_of(const std::string& name, std::initializer_list<std::string
   return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return name.ends_with(end); });
 }
 
-// p0_diff, p12_e: columns of single profiles, which are many.
+// p_ctcf_diff, p_dnase_e: columns of single profiles, which are many. p12_diff in files of earlier versions.
 bool is_of_a_profile(const std::string& name) {
   const std::size_t line = name.find('_');
-  return name.size() > 1 && name[0] == 'p' && line != std::string::npos && line > 1 &&
-         std::all_of(name.begin() + 1, name.begin() + static_cast<std::ptrdiff_t>(line),
+  if (name[0] != 'p' || line == std::string::npos) return false;
+  if (line == 1) {
+    const std::size_t end = name.rfind('_');
+    return end > 2 && ends_with_one_of(name, {"_ref", "_alt", "_diff", "_lfc", "_e"});
+  }
+  return std::all_of(name.begin() + 1, name.begin() + static_cast<std::ptrdiff_t>(line),
                      [](char letter) { return letter >= '0' && letter <= '9'; });
 }
 

@@ -112,7 +112,8 @@ void write_model_files(const std::string& folder, const ModelConfig& of, const P
   const std::vector<std::string> int8_names = int8_weights(config);
   const std::string dtype = torch_dtype(options.type);
   write_text_atomic(folder + "/config.json",
-                    gena ? gena_config_json(config, dtype, folder) : config_json(config, dtype));
+                    gena ? gena_config_json(config, dtype, options.source.empty() ? folder : options.source)
+                         : config_json(config, dtype));
   std::vector<TensorToWrite> tensors;
   std::vector<std::vector<std::uint16_t>> narrow;  // owns what is written in 16 bits
   std::deque<Int8Tensor> integers;                 // and this in 8

@@ -86,6 +86,7 @@ struct WriteOptions {
   Dialect dialect = Dialect::huggingface;
   std::map<std::string, std::string> metadata;  // goes into the header of model.safetensors
   TokenizerFolderOptions tokenizer;             // but for its positions, which are the model's
+  std::string source;  // the model that is written in another form, for messages; empty: the folder
 };
 
 // Writes config.json, model.safetensors and README.md (model_card, Markdown) into an existing, unpublished

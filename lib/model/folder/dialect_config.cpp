@@ -274,6 +274,7 @@ std::string gena_config_json(const ModelConfig& config, const std::string& torch
   const auto refuse = [&](const std::string& what, const std::string& hint) {
     throw_bad_input(fmt::format("{}: GENA-LM's form cannot hold {}", where, what), hint);
   };
+  if (config.has_stem()) refuse("a stem", "write the hf form");
   if (config.embedding_norm == EmbeddingNorm::none)
     refuse("embeddings without LayerNorm", "write the hf form");
   if (config.has_own_output_table())

@@ -54,6 +54,13 @@ TEST(VariantScores, ExchangingTheAllelesTurnsTheSigns) {
   EXPECT_EQ(effect_size(0.5f, -2.0f), 1.0f);
 }
 
+TEST(VariantScores, NamesOfColumnsAreDistinctInLowerCase) {
+  EXPECT_EQ(column_ids({"A549|MAX", "CTCF:0", "CTCF:1", "a549 max", "A549_MAX_2", "A549.MAX", "Z"}),
+            (std::vector<std::string>{"A549_MAX", "CTCF_0", "CTCF_1", "a549_max_2", "A549_MAX_2_2",
+                                      "A549_MAX_3", "Z"}));
+  EXPECT_EQ(column_ids({"\xCE\xB1", "8988T"}), (std::vector<std::string>{"__", "8988T"}));
+}
+
 TEST(VariantScores, GroupsKeepTheChangeOfLargestSize) {
   const std::vector<ProfileGroup> groups =
       profile_groups({{"a", "TF"}, {"b", "DHS"}, {"c", "TF"}, {"d", "."}, {"e", "T-F"}, {"f", "T.F"}});

@@ -395,6 +395,7 @@ TEST_F(DialectTest, WhatGenaCannotSayIsRefused) {
             "model: GENA-LM's form cannot hold a plan that is drawn for every length");
   EXPECT_EQ(refusal([](ModelConfig& c) { c.embedding_norm = EmbeddingNorm::none; }),
             "model: GENA-LM's form cannot hold embeddings without LayerNorm");
+  EXPECT_EQ(refusal([](ModelConfig& c) { c.stem.stride = 4; }), "model: GENA-LM's form cannot hold a stem");
   EXPECT_EQ(refusal([](ModelConfig& c) { c.head = HeadType::classification; }),
             "model: GENA-LM's form cannot hold a classification head");
   EXPECT_EQ(refusal([](ModelConfig& c) { c.max_position_embeddings = 64; }),
