@@ -108,7 +108,8 @@ if wants tata; then
   folds_of tata bases-natural 2
 fi
 
-# What models/human is but for its page: the tracks in bf16, which chr20:9,999,901-10,270,533 calibrates, and what bigbird demo reads.
+# What models/human is but for its page: the tracks in bf16, which chr20:9,999,901-10,270,533 calibrates, the model of TATA promoters, which
+# its own validation side does, and what bigbird demo reads.
 # Variants are those of 1000 Genomes that one in a hundred has; effects for E-values are of another part of the same held-out megabase.
 ship() { # ship FOLDER
   local folder=$1 common=common.vcf.gz contig=${piece%:*} range=${piece#*:} program
@@ -119,10 +120,14 @@ ship() { # ship FOLDER
   mkdir -p "$folder/demo"
   run bigbird convert -q tracks/final "$folder/tracks" --dtype bf16
   run bigbird chromatin calibrate -q -m "$folder/tracks" --data bins-1000 --measure-split valid -o calibration-tracks.tsv --force
+  run bigbird convert -q tata/fold2/run/final "$folder/tata-promoters" --dtype bf16
+  # The file of promoters tells no places: 249 bases before the start site, and 51 from it on.
+  printf '{"task": "promoter", "length": 300, "target_offset": 249, "target_length": 1}\n' >"$folder/tata-promoters/window.json"
+  run bigbird promoter calibrate -q -m "$folder/tata-promoters" --valid tata/fold2/valid.tsv -o calibration-tata.tsv --force
   bcftools view --no-version --drop-genotypes --include 'AF>=0.01' "$data/vcf-grch37/kgp3_chr20_1M-2M.b37.vcf.gz" |
     sed -e 's/^20\t/chr20\t/' -e 's/^##contig=<ID=20\b/##contig=<ID=chr20/' | bcftools annotate --no-version --remove 'INFO,^INFO/AF' --output-type z --output $common
   bcftools index --tbi --force $common
-  run bigbird variants background -q -m "$folder/tracks" -f "$genome" $common -r chr20:1500001-2000000 --max-records 1500 -o "$folder/background.safetensors"
+  run bigbird variants background -q -m "$folder/tracks" -f "$genome" $common -r chr20:1500001-2000000 --max-records 600 -o "$folder/background.safetensors"
   # The piece stands in its place, a window wider on each side, with N around it.
   samtools faidx "$genome" "$contig" | awk -v from="$((${range%-*} - 1000))" -v to="$((${range#*-} + 1000))" '
     /^>/ { print; next }
