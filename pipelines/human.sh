@@ -64,12 +64,12 @@ fi
 
 if wants encoder; then
   pretrained encoder "$seed" 8000 --attention full --length 1024 --batch 16
-  once results/encoder.json bigbird evaluate -q -m encoder/final --data test --masks all --no-nsp --length 1024 --baseline-from once --baseline-tokens 0
+  once results/encoder.json bigbird evaluate -q -m encoder/final --data test --masks all --no-nsp --length 1024 --baseline-from once --baseline-tokens all
 fi
 if wants tracks; then
   profiled shared "$seed" 1000 2000 --batch 4 --init encoder/final --lr 3e-4 --bins-per-window 16 --pool middle:200
   profiled tracks "$seed" 1000 300 --batch 64 --init shared/final --lr 3e-4
-  once results/tracks.json bigbird chromatin evaluate -q -m tracks/final --data bins-1000 --precision bf16 --baseline kmers --baseline-samples 0 \
+  once results/tracks.json bigbird chromatin evaluate -q -m tracks/final --data bins-1000 --precision bf16 --baseline kmers --baseline-samples all \
     --table tracks.profiles.tsv
 fi
 if wants promoters; then
@@ -127,7 +127,7 @@ ship() { # ship FOLDER
   bcftools view --no-version --drop-genotypes --include 'AF>=0.01' "$data/vcf-grch37/kgp3_chr20_1M-2M.b37.vcf.gz" |
     sed -e 's/^20\t/chr20\t/' -e 's/^##contig=<ID=20\b/##contig=<ID=chr20/' | bcftools annotate --no-version --remove 'INFO,^INFO/AF' --output-type z --output $common
   bcftools index --tbi --force $common
-  run bigbird variants background -q -m "$folder/tracks" -f "$genome" $common -r chr20:1500001-2000000 --max-records 600 -o "$folder/background.safetensors"
+  run bigbird variants background -q -m "$folder/tracks" -f "$genome" $common -r chr20:1500001-2000000 --max-records 500 -o "$folder/background.safetensors"
   # The piece stands in its place, a window wider on each side, with N around it.
   samtools faidx "$genome" "$contig" | awk -v from="$((${range%-*} - 1000))" -v to="$((${range#*-} + 1000))" '
     /^>/ { print; next }

@@ -103,12 +103,12 @@ scan_of() { # scan_of NAME MODEL [OPTION...]
 models_of() { # models_of SEED
   local seed=$1 more bases
   pretrained "encoder-$seed" "$seed" 12000 --attention full --length 1024 --batch 16
-  mapfile -t more < <(beside "$seed" --baseline-from once --baseline-tokens 0)
+  mapfile -t more < <(beside "$seed" --baseline-from once --baseline-tokens all)
   measured_bases "encoder-$seed" 1024 "${more[@]}"
   # Sixteen bins share a window first: a quarter of the work, and each bin sees more than its 1,000 bases. Then every bin its own.
   profiled "shared-$seed" "$seed" 1000 6600 --batch 4 --init "encoder-$seed/final" --lr 3e-4 --bins-per-window 16 --pool middle:200
   profiled "tracks-$seed" "$seed" 1000 900 --batch 64 --init "shared-$seed/final" --lr 3e-4
-  mapfile -t more < <(beside "$seed" --baseline kmers --baseline-samples 0 --svg curves.svg --plot 306)
+  mapfile -t more < <(beside "$seed" --baseline kmers --baseline-samples all --svg curves.svg --plot 306)
   measured_tracks "tracks-$seed" 1000 "${more[@]}"
   # Promoters begin with the tracks as they ship, so that the models that ship are enough to make them again.
   made "tracks-$seed/bf16" bigbird convert -q "tracks-$seed/final" "tracks-$seed/bf16" --dtype bf16
