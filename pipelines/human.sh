@@ -141,7 +141,9 @@ if wants ship; then ship human-model; fi
 
 if wants folds; then
   altered_windows natural encoder --pool mean
-  folds_of folds natural "$(tr ' ' , <<<"${FOLDS:-1 2 3 4 5}")"
+  folds=$(tr ' ' , <<<"${FOLDS:-1 2 3 4 5}")
+  folds_of folds natural "$folds"
+  [ ! -e bases-natural/final ] || folds_of tata bases-natural "$folds"
 fi
 
 if wants peers && [ -n "${PEERS:-}" ]; then
