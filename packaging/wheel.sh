@@ -28,6 +28,6 @@ newest=$(find "$work/bigbird_cli/program" -type f \( -name '*.so*' -o -name bigb
 BIGBIRD_WHEEL_PLATFORM=manylinux_2_${newest}_$(uname -m)
 export BIGBIRD_WHEEL_PLATFORM
 mkdir -p "$packages"
-"$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$packages" "$work" >&2 ||
+timeout 180 "$python" -m pip wheel --quiet --disable-pip-version-check --retries 2 --timeout 15 --no-deps --wheel-dir "$packages" "$work" >&2 ||
   skip "pip could not build the wheel: hatchling comes from PyPI"
 ls "$packages"/bigbird_cli-"$version"-py3-none-"$BIGBIRD_WHEEL_PLATFORM".whl
