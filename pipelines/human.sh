@@ -99,7 +99,7 @@ folds_of() { # folds_of FOLDER MODEL FOLD,FOLD...
     -- --epochs 4 --eval-every 128 --lr 6e-4 --layer-decay 0.6 "${against_altered[@]:2}" "${optimizer[@]:0:8}" -q
 }
 # The model of TATA promoters that ships: a row for each base, as blocks of 15 bases want it (docs/promoters.md, "Training on few promoters").
-# Nothing was chosen by the second fold, which it never sees.
+# It never sees the second fold. models/human/README.md says what had been seen of that when the recipe was fixed.
 if wants tata; then
   trained bases-encoder pretrain --train learn --valid choose -m bases --layers 3 --width 128 --heads 4 --length 304 --block-size 16 \
     --attention full --position-embedding rotary --batch 32 --steps "$(updates 1200)" --lr 1e-3 --dropout 0 --attention-dropout 0 --no-nsp \

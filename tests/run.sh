@@ -176,7 +176,7 @@ run_asan() {
     # Further: those that start the program many times for few lines of text, shards, whose bytes other tests compare, and what
     # runs a verb once more that the suite of its name runs.
     left+=(InfoFiles CommandLine OnePlace MissingModel AttentionVerb TextQaEtc TextQaFormats ClusterSbatch SbatchWords ClusterPlan NumberShards
-      TextShards OldNames OutputsPage FetchHuman ClosedDescriptors JobLimits LongWork WaitingThreads
+      TextShards OldNames OutputsPage FetchHuman
       Stem LongformerVerbs LedVerbs HardNegativesCommand FreshNegativesCommand PromoterBaselineVerbs ChromatinBaselineCommand
       VariantsBaseline VariantsTracks EvaluateOptions)
   else
