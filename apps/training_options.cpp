@@ -93,7 +93,7 @@ void TrainingOptions::add_recipe_option() {
 void TrainingOptions::add_update_options(const TrainingWords& words) {
   const OptionGroup group(verb_, "Training");
   CLI::Option* const length = verb_.add_count("--length", options_.length, words.length);
-  if (words.length.find("auto:") != std::string::npos) VerbOptions::with_word(length, "auto", "0");
+  if (options_.length == 0) VerbOptions::with_word(length, "auto", "0");  // the task decides
   verb_
       .add_option("--batch {N,auto}", options_.batch,
                   words.sample +
