@@ -353,7 +353,7 @@ int run_verb(int argc, char** argv) {
 
 int guarded(int argc, char** argv) {
   const int status = run_verb(argc, argv);
-  close_team();
+  close_team(status);
   return status;
 }
 

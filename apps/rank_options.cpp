@@ -108,7 +108,8 @@ RankTeam* running_team() {
   return the_team().get();
 }
 
-void close_team() {
+void close_team(int status) {
+  if (running_team() != nullptr) running_team()->ranks().set_exit_status(status);
   the_team().reset();
 }
 

@@ -31,8 +31,8 @@ class RankOptions {
 
 // The ranks that a verb has opened; null: none.
 RankTeam* running_team();
-// Ends them; main calls it when the verb is done.
-void close_team();
+// Ends them; main calls it when the verb is done. `status`: what this process is about to end with.
+void close_team(int status);
 
 // Of an error that ended this process: what is to be said here (nothing where another rank says it), after
 // the others have heard of it. Does not return where they can only be ended by force; `report` then prints

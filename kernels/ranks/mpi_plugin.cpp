@@ -1,10 +1,12 @@
 // The plug-in for the MPI whose mpicxx compiles this file; see mpi_table.h. Nothing else of bigbird is in it.
 #include <mpi.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "kernels/ranks/mpi_table.h"
@@ -98,9 +100,55 @@ void end_all(int status) {
   MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-void finish() {
+#ifdef MPICH_VERSION
+
+// MPICH before 4.2 over UCX can wait for ever in MPI_Finalize (pmodels/mpich#6596): it closes its connections,
+// then waits in PMI's barrier and answers nobody; of two ranks that close at one time, one may still wait for
+// an answer of the other. Debian 12's 4.0.2 does so in one of some thousand runs of two ranks, and a job that
+// has written everything would stand until its time limit.
+constexpr unsigned finalize_seconds = 30;
+int status_at_end = 0;
+bool under_hydra = false;
+volatile sig_atomic_t aborting = 0;
+
+extern "C" void end_without_finalize(int) {
+  // hydra kills the other processes of one that ends without MPI_Finalize, and gives 9; of an abort it gives
+  // the status. srun kills at an abort, and takes an end with status 0 for what it is.
+  if (under_hydra && aborting == 0) {
+    aborting = 1;
+    alarm(5);  // comes back here, where the abort waits too
+    MPI_Abort(MPI_COMM_WORLD, status_at_end);
+  }
+  _exit(status_at_end);
+}
+
+void bound_finalize(int status) {
+  // Until here a rank may have to wait for the slowest as long as that works.
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::fflush(nullptr);
+  status_at_end = status;
+  under_hydra = std::getenv("HYDI_CONTROL_FD") != nullptr;
+  struct sigaction action {};
+  action.sa_handler = end_without_finalize;
+  action.sa_flags = SA_NODEFER;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGALRM, &action, nullptr);
+  alarm(finalize_seconds);
+}
+
+void finish(int status) {
+  bound_finalize(status);
+  MPI_Finalize();
+  alarm(0);
+}
+
+#else
+
+void finish(int) {
   MPI_Finalize();
 }
+
+#endif
 
 }  // namespace
 

@@ -30,12 +30,12 @@ class MpiRanks : public Ranks {
     if (start(&table_, error.data(), error.size()) != 0)
       throw RanksError("MPI does not start: " + std::string(error.data()), "one process needs no mpirun");
     if (table_.version != bigbird_mpi_version) {
-      table_.finish();
+      table_.finish(3);
       throw RanksError(plugin + ": of another version of bigbird",
                        "take the plug-in that came with this program");
     }
   }
-  ~MpiRanks() override { table_.finish(); }
+  ~MpiRanks() override { table_.finish(exit_status()); }
   MpiRanks(const MpiRanks&) = delete;
   MpiRanks& operator=(const MpiRanks&) = delete;
 

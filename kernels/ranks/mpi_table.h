@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-enum { bigbird_mpi_version = 2 };  // of this table; a plug-in of another one is refused
+enum { bigbird_mpi_version = 3 };  // of this table; a plug-in of another one is refused
 
 // Every function returns 0, or writes one line of what went wrong to `error` (error_size bytes, a zero at the
 // end) and returns something else. Sizes are those of Ranks (ranks.h).
@@ -24,7 +24,8 @@ struct BigbirdMpi {
   int (*exchange)(const void* to_each, void* from_each, size_t bytes, char* error, size_t error_size);
   int (*all_gather)(const void* mine, void* all, size_t bytes, char* error, size_t error_size);
   void (*end_all)(int status);
-  void (*finish)(void);
+  // Collective. `status`: what this process is about to end with; an MPI that does not end is ended with it.
+  void (*finish)(int status);
 };
 
 // Starts MPI and fills the table. The one symbol of a plug-in that the program looks for.

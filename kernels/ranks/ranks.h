@@ -73,11 +73,15 @@ class Ranks {
   // Asks the engine to end all ranks with this status, when this one has failed and the others wait for it.
   // It may end this one too.
   virtual void end_all(int status) = 0;
+  // What this process will end with after the object: an MPI that does not end is ended with it.
+  void set_exit_status(int status) { exit_status_ = status; }
 
  protected:
   Ranks() = default;
+  int exit_status() const { return exit_status_; }
 
  private:
+  int exit_status_ = 0;
   std::unique_ptr<DeviceCopies> device_copies_;
 };
 

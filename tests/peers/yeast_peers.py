@@ -13,7 +13,7 @@ these scripts predict, so that one program measures all.
     python tests/peers/yeast_peers.py orfs GENOME.fa.gz -o calls.bed --contigs chrX [--before 39] [--codons 100]
     python tests/peers/yeast_peers.py rank TRACK.bedgraph|CALLS.bed --tss TSS.bed.gz [--within 100] [--merge-distance 200] [--exclude COPIES.bed]
 
-    promoters and tracks take --minutes of CPU on one thread (10), --seed (1).
+    promoters and tracks take --minutes of CPU on one thread (10), --seed (1); tracks --state FILE, to go on where it stopped.
 
 promoters: DATA is a folder of `promoter build`. `cnn` has two layers of filters (15 and 7 bases wide), the maximum over places, and a dense
 layer; `deepromoter` is the public code (github.com/egochao/DeePromoter, Oubounyt et al. 2019; --checkout), kernels 27, 14 and 7. Adam 1e-3,
@@ -141,11 +141,20 @@ class DeepSea(nn.Module):
         return self.out(functional.relu(self.dense(x.flatten(1))))
 
 
-def fit(net, draw, valid_loss, minutes, rate):
-    """The state of lowest validation loss after so many minutes of CPU, those of validation not counted."""
+def fit(net, draw, valid_loss, minutes, rate, path=None, draws=None):
+    """The state of lowest validation loss after so many minutes of CPU, those of validation not counted. `path`: goes on from what this
+    file has, and writes it at every check; `draws` then holds what draw() goes by: "rng" and "order"."""
     optimizer = torch.optim.Adam(net.parameters(), lr=rate)
     spent, updates, best, kept = 0.0, 0, math.inf, None
     checks = 12
+    if path and pathlib.Path(path).exists():
+        saved = torch.load(path, weights_only=False)
+        net.load_state_dict(saved["net"])
+        optimizer.load_state_dict(saved["optimizer"])
+        torch.set_rng_state(saved["torch"])
+        draws["rng"].bit_generator.state = saved["rng"]
+        draws["order"][:] = saved["order"]
+        spent, updates, best, kept = (saved[name] for name in ("spent", "updates", "best", "kept"))
     while spent < 60 * minutes:
         begun = time.process_time()
         x, y = draw()
@@ -164,6 +173,11 @@ def fit(net, draw, valid_loss, minutes, rate):
             print(f"{spent:.0f} s of CPU, {updates} updates: validation loss {measured:.5f}", file=sys.stderr)
             if measured < best:
                 best, kept = measured, copy.deepcopy(net.state_dict())
+            if path:
+                torch.save({"net": net.state_dict(), "optimizer": optimizer.state_dict(), "torch": torch.get_rng_state(),
+                            "rng": draws["rng"].bit_generator.state, "order": draws["order"], "spent": spent, "updates": updates,
+                            "best": best, "kept": kept}, f"{path}.tmp")
+                pathlib.Path(f"{path}.tmp").replace(path)
     net.load_state_dict(kept)
     net.eval()
     return net, updates, best
@@ -281,9 +295,8 @@ def tracks(options):
     order = []
 
     def draw():
-        nonlocal order
         if len(order) < 64:
-            order = list(rng.permutation(train))
+            order[:] = rng.permutation(train)
         picked = [order.pop() for _ in range(64)]
         x = windows(picked)
         flipped = rng.random(64) < 0.5
@@ -296,7 +309,7 @@ def tracks(options):
         logits = torch.from_numpy(in_batches(net, windows(some)))
         return functional.binary_cross_entropy_with_logits(logits, torch.from_numpy(labels[some].astype(np.float32))).item()
 
-    net, updates, loss = fit(net, draw, valid_loss, options.minutes, options.rate)
+    net, updates, loss = fit(net, draw, valid_loss, options.minutes, options.rate, options.state, {"rng": rng, "order": order})
 
     def probabilities(x):
         both = [1 / (1 + np.exp(-in_batches(net, strand))) for strand in (x, reverse_complement(x))]
@@ -607,6 +620,7 @@ def main():
             verb.add_argument("genome")
             verb.add_argument("--filters", default="320,480,960")
             verb.add_argument("--rate", type=float, default=1e-3)
+            verb.add_argument("--state")
             verb.add_argument("--window", type=int, default=1000)
             verb.add_argument("--split", default="test")
             verb.add_argument("--variants")
