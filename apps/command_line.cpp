@@ -50,10 +50,12 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-// The first word that looks like an option and is none, or empty.
+// The first word that looks like an option and is none, or empty. Before a command only the first word that
+// was left may be one: those after it are the command's.
 std::string unknown_option(const CLI::App& app) {
   for (const std::string& word : app.remaining()) {
-    if (word.size() > 1 && word[0] == '-') return word.substr(0, word.find('='));
+    if (word.size() > 1 && word[0] == '-' && word != "--") return word.substr(0, word.find('='));
+    if (app.get_prefix_command()) break;
   }
   return {};
 }
@@ -196,6 +198,14 @@ bool Verb::parse(int argc, char** argv) {
   for (const char* name : {"--model", "--init", "--tokenizer", "--hard-negatives"})
     resolve_models(app_, name);
   return true;
+}
+
+std::vector<std::string> Verb::command_after_options() const {
+  // CLI11 takes a mistyped option for the command's first word.
+  if (!unknown_option(app_).empty()) throw_usage_error(app_, verb_, CLI::ExtrasError(app_.remaining()));
+  std::vector<std::string> words = app_.remaining();
+  if (!words.empty() && words.front() == "--") words.erase(words.begin());
+  return words;
 }
 
 Provenance Verb::made_from(const std::string& fasta, std::vector<ProvenanceInput> inputs) const {

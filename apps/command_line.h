@@ -47,6 +47,9 @@ class Verb : public VerbOptions, public VerbCommand, public VerbConsole {
   // Usage errors throw Error{usage} with the nearest option as hint.
   bool parse(int argc, char** argv);
 
+  // Of a verb whose options stand before a command (CLI's prefix_command): the words of that, after parse().
+  std::vector<std::string> command_after_options() const;
+
   // What an output tells of this command: its seed, where it has one, the genome (may be empty), more inputs.
   Provenance made_from(const std::string& fasta = {}, std::vector<ProvenanceInput> inputs = {}) const;
 

@@ -26,6 +26,13 @@ namespace {
 
 constexpr int most_threads = 1024;
 
+// "nevr", not "-5", "2k", "nan" or a path: what stands where a number or a word is asked for.
+bool is_word(const std::string& text) {
+  if (text.empty() || text == "nan" || text == "inf") return false;
+  return std::all_of(text.begin(), text.end(),
+                     [](unsigned char letter) { return std::isalpha(letter) != 0; });
+}
+
 // N of "cuda:N"; 0 for "cuda" and "auto".
 int cuda_index(const std::string& device) {
   int index = 0;
@@ -108,12 +115,18 @@ CLI::Validator count_suffix() {
 CLI::Option* VerbOptions::with_words(CLI::Option* option,
                                      const std::vector<std::pair<std::string, std::string>>& words,
                                      const std::optional<CLI::Validator>& check) {
-  const auto expand = [words, check](std::string& text) {
-    for (const auto& [word, number] : words)
+  const bool number_expected = option->get_type_name() != "TIME";  // parse_duration says what one is
+  const auto expand = [words, check, number_expected](std::string& text) {
+    std::vector<std::string_view> known;
+    for (const auto& [word, number] : words) {
       if (text == word) {
         text = number;
         return std::string();
       }
+      if (is_word(word)) known.push_back(word);
+    }
+    if (number_expected && is_word(text))
+      return fmt::format("'{}' is not a number, and not {}", text, fmt::join(known, " or "));
     return check ? (*check)(text) : std::string();
   };
   option->transform(CLI::Validator(expand, "", "word"));

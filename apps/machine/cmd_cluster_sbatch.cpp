@@ -46,8 +46,7 @@ int cmd_cluster_sbatch(int argc, char** argv) {
               "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz --device cuda -o "
               "scored.bcf > submit.sh")});
   SlurmScriptOptions options;
-  CLI::App& app = verb.app();
-  app.prefix_command();
+  verb.app().prefix_command();
   verb.add_option("--shards N", options.shards, "Shards, each a task of the array", CLI::Range(1, 100'000));
   verb.with_word(verb.add_option("--at-once", options.at_once,
                                  "Most tasks that run at the same time; auto: as Slurm lets"),
@@ -83,7 +82,7 @@ int cmd_cluster_sbatch(int argc, char** argv) {
                             options.stop_before, options.time),
                 "give a longer --time, or --stop-before 0");
   }
-  std::vector<std::string> command = app.remaining();
+  std::vector<std::string> command = verb.command_after_options();
   use_names_of_today_behind_verb(command);
   std::cout << slurm_script(options, command);
   return 0;

@@ -14,6 +14,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/vcf.h"
 #include "lib/parts/chunked_numbers.h"
 #include "lib/parts/merge.h"
 #include "lib/parts/sharded_verbs.h"
@@ -28,11 +29,6 @@ struct MergeOptions {
   std::string report;
   bool write_index = false;
 };
-
-// Scored variants, whose lost summary is then what is missed.
-bool is_vcf_by_name(const std::string& path) {
-  return path.ends_with(".vcf") || path.ends_with(".vcf.gz") || path.ends_with(".bcf");
-}
 
 // What was merged, of which throughput is told.
 struct Merged {
@@ -64,7 +60,7 @@ Merged merge_any(const MergeOptions& options) {
       is_shard_file(shards.front()) ? read_shard_header(shards.front()).kind : std::string();
   const bool variants = numbers.empty() && !file_exists(output_shard_path(shards.front())) &&
                         (std::any_of(shards.begin(), shards.end(), has_variant_summary) ||
-                         (is_vcf_by_name(shards.front()) && file_exists(shards.front())));
+                         (vcf_type_of(shards.front()) && file_exists(shards.front())));
   if (numbers != promoter_scan_kind && !(options.paths.calls.empty() && options.paths.summary.empty()))
     throw_usage("merge: --calls and --summary are of shards of `promoter scan`");
   if (!variants && !options.report.empty()) throw_usage("merge: --summary-prefix is of shards of `variants`");

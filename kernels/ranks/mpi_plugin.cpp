@@ -102,10 +102,10 @@ void end_all(int status) {
 
 #ifdef MPICH_VERSION
 
-// MPICH before 4.2 over UCX can wait for ever in MPI_Finalize (pmodels/mpich#6596): it closes its connections,
-// then waits in PMI's barrier and answers nobody; of two ranks that close at one time, one may still wait for
-// an answer of the other. Debian 12's 4.0.2 does so in one of some thousand runs of two ranks, and a job that
-// has written everything would stand until its time limit.
+// MPICH before 4.2 over UCX can wait for ever in MPI_Finalize (pmodels/mpich#6596): it closes its
+// connections, then waits in PMI's barrier and answers nobody; of two ranks that close at one time, one may
+// still wait for an answer of the other. Debian 12's 4.0.2 does so in one of some thousand runs of two ranks,
+// and a job that has written everything would stand until its time limit.
 constexpr unsigned finalize_seconds = 30;
 int status_at_end = 0;
 bool under_hydra = false;

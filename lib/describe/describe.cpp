@@ -19,6 +19,7 @@
 #include "lib/inference/model_task.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/vcf.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/io/weights/tensorflow_bundle.h"
 #include "lib/model/folder/dialect.h"
@@ -227,7 +228,7 @@ Describer by_name(const std::string& path) {
   if (name.find("tfevents") != std::string::npos) return describe_events;
   if (has_any_suffix(path, {".bedgraph", ".bedGraph", ".bg", ".bedgraph.gz", ".bedGraph.gz"}))
     return describe_bedgraph;
-  if (has_any_suffix(path, {".vcf", ".vcf.gz", ".bcf"})) return describe_variants;
+  if (vcf_type_of(path)) return describe_variants;
   if (has_any_suffix(path, {".bed", ".bed.gz", ".narrowPeak", ".narrowPeak.gz"})) return describe_bed;
   if (has_any_suffix(path, {".fa", ".fa.gz", ".fasta", ".fasta.gz", ".fna", ".fna.gz", ".fai"}))
     return describe_genome;

@@ -15,6 +15,7 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/bed.h"
 #include "lib/report/charts.h"
+#include "lib/report/genome_browser.h"
 #include "lib/report/report_inputs.h"
 #include "lib/report/shown_numbers.h"
 
@@ -26,6 +27,15 @@ std::string known_tss_path(const std::vector<std::string>& provenance) {
   for (const std::string& line : provenance) {
     constexpr std::string_view given = "bigbird_input=tss:";
     if (line.rfind(given, 0) == 0) return line.substr(given.size(), line.find(" sha256=") - given.size());
+  }
+  return {};
+}
+
+// The genome of the scan; empty: not told.
+std::string reference_of(const std::vector<std::string>& provenance) {
+  for (const std::string& line : provenance) {
+    constexpr std::string_view given = "bigbird_reference=";
+    if (line.rfind(given, 0) == 0) return line.substr(given.size());
   }
   return {};
 }
@@ -126,7 +136,8 @@ ReportSection calls_section(const std::string& path, const ReportOptions& option
     section.add(ReportCharts{histogram("scores of calls", "score", {scores}, false, 25), by_contig});
   std::stable_sort(calls.begin(), calls.end(),
                    [](const auto& a, const auto& b) { return a.score > b.score; });
-  ReportTable table{"", {"contig", "start", "end", "name", "score", "strand", "TSS"}, {}, false};
+  ReportTable table{"", {"contig", "start", "end", "name", "score", "strand", "TSS"}, {}, false, 1};
+  const GenomeBrowser browser = GenomeBrowser::of_fasta(reference_of(provenance));
   if (places) {
     table.columns.emplace_back("bp to a known TSS");
     table.columns.push_back(fmt::format("within {} bp", within));
@@ -136,6 +147,7 @@ ReportSection calls_section(const std::string& path, const ReportOptions& option
     table.rows.push_back({call.chrom, std::to_string(call.begin), std::to_string(call.end), call.name,
                           fmt::format("{:g}", call.score), std::string(1, call.strand),
                           std::to_string(call.thick_begin)});
+    table.links.push_back(browser.link(call.chrom, call.begin, call.end));
     if (!places) continue;
     const std::optional<std::int64_t> distance = distance_to(*places, call);
     table.rows.back().push_back(distance ? std::to_string(*distance) : "");

@@ -62,12 +62,13 @@ constexpr std::string_view page_style =
     ".rows{font-size:8.5pt}.rows td{max-width:12rem}a{color:inherit}}\n";
 
 // With three digits; what that hides is the title of the cell.
-std::string cell(const std::string& text, const char* number_class) {
+std::string cell(const std::string& text, const char* number_class, const std::string& link = {}) {
   const std::string shown = shown_cell(text);
   std::string opening = "<td";
   if (*number_class != '\0') opening += std::string(" class=\"") + number_class + "\"";
   if (shown != text) opening += " title=\"" + svg_escaped(text) + "\"";
-  return opening + ">" + svg_escaped(shown) + "</td>";
+  if (link.empty()) return opening + ">" + svg_escaped(shown) + "</td>";
+  return opening + "><a href=\"" + svg_escaped(link) + "\">" + svg_escaped(shown) + "</a></td>";
 }
 
 // Empty cells and missing values stand at the right of columns of numbers too.
@@ -112,9 +113,7 @@ struct Write {
   HtmlPage& page;
   const std::vector<KeyFigure>& told;
   void operator()(const ReportFacts& facts) const { page.facts(without_figures(facts, told)); }
-  void operator()(const ReportTable& table) const {
-    page.table(table.caption, table.columns, table.rows, table.folded);
-  }
+  void operator()(const ReportTable& table) const { page.table(table); }
   void operator()(const ReportListing& listing) const { page.listing(listing.caption, listing.text); }
   void operator()(const ReportText& text) const { page.paragraph(text.text); }
   void operator()(const ReportCharts& charts) const {
@@ -176,8 +175,8 @@ void HtmlPage::facts(const std::vector<std::pair<std::string, std::string>>& row
   body_ += "</table>\n";
 }
 
-void HtmlPage::table(const std::string& caption, const std::vector<std::string>& columns,
-                     const std::vector<std::vector<std::string>>& rows, bool folded) {
+void HtmlPage::table(const ReportTable& table) {
+  const auto& [caption, columns, rows, folded, linked_column, links] = table;
   if (folded) body_ += "<details><summary>" + svg_escaped(caption) + "</summary>\n";
   body_ += "<div class=\"wide\">\n<table class=\"rows\">\n";
   if (!folded && !caption.empty()) body_ += "<caption>" + svg_escaped(caption) + "</caption>\n";
@@ -188,11 +187,12 @@ void HtmlPage::table(const std::string& caption, const std::vector<std::string>&
     body_ += (numbers.back() ? "<th class=\"n\">" : "<th>") + svg_escaped(columns[i]) + "</th>";
   }
   body_ += "</tr></thead>\n<tbody>\n";
-  for (const std::vector<std::string>& row : rows) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::vector<std::string>& row = rows[r];
     body_ += "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
       const bool right = is_number_text(row[i]) || (i < numbers.size() && numbers[i]);
-      body_ += cell(row[i], right ? "n" : "");
+      body_ += cell(row[i], right ? "n" : "", i == linked_column && r < links.size() ? links[r] : "");
     }
     body_ += "</tr>\n";
   }

@@ -10,6 +10,8 @@
 
 namespace bigbird {
 
+struct ReportTable;
+
 class HtmlPage {
  public:
   explicit HtmlPage(std::string title);
@@ -26,10 +28,8 @@ class HtmlPage {
   void contents(const std::vector<Part>& parts);
   // Two columns, a name and what it is.
   void facts(const std::vector<std::pair<std::string, std::string>>& rows);
-  // Cells that are numbers stand at the right, with three digits and the full value as their title. `folded`:
-  // closed at first, behind the caption.
-  void table(const std::string& caption, const std::vector<std::string>& columns,
-             const std::vector<std::vector<std::string>>& rows, bool folded = false);
+  // Cells that are numbers stand at the right, with three digits and the full value as their title.
+  void table(const ReportTable& table);
   // Lines as they are, behind the caption.
   void listing(const std::string& caption, const std::string& text);
   // <svg> elements (charts.h) or image_of, side by side where there is room.

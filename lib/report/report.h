@@ -19,6 +19,9 @@ struct ReportTable {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
   bool folded = false;  // closed at first, behind the caption
+  // Of each row an address that its cell of this column leads to; empty: none.
+  std::size_t linked_column = 0;
+  std::vector<std::string> links = {};
 };
 
 // A complete SVG document, shown as an image of its own: no style of the page reaches it.

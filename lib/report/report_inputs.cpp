@@ -9,6 +9,7 @@
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/io/files/file.h"
+#include "lib/io/genome/vcf.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/report/labels.h"
 #include "lib/report/shown_numbers.h"
@@ -51,9 +52,8 @@ ReportSection section_of(const std::string& path, const ReportOptions& options,
   }
   if (told) return variants_section(path, options, picture);
   if (has_suffix(path, ".bed") || has_suffix(path, ".bed.gz")) return calls_section(path, options);
-  for (const char* suffix : {".vcf", ".vcf.gz", ".bcf", ".npy", ".h5"}) {
-    if (has_suffix(path, suffix)) refuse(path, "no " + path + ".summary.json beside it");
-  }
+  if (vcf_type_of(path) || has_suffix(path, ".npy") || has_suffix(path, ".h5"))
+    refuse(path, "no " + path + ".summary.json beside it");
   return table_of(path, options);
 }
 

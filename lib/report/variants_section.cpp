@@ -14,6 +14,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/report/charts.h"
+#include "lib/report/genome_browser.h"
 #include "lib/report/labels.h"
 #include "lib/report/report_inputs.h"
 #include "lib/report/shown_numbers.h"
@@ -137,7 +138,7 @@ ScoredWindows scored_windows(const std::string& run) {
 }
 
 void add_scores(ReportSection& section, const std::string& path, const ReportOptions& options,
-                const ScoredWindows& windows, const AllelePicture& picture) {
+                const ScoredWindows& windows, const GenomeBrowser& browser, const AllelePicture& picture) {
   VariantTable table(path);
   const auto diff = table.find_column("diff"), lfc = table.find_column("lfc"),
              profile = table.find_column("profile"), e = table.find_column("e"),
@@ -164,7 +165,8 @@ void add_scores(ReportSection& section, const std::string& path, const ReportOpt
       fmt::format("the {} strongest by effect, |log2 fold change x difference|", strongest.rows().size()),
       {"contig", "position", "REF", "ALT", "effect", label_of("diff"), label_of("lfc")},
       {},
-      false};
+      false,
+      1};
   for (const auto& [name, column] : {std::pair{"profile", profile}, {"e", e}, {"funsig", funsig}}) {
     if (column) list.columns.push_back(label_of(name));
   }
@@ -178,6 +180,8 @@ void add_scores(ReportSection& section, const std::string& path, const ReportOpt
       if (column) cells.push_back(at.fields[*column]);
     }
     list.rows.push_back(std::move(cells));
+    list.links.push_back(
+        browser.link(at.chrom, at.position, at.position + static_cast<std::int64_t>(at.ref.size())));
     if (!picture) continue;
     StrongAllele allele{at.chrom, at.position, at.ref, at.alt, {}, windows};
     if (profile && !is_missing(at.fields[*profile])) allele.profile = at.fields[*profile];
@@ -224,7 +228,9 @@ ReportSection variants_section(const std::string& path, const ReportOptions& opt
     section.add(ReportText{
         "Scores are in BCF: for their distribution, give the VCF that bcftools view makes of it."});
   } else {
-    add_scores(section, path, options, scored_windows(summary.run), picture);
+    const auto files = nlohmann::json::parse(summary.files.empty() ? "{}" : summary.files);
+    add_scores(section, path, options, scored_windows(summary.run),
+               GenomeBrowser::of_fasta(files.value("reference", std::string())), picture);
   }
   for (ReportElement& element : counts.elements) section.add(std::move(element));
   add_skipped(section, path + ".skipped.tsv");

@@ -288,6 +288,7 @@ TEST_F(ClusterSbatch, WhatCannotBeAScriptIsRefused) {
   const Words good = {"variants", "-m", "m", "-f", "g.fa", "in.vcf", "-o", "out.vcf"};
   EXPECT_TRUE(holds(must(script(good)).out,
                     "variants -m m -f g.fa in.vcf --shard \"$SLURM_ARRAY_TASK_ID/3\" --resume auto"));
+  EXPECT_EQ(must(script(Words{"--"} + good)).out, must(script(good)).out);
   refused(script({}), 2, "no command");
   refused(script({"variants", "merge", "a"}), 2, "names no output file");
   refused(script({"pretrain", "-o", "run"}), 2, "pretrain takes no --shard");
@@ -296,6 +297,8 @@ TEST_F(ClusterSbatch, WhatCannotBeAScriptIsRefused) {
   for (const char* own : {"--shard=1/2", "--resume", "--force", "--stop-before=1m"})
     refused(script(good + Words{own}), 2, "in the command");
   refused(script(Words{"--stop-before", "soon"} + good), 2, "no duration");
+  refused(script(Words{"--at-once", "soon"} + good), 2, "--at-once: 'soon' is not a number, and not auto");
+  refused(script(Words{"--unknown", "2"} + good), 2, "unknown option '--unknown'");
   for (const char* limit : {"2", "1:30", "0:02:00", "0-0:1"})
     refused(script(Words{"--time", limit} + good), 2, "leaves nothing of --time");
   for (const char* limit : {"later", "1:2:3:4", "1-2-3", "-5", "1:-2", "", "1-", "2h"})

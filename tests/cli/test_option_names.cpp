@@ -56,6 +56,18 @@ TEST(OptionNames, ErrorsOfTheLibraryNameOptions) {
       << result.err;
 }
 
+TEST(OptionNames, AWrongWordIsToldTheRightOnes) {
+  for (const auto& [words, told] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"tokenize", "--shard-tokens", "nevr"}, "'nevr' is not a number, and not never"},
+           {{"chromatin", "finetune", "--average", "off"}, "'off' is not a number, and not auto or never"},
+           {{"tokenize", "-@", "all"}, "'all' is not a number, and not auto"},
+           {{"tokenize", "--shard-tokens", "5x"}, "'5x' is not a count"}}) {
+    const RunResult result = run_bigbird(words);
+    EXPECT_EQ(result.status, 2);
+    EXPECT_NE(result.err.find(told), std::string::npos) << result.err;
+  }
+}
+
 TEST(OldNames, WhatIsTypedBecomesTheNameOfToday) {
   const auto today = [](const std::string& verb, std::vector<std::string> words) {
     apps::use_names_of_today(verb, words);

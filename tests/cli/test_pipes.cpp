@@ -74,7 +74,7 @@ wait $program)",
   EXPECT_TRUE(std::any_of(begun.begin(), begun.end(), [](const auto& name) { return holds(name, ".tmp."); }));
   must({"text", "classify", "predict", "-q", "-m", path("mapped"), path("rows.csv"), "-o", path("cut.tsv"),
         "--force"});
-  EXPECT_EQ(left(), Words{"cut.tsv"});
+  EXPECT_EQ(left(), (Words{"cut.tsv", "cut.tsv.provenance.json"}));
 }
 
 TEST_F(Pipes, WhatIsSeveralFilesDoesNotGoToStdout) {

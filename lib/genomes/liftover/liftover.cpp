@@ -12,6 +12,7 @@
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/output_set.h"
+#include "lib/io/genome/vcf.h"
 
 namespace bigbird {
 namespace {
@@ -72,7 +73,7 @@ class OrderCheck {
 
 bool is_vcf(const std::string& path, std::string_view first_line) {
   return first_line.starts_with("##fileformat=VCF") || first_line.starts_with("#CHROM\tPOS") ||
-         has_suffix(path, ".vcf") || has_suffix(path, ".vcf.gz");
+         vcf_type_of(path).value_or(VcfType::bcf) != VcfType::bcf;
 }
 
 }  // namespace

@@ -84,14 +84,10 @@ class ShardRows {
   std::vector<std::vector<float>> values_;
 };
 
-constexpr std::array<std::pair<const char*, VariantFormat>, 7> suffixes = {
-    {{".vcf.gz", VariantFormat::vcf_gz},
-     {".vcf.bgz", VariantFormat::vcf_gz},
-     {".bcf", VariantFormat::bcf},
-     {".tsv", VariantFormat::tsv},
-     {".tsv.gz", VariantFormat::tsv},
-     {".npy", VariantFormat::npy},
-     {".h5", VariantFormat::h5}}};
+constexpr std::array<std::pair<const char*, VariantFormat>, 4> suffixes = {{{".tsv", VariantFormat::tsv},
+                                                                            {".tsv.gz", VariantFormat::tsv},
+                                                                            {".npy", VariantFormat::npy},
+                                                                            {".h5", VariantFormat::h5}}};
 
 VcfType vcf_type(VariantFormat format) {
   if (format == VariantFormat::vcf_gz) return VcfType::bgzf;
@@ -304,6 +300,8 @@ void merge_score_hdf5(const std::vector<ChunkedTable>& shards, const std::string
 VariantFormat variant_format(const std::string& word, const std::string& output) {
   VariantFormat format = VariantFormat::vcf;
   if (word.empty()) {
+    if (const auto type = vcf_type_of(output); type && *type != VcfType::text)
+      format = *type == VcfType::bgzf ? VariantFormat::vcf_gz : VariantFormat::bcf;
     for (const auto& [suffix, meant] : suffixes) {
       if (has_suffix(output, suffix)) format = meant;
     }

@@ -73,6 +73,8 @@ class VcfReader {
 };
 
 enum class VcfType { text, bgzf, bcf };  // -O v, z, b
+// What the end of a name says: ".vcf", ".vcf.gz" and ".vcf.bgz", ".bcf"; nothing for any other.
+std::optional<VcfType> vcf_type_of(const std::string& path);
 
 // One INFO field that is added.
 struct VcfInfoField {

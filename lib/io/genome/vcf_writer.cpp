@@ -97,6 +97,13 @@ std::vector<std::string> output_header(const VcfHeader& input, bool with_contigs
 
 }  // namespace
 
+std::optional<VcfType> vcf_type_of(const std::string& path) {
+  if (has_suffix(path, ".vcf")) return VcfType::text;
+  if (has_suffix(path, ".vcf.gz") || has_suffix(path, ".vcf.bgz")) return VcfType::bgzf;
+  if (has_suffix(path, ".bcf")) return VcfType::bcf;
+  return std::nullopt;
+}
+
 struct VcfWriter::State {
   VcfType type = VcfType::text;
   std::string path;

@@ -91,12 +91,12 @@ TEST(LineChart, KeepsTheExtremesOfALongLine) {
 
 TEST(HtmlPage, TextsCannotBecomeMarkup) {
   HtmlPage page("<run>");
-  page.table("a & b", {"x"}, {{"<script>"}, {"12.5"}});
+  page.table({"a & b", {"x"}, {{"<script>"}, {"12.5"}}, false, 0, {"", "https://a.b/?c=\"d\"&e"}});
   page.listing("options", "a = \"<b>\"");
   const std::string text = page.text();
   EXPECT_FALSE(contains(text, "<script>"));
   EXPECT_TRUE(contains(text, "<td>&lt;script&gt;</td>"));
-  EXPECT_TRUE(contains(text, "<td class=\"n\">12.5</td>"));
+  EXPECT_TRUE(contains(text, "<td class=\"n\"><a href=\"https://a.b/?c=&quot;d&quot;&amp;e\">12.5</a></td>"));
   EXPECT_TRUE(contains(text, "<h1>&lt;run&gt;</h1>"));
 }
 

@@ -75,6 +75,15 @@ const std::string vcf_records =
     "1\t7\trs1\tA\tG\t29.5\tq10\tAC=1\tGT\t0|1\n1\t8\t.\tAC\tA,*\t.\tPASS\tBB_DIFF=old;AC=1,2\tGT\t1/2\n"
     "1\t9\t.\tA\t.\t5\t.\t.\tGT\t0/0\n";
 
+TEST(VcfTypeOf, IsWhatTheNameEndsIn) {
+  EXPECT_EQ(vcf_type_of("a/b.vcf"), VcfType::text);
+  EXPECT_EQ(vcf_type_of("b.vcf.gz"), VcfType::bgzf);
+  EXPECT_EQ(vcf_type_of("b.vcf.bgz"), VcfType::bgzf);
+  EXPECT_EQ(vcf_type_of("b.bcf"), VcfType::bcf);
+  for (const char* other : {"b.tsv", "b.vcf.zst", "b.gz", "vcf", ""})
+    EXPECT_FALSE(vcf_type_of(other)) << other;
+}
+
 TEST_F(VcfOut, AddedFieldsAndNothingElse) {
   copy(write(written_header + vcf_records), path("out.vcf"), VcfType::text, true);
   EXPECT_EQ(read_text(path("out.vcf")),
