@@ -3,6 +3,7 @@
 
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "apps/config_file.h"
@@ -19,9 +20,9 @@ constexpr std::array<std::pair<ProvenancePlace, const char*>, 3> place_names{
      {ProvenancePlace::inside, "inline"},
      {ProvenancePlace::none, "none"}}};
 
-// What lies beside which output; an empty text for nothing.
-std::map<std::string, std::string>& beside_outputs() {
-  static std::map<std::string, std::string> of_process;
+// What lies beside which output; no lines for nothing.
+std::map<std::string, std::vector<std::string>>& beside_outputs() {
+  static std::map<std::string, std::vector<std::string>> of_process;
   return of_process;
 }
 
@@ -39,10 +40,12 @@ std::string plain_default(const CLI::Option& option) {
 }  // namespace
 
 void write_provenance_beside() {
-  for (const auto& [output, text] : beside_outputs()) {
+  for (const auto& [output, lines] : beside_outputs()) {
     const std::string path = folder_exists(output) ? output + "/provenance.json" : provenance_path(output);
-    if (!text.empty()) {
-      write_text_atomic(path, text);
+    if (!lines.empty()) {
+      std::optional<std::uint64_t> bytes;
+      if (file_is_regular(output)) bytes = std::filesystem::file_size(output);
+      write_text_atomic(path, provenance_json(lines, bytes) + "\n");
     } else if (file_is_regular(path)) {
       std::filesystem::remove(path);
     }
@@ -99,10 +102,8 @@ std::vector<std::string> VerbCommand::head_of(const std::string& output,
   // A device or a pipe (/dev/stdout) has no neighbours.
   const bool has_place =
       output != "-" && !output.empty() && (file_is_regular(output) || !file_exists(output));
-  if (has_place) {
-    beside_outputs()[output] =
-        place_ == ProvenancePlace::beside && !lines.empty() ? provenance_json(lines) + "\n" : std::string();
-  }
+  if (has_place)
+    beside_outputs()[output] = place_ == ProvenancePlace::beside ? lines : std::vector<std::string>{};
   return provenance_in_tables() ? lines : std::vector<std::string>{};
 }
 

@@ -59,6 +59,19 @@ TEST_F(DataOptions, SimulateMakesSoManyBasesAndPromoters) {
   EXPECT_EQ(bases, 600000);
 }
 
+// What lies beside an output is no longer of it when a shell has written another there.
+TEST_F(DataOptions, ProvenanceIsOfTheFileThatItWasWrittenWith) {
+  const std::string fasta = genome(60000), bed = path("d.bed");
+  must({"chunk", "-f", fasta, "-o", bed, "--seed", "7"});
+  EXPECT_NE(must({"info", bed}).out.find("bigbird chunk"), std::string::npos);
+  testing::write_text(bed, must({"chunk", "-f", fasta, "--passes", "1"}).out);
+  const RunResult later = must({"info", bed});
+  EXPECT_EQ(later.out.find("bigbird chunk"), std::string::npos) << later.out;
+  EXPECT_NE(later.err.find("d.bed.provenance.json is not read: it was written with a file of"),
+            std::string::npos)
+      << later.err;
+}
+
 TEST_F(DataOptions, ChunkKeepsTheRecipeThatIsTyped) {
   const std::string fasta = genome(60000);
   must({"chunk", "-f", fasta, "-o", path("d.bed"), "--passes", "4", "--seed", "7", "--max-start", "0",

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
+#include "lib/core/log.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 
@@ -99,7 +101,7 @@ std::string provenance_path(const std::string& output) {
   return output + ".provenance.json";
 }
 
-std::string provenance_json(const std::vector<std::string>& lines) {
+std::string provenance_json(const std::vector<std::string>& lines, std::optional<std::uint64_t> bytes) {
   Json json, settings;
   for (const std::string& line : lines) {
     if (const auto version = after(line, "bigbird_version="); !version.empty()) {
@@ -120,18 +122,23 @@ std::string provenance_json(const std::vector<std::string>& lines) {
     }
   }
   if (!settings.is_null()) json["settings"] = std::move(settings);
+  if (bytes && !json.is_null()) json["bytes"] = *bytes;
   return json_text(json);
 }
 
-std::vector<std::string> provenance_beside(const std::string& output) {
-  return output == "-" ? std::vector<std::string>{} : read_provenance(provenance_path(output));
-}
+namespace {
 
-std::vector<std::string> read_provenance(const std::string& path) {
+// `bytes`: of the file beside it, where that is asked for.
+std::vector<std::string> read_lines(const std::string& path, std::optional<std::uint64_t> bytes) {
   if (!file_is_regular(path)) return {};
   std::vector<std::string> lines;
   try {
     const Json json = Json::parse(read_file(path));
+    if (bytes && json.contains("bytes") && json["bytes"].get<std::uint64_t>() != *bytes) {
+      log_warning_once(fmt::format("{} is not read: it was written with a file of {} bytes, not of {}", path,
+                                   json["bytes"].get<std::uint64_t>(), *bytes));
+      return {};
+    }
     const auto add = [&](const char* key) {
       if (!json.contains(key)) return;
       const Json& value = json[key];
@@ -147,6 +154,19 @@ std::vector<std::string> read_provenance(const std::string& path) {
                     "it is written with the file that it is named after, and may be removed");
   }
   return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> provenance_beside(const std::string& output) {
+  if (output == "-") return {};
+  std::optional<std::uint64_t> bytes;
+  if (file_is_regular(output)) bytes = std::filesystem::file_size(output);
+  return read_lines(provenance_path(output), bytes);
+}
+
+std::vector<std::string> read_provenance(const std::string& path) {
+  return read_lines(path, {});
 }
 
 }  // namespace bigbird

@@ -38,11 +38,12 @@ std::string provenance_json(const Provenance& provenance);
 std::string provenance_path(const std::string& output);
 // The object of that file for such lines; other lines of the form "key=value" are its member "settings", an
 // object of texts. A file that went through several verbs has the lines of all: the last one's count. "null"
-// without lines.
-std::string provenance_json(const std::vector<std::string>& lines);
+// without lines. `bytes`: the size of the file that they are of.
+std::string provenance_json(const std::vector<std::string>& lines, std::optional<std::uint64_t> bytes = {});
 // The lines of such a file; none where there is no file. Error{bad_input} for JSON of another form.
 std::vector<std::string> read_provenance(const std::string& path);
-// Of what lies beside `output`, which may be "-".
+// Of what lies beside `output`, which may be "-". None, and a warning, where the size tells that the output
+// was written again by something else, such as a shell's `> OUT`.
 std::vector<std::string> provenance_beside(const std::string& output);
 
 }  // namespace bigbird

@@ -19,11 +19,14 @@ PREFIX = "BB_"  # of the INFO fields of `bigbird variants`
 def provenance(path: Name) -> Optional[Dict[str, Any]]:
     """What a file comes from: version, command, seed, inputs; None where it does not tell.
 
-    Of a table or track it lies beside (OUT.provenance.json) or in ## lines on top, of JSON inside.
+    Of a table or track it lies beside (OUT.provenance.json) or in ## lines on top, of JSON inside. What lies beside counts
+    only for a file of the size that it names.
     """
     beside = Path(f"{os.fspath(path)}.provenance.json")
     if beside.exists():
-        return json.loads(beside.read_text())
+        made: Dict[str, Any] = json.loads(beside.read_text())
+        if not Path(path).exists() or made.get("bytes") in (None, Path(path).stat().st_size):
+            return made
     if os.fspath(path).endswith(".json"):
         return json.loads(Path(path).read_text()).get("provenance")
     told: Dict[str, Any] = {}

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lib/core/log.h"
 #include "lib/io/files/provenance.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
@@ -156,10 +157,31 @@ TEST(Provenance, LiesBesideAFileAndIsReadBack) {
   EXPECT_EQ(json["seed"], 7);
   EXPECT_EQ(json["settings"]["calibrated"], "platt");
   EXPECT_EQ(provenance_json(std::vector<std::string>{}), "null");
+  EXPECT_EQ(provenance_json(std::vector<std::string>{}, 4), "null");
   write_text(provenance_path(path), "[1");
   expect_bad_input(error_of([&] { provenance_beside(path); }), "x.tsv.provenance.json", "");
   write_text(provenance_path(path), R"({"inputs": 5})");
   expect_bad_input(error_of([&] { provenance_beside(path); }), "x.tsv.provenance.json", "");
+}
+
+// After a shell's `> OUT` what lies beside OUT is of another file.
+TEST(Provenance, CountsForAFileOfItsSizeOnly) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> lines = provenance_lines(example());
+  const std::string path = folder / "x.tsv";
+  write_text(path, "a\n1\n");
+  write_text(provenance_path(path), provenance_json(lines, 4));
+  EXPECT_EQ(provenance_beside(path), lines);
+  write_text(path, "a\n10\n");
+  std::vector<std::string> said;
+  set_log_sink([&](LogLevel, const std::string& message) { said.push_back(message); });
+  EXPECT_TRUE(provenance_beside(path).empty());
+  set_log_sink({});
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_NE(said[0].find("a file of 4 bytes, not of 5"), std::string::npos) << said[0];
+  EXPECT_EQ(read_provenance(provenance_path(path)), lines);
+  std::filesystem::remove(path);  // moved away, say
+  EXPECT_EQ(provenance_beside(path), lines);
 }
 
 }  // namespace
