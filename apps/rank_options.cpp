@@ -59,10 +59,10 @@ int own_processors(kernels::Ranks& ranks) {
 
 void RankOptions::add(Verb& verb) {
   const OptionGroup group(verb, "Ranks");
-  verb.add_option("--ranks", choice_,
-                  "Processes that were started together: auto asks the launcher (mpirun, srun), none is this "
-                  "one alone, open-mpi and mpich name the MPI; folder:DIR needs none: processes that know "
-                  "their number (srun's, or RANK and WORLD_SIZE) meet in a folder that all see")
+  verb.add_option(
+          "--ranks", choice_,
+          "Processes that were started together: auto asks the launcher (mpirun, srun), none is only this one, open-mpi and mpich name the MPI; folder:DIR needs none: processes that know "
+          "their number (srun's, or RANK and WORLD_SIZE) meet in a folder that all see")
       ->check([](const std::string& word) {
         const bool known = word == "auto" || word == "none" || word == "open-mpi" || word == "mpich" ||
                            word.rfind("folder:", 0) == 0;
@@ -72,7 +72,7 @@ void RankOptions::add(Verb& verb) {
                   "How CUDA devices of several ranks get each other's gradients: nccl, host (by way of the "
                   "processes' memory), or auto: nccl where it is found");
   verb.add_flag("--log-ranks", log_,
-                "Messages of every rank, not of the first alone; into FILE.rank-N where --log FILE is given");
+                "Messages of every rank, not only of the first; into FILE.rank-N where --log FILE is given");
 }
 
 RankTeam& RankOptions::open(Verb& verb) const {

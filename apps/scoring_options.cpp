@@ -26,10 +26,9 @@ void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
   }
   if (defaults.offset) {
     verb.with_words(
-        verb.add_option("--offset BP", offset_,
-                        "Bases before the scored base (of a region the one in its middle) in its "
-                        "window, on the forward strand; auto: it stands in the middle of the model's "
-                        "target"),
+        verb.add_option(
+            "--offset BP", offset_,
+            "Bases before the scored base (of a region the one in its middle) in its window, on the forward strand; auto: it is in the middle of the model's target"),
         {{"auto", "-1"}, {"-1", "-1"}}, CLI::Range(0, 1 << 24));
   }
   batch_.tokens = defaults.batch_tokens;

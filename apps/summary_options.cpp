@@ -57,20 +57,20 @@ void SummaryDataOptions::add(Verb& verb, SummaryParts parts) {
   }
   if (parts != SummaryParts::document) {
     verb.add_option("--summary-field", pairs_.summary_field,
-                    "Of the summary; default abstract_text, summary, highlights, abstract, target ...");
+                    "Field of the summary; default abstract_text, summary, highlights, abstract, target ...");
     verb.add_flag(
         "--list-of-summaries", pairs_.list_of_summaries,
         "A list in that field holds several summaries, of which the best counts; else the sentences of one");
   }
   verb.add_option("--id-field", pairs_.id_field,
-                  "Of the id; default id, article_id or paper_id, else rows count from 0");
+                  "Field of the id; default id, article_id or paper_id, else rows count from 0");
   verb.add_option("--format", format_,
                   "Format of the data: jsonl, csv, tsv, lines (a text a line) or folder; auto: by name");
   add_quoting(verb, quoting_);
   verb.add_flag("--skip-bad", pairs_.skip_bad,
                 "Count records without a field, or of another type, and go on");
   verb.add_flag("--replace-invalid", pairs_.replace_invalid,
-                "Put U+FFFD where bytes are no UTF-8; else an error");
+                "Put U+FFFD where bytes are not UTF-8; else an error");
 }
 
 SummaryPairOptions SummaryDataOptions::pairs() const {
@@ -96,7 +96,7 @@ void SearchOptionsOfVerb::add(Verb& verb) {
       "default as the model was trained, else marks");
   verb.add_option("--batch", summarizer_.documents, "Documents at a time; more take more memory",
                   CLI::Range(1, 4096));
-  const OptionGroup group(verb, "Search (where not given: as the model's folder says)");
+  const OptionGroup group(verb, "Search (where not given: as in the model's folder)");
   verb.add_option("--decoding", decoding_, "huggingface, google, greedy or sample");
   verb.add_option("--beams", beams_, "Rows that are searched side by side; 1 is greedy",
                   CLI::Range(std::int64_t{0}, most_beams));
@@ -104,7 +104,7 @@ void SearchOptionsOfVerb::add(Verb& verb) {
   verb.add_option("--max-tokens", most_, "Most tokens of a summary, its end included");
   verb.add_option("--min-tokens", least_, "No end before so many");
   verb.add_option("--no-repeat-ngram", ngram_, "No so many tokens in a row twice; 0 allows it");
-  verb.add_option("--repetition-penalty", repetition_, "Of tokens that are there already; 1: none");
+  verb.add_option("--repetition-penalty", repetition_, "Penalty of tokens that are there already; 1: none");
   verb.add_option("--early-stopping", stopping_, "no, yes or never: when a beam search may end");
   verb.add_option("--temperature", sampling_.temperature, "sample: what logits are divided by");
   verb.with_word(

@@ -27,8 +27,8 @@ constexpr std::array<std::pair<TableFormat, const char*>, 7> format_names{
 void add_quoting(Verb& verb, std::string& quoting) {
   verb.add_option(
       "--quoting", quoting,
-      "Of tables: csv (a field in \" may hold separators and line ends) or none (\" is text, a line "
-      "is a row); auto: csv for CSV; none for TSV, unless all its names stand in quotes",
+      "How tables are quoted: csv (a field in \" may hold separators and line ends) or none (\" is text, a line "
+      "is a row); auto: csv for CSV; none for TSV, unless all its names are in quotes",
       CLI::IsMember({"auto", "csv", "none"}));
 }
 
@@ -43,14 +43,15 @@ void TextColumnOptions::add(Verb& verb, bool with_labels) {
       "Column or field of the text, by name or from 1; several (2,3) are joined by a blank; default "
       "sentence1, text, sentence or the first");
   verb.add_option("--pair-column", columns_.pair_column,
-                  "Of the second text of a pair; default sentence2, text_pair or the second");
+                  "Column of the second text of a pair; default sentence2, text_pair or the second");
   if (with_labels) {
     verb.add_option("--label-column", columns_.label_column, "Column or field of the label; default label");
     verb.add_option("--label-files FILE", columns_.label_files,
                     "Articles: the XML of their labels; several with commas")
         ->delimiter(',');
   }
-  verb.add_option("--id-column", columns_.id_column, "Of the id; default id or idx, else rows count from 0");
+  verb.add_option("--id-column", columns_.id_column,
+                  "Column of the id; default id or idx, else rows count from 0");
   verb.add_option(
       "--format", format_,
       "Format of the data: csv, tsv, jsonl, lines (a text each), folder (of a folder for each class) or articles (XML of "
@@ -62,7 +63,7 @@ void TextColumnOptions::add(Verb& verb, bool with_labels) {
   verb.add_flag("--newline-escapes", columns_.backslash_newline,
                 "A backslash and an n in a cell are a newline, as in Yelp's files");
   verb.add_flag("--replace-invalid", columns_.replace_invalid,
-                "Put U+FFFD where bytes are no UTF-8; else an error");
+                "Put U+FFFD where bytes are not UTF-8; else an error");
 }
 
 LabelledTextOptions TextColumnOptions::columns(Labels labels) const {
@@ -87,7 +88,7 @@ void GlueScoringOptions::add(Verb& verb) {
           "--length", length_,
           "Most tokens of an input; auto: as many as the model was trained with. Longer ones are cut"),
       "auto", "0");
-  verb.add_flag("--replace-invalid", replace_invalid_, "Put U+FFFD where bytes are no UTF-8; else an error");
+  verb.add_flag("--replace-invalid", replace_invalid_, "Put U+FFFD where bytes are not UTF-8; else an error");
   scoring_.add(verb, {});
   add_machine(verb);
 }
@@ -108,12 +109,11 @@ void DocumentOptions::add(Verb& verb) {
   verb.add_required("IN IN", inputs_, "Files (.gz too), folders of *.txt, or - for stdin, in this order");
   verb.add_option(
       "--format", format_,
-      "Format of IN: plain (documents between blank lines), jsonl, wikiextractor or wikitext; auto: told by the "
-      "first line");
+      "Format of IN: plain (documents between blank lines), jsonl, wikiextractor or wikitext; auto: by the first line");
   verb.add_flag("--one-per-line", options_.one_per_line, "Every line of plain text is a document");
-  verb.add_option("--field", options_.field, "Of JSON objects, the one that holds the text");
+  verb.add_option("--field", options_.field, "Field of a JSON object that holds the text");
   verb.add_flag("--replace-invalid", options_.replace_invalid,
-                "Put U+FFFD where bytes are no UTF-8; else an error");
+                "Put U+FFFD where bytes are not UTF-8; else an error");
 }
 
 TextDocumentOptions DocumentOptions::documents() const {

@@ -128,8 +128,7 @@ void TrainingOptions::add_optimizer_options() {
   CLI::Option* rate = verb_.add_option(
       "--lr", rates_,
       fmt::format(
-          "Highest learning rate; {}several, as 1e-4,3e-4,1e-3, are tried one after another, and that "
-          "of lowest validation loss is kept",
+          "Highest learning rate; {}several, as 1e-4,3e-4,1e-3, are tried one after another, and the one of lowest validation loss is kept",
           options_.rate_by_width
               ? fmt::format("auto is {:g} at a width of 768, more in proportion for narrower models; ",
                             options_.learning_rate)
@@ -148,9 +147,10 @@ void TrainingOptions::add_optimizer_options() {
   verb_.add_option("--beta1", optimizer.beta1, "Decay of the first moment", CLI::Range(0.0, 0.9999999));
   verb_.add_option("--beta2", optimizer.beta2, "Decay of the second moment", CLI::Range(0.0, 0.9999999));
   verb_.with_word(
-      verb_.add_option("--epsilon", optimizer.epsilon,
-                       "Of AdamW and LAMB; auto is the optimizer's own: 1e-6 (google, lamb), 1e-8 (torch)",
-                       CLI::NonNegativeNumber),
+      verb_.add_option(
+          "--epsilon", optimizer.epsilon,
+          "Epsilon of AdamW and LAMB; auto is the optimizer's own: 1e-6 (google, lamb), 1e-8 (torch)",
+          CLI::NonNegativeNumber),
       "auto", "0");
   verb_.add_option("--weight-decay", optimizer.weight_decay, "Decoupled; not for biases and LayerNorm",
                    CLI::NonNegativeNumber);
@@ -191,7 +191,7 @@ void TrainingOptions::add_checkpoint_options() {
   verb_.with_word(verb_.add_option("--keep-last", options_.keep_last, "Newest checkpoints to keep, or all"),
                   "all", "0");
   verb_.add_option("--keep-best", options_.keep_best,
-                   "Checkpoints of lowest validation loss to keep beside them");
+                   "Checkpoints of lowest validation loss to keep as well");
   verb_.add_option("--final {best,last}", final_,
                    "What RUN/final is: the state of lowest validation loss (best; the last where nothing is "
                    "validated), or the last");

@@ -17,7 +17,7 @@ void VariantOptions::add(Verb& verb, bool with_profiles) {
   verb.add_required("VCF", scoring_.input,
                     "VCF, VCF.gz or BCF, or tab-separated CHROM POS ID REF ALT; - is stdin");
   verb.add_option("-r,--region REGION", scoring_.regions,
-                  "Region whose records alone are scored, or a list of them (needs .tbi or .csi)")
+                  "Region whose records are scored, and no others, or a list of them (needs .tbi or .csi)")
       ->allow_extra_args(false);
   verb.add_flag("--pass-only", scoring_.rules.pass_only, "Skip records whose FILTER is not PASS or .");
   add_windows(verb);
@@ -40,7 +40,7 @@ void VariantOptions::add_windows(Verb& verb) {
   verb.with_words(
       verb.add_option(
           "--offset BP", scoring_.windows.offset,
-          "Bases before the variant in its window; auto: it stands in the middle of the model's target"),
+          "Bases before the variant in its window; auto: it is in the middle of the model's target"),
       {{"auto", "-1"}, {"-1", "-1"}}, CLI::Range(0, 1 << 24));
   verb.add_option(
       "--anchor", anchor_,

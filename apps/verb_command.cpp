@@ -61,8 +61,7 @@ VerbCommand::VerbCommand(const CLI::App& parser)
 void VerbCommand::add_command_options(CLI::App& app) {
   app.add_option(
          "--provenance", place_name_,
-         "Version, command, seed and inputs of tables and tracks: in OUT.provenance.json (beside), in "
-         "## lines on top (inline), or nowhere, in no output (none)")
+         "Where version, command, seed and inputs of tables and tracks go. beside: OUT.provenance.json; inline: ## lines on top; none: nowhere, in no output")
       ->group("General")
       ->type_name("{beside,inline,none}");
 }

@@ -256,7 +256,7 @@ void VerbOptions::add_force(const std::string& help) {
 
 CLI::Option* VerbOptions::add_exclude(std::vector<std::string>& paths, const std::string& what) {
   return add_option("--exclude BED", paths,
-                    "Regions to leave out (near-copies, say): " + what + "; may be repeated")
+                    "Regions to leave out, such as near-copies: " + what + "; may be repeated")
       ->allow_extra_args(false);
 }
 

@@ -40,7 +40,7 @@ void add_options(Verb& verb, TokenizeCommand& typed) {
   verb.add_required("-m,--tokenizer TOKENIZER", typed.folder,
                     "Tokenizer folder, or a model folder that holds one");
   verb.add_option("-f,--fasta-ref FASTA", typed.source.fasta,
-                  "Genome (FASTA with .fai); alone: a document per record");
+                  "Genome (FASTA with .fai); without --documents: a document per record");
   verb.add_option("-d,--documents BED", typed.source.documents,
                   "Documents (BED12): a block per sentence; strand - is read as the "
                   "reverse complement, last block first");

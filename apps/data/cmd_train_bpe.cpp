@@ -27,8 +27,8 @@ void add_options(Verb& verb, VocabularyOptions& options) {
       "none", "0");
   verb.add_option(
       "--trainer", options.trainer,
-      "exact: BPE by its definition, every two pieces side by side counted, as Hugging Face's trainer "
-      "counts. apart: only those of a run that do not overlap, the rule of vocabularies made before. "
+      "exact: BPE by its definition, every two neighbouring pieces counted, as Hugging Face's trainer "
+      "counts. apart: of a run only pairs that do not overlap, the rule of vocabularies made before. "
       "sentencepiece: the library's trainer, minutes for 20 Mb before its version 0.2.3",
       CLI::IsMember({"exact", "apart", "sentencepiece"}));
   verb.add_seed();

@@ -157,19 +157,19 @@ void add_options(Verb& verb, AttributeCommand& options) {
       "-r,--region REGION", options.region,
       "Region whose bases are attributed to, 1-based; longer than the window, it is cut into tiles of half a window");
   verb.add_option("--method {gradient-x-input,integrated-gradients}", options.method,
-                  "gradient-x-input (gxi): at the tokens alone, one pass; integrated-gradients (ig): from a "
+                  "gradient-x-input (gxi): at the tokens only, one pass; integrated-gradients (ig): from a "
                   "baseline to the tokens, so that the values add up");
   verb.add_count("--ig-steps COUNT", options.attribution.steps,
                  "Points between baseline and tokens (Gauss-Legendre), a forward and a backward pass each",
                  CLI::Range(1, 1 << 16));
-  verb.add_option("--ig-baseline {zero,mean,n,pad,mask}", options.baseline,
-                  "Word vector that the path starts from: zero; mean, of all pieces; n, pad or mask, those "
-                  "of the pieces N, [PAD] and [MASK]");
+  verb.add_option(
+      "--ig-baseline {zero,mean,n,pad,mask}", options.baseline,
+      "Word vector that the path starts from: zero; mean of all pieces; n, pad or mask: the pieces N, [PAD] and [MASK]");
   options.scoring.add(
       verb, {.strands = usual_strands, .profiles = "the only one", .offset = true, .batch_tokens = 1});
   verb.with_word(
       verb.add_count("--window", options.window,
-                     "Bases of the window, its target in the middle; auto: as the model's folder says",
+                     "Bases of the window, its target in the middle; auto: as in the model's folder",
                      CLI::NonNegativeNumber),
       "auto", "0");
   verb.add_option(

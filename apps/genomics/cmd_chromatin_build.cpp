@@ -79,7 +79,7 @@ void add_label_options(Verb& verb, ChromatinBuildOptions& options) {
   const OptionGroup labels(verb, "Labels");
   verb.add_count("--bin", options.bin, "Bases of a bin; bins begin on multiples of it");
   verb.add_option("--min-overlap FRACTION", options.min_overlap,
-                  "A bin has a label when more than this fraction of it lies in the track's peaks");
+                  "A bin has a label when more than this fraction of it is in the track's peaks");
   verb.add_flag("--at-least", options.at_least, "That fraction itself is enough");
   verb.add_flag("--clip", options.clip,
                 "Cut peaks that reach over the end of their contig there; else they are an error");
@@ -107,7 +107,7 @@ void add_window_options(Verb& verb, TypedWindow& typed) {
   CLI::Option* whole = verb.add_count("--window", typed.window, "Bases of the window, the bin in its middle");
   CLI::Option* before =
       verb.add_count("--left BASES", typed.left, "Bases of the window before the bin, instead of --window");
-  CLI::Option* after = verb.add_count("--right BASES", typed.right, "Bases of the window behind the bin");
+  CLI::Option* after = verb.add_count("--right BASES", typed.right, "Bases of the window after the bin");
   before->needs(after)->excludes(whole);
   after->needs(before)->excludes(whole);
 }

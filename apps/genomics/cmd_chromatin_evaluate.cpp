@@ -201,7 +201,7 @@ void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
                   CLI::Range(0.0, 1.0));
   verb.add_option(
       "--baseline WHAT", options.baseline,
-      "What stands beside the predictions: gc, the fraction of G and C of a bin's window (the default "
+      "What the predictions are compared with: gc, the fraction of G and C of a bin's window (the default "
       "with --model); kmers, and a logistic regression on 6-mers for each profile, fitted to "
       "training bins of the data set; none",
       CLI::IsMember({"none", "gc", "kmers"}));

@@ -17,7 +17,8 @@ int cmd_chromatin_finetune(int argc, char** argv) {
   ChromatinFinetuneOptions options;
   std::string strands = name_of(options.strands);
   verb.add_required("--data DIR", options.data, "Folder of chromatin build or import-deepsea");
-  verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome, when it is not where the data folder says");
+  verb.add_option("-f,--fasta-ref FASTA", options.fasta,
+                  "Genome, when it is not where the data folder has it");
   TrainingOptions training(verb, options,
                            {.sample = "Windows",
                             .length = "Tokens every window is padded or cut to; auto: the longest of "

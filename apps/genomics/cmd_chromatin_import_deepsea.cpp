@@ -40,7 +40,7 @@ void add_genome_options(Verb& verb, DeepseaImportOptions& options, TypedBins& ty
       verb.add_count("--left", typed.left, "Bases of the window before the bin, instead of --window")
           ->needs(bins)
           ->excludes("--window");
-  before->needs(verb.add_count("--right", typed.right, "Bases of the window behind the bin")
+  before->needs(verb.add_count("--right", typed.right, "Bases of the window after the bin")
                     ->needs(bins)
                     ->needs(before)
                     ->excludes("--window"));

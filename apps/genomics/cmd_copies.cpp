@@ -39,8 +39,9 @@ int cmd_copies(int argc, char** argv) {
   verb.add_option("-o,--output BED", output,
                   "Held-out regions with their partners (BED6+4); .gz is BGZF, - is stdout");
   verb.add_option("--summary FILE", json, "JSON of the bases and regions of each contig");
-  verb.add_option("--identity FRACTION", options.identity,
-                  "Of a near-copy: 1 - edits / window, an edit being a base replaced, left out or put in");
+  verb.add_option(
+      "--identity FRACTION", options.identity,
+      "Identity of a near-copy: 1 - edits / window, an edit being a base replaced, left out or put in");
   verb.add_count("--window", options.window, "Bases of a window");
   verb.add_count("--step", options.step, "Bases from one window to the next");
   verb.add_threads();

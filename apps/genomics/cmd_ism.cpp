@@ -151,8 +151,8 @@ void add_options(Verb& verb, IsmCommand& typed) {
   verb.add_option(
       "--window-at {auto,region,base}", typed.window,
       "region: one window, on the middle of the region; base: one on each base; auto: region where it fits");
-  verb.add_count("--window", typed.ism.window_length,
-                 "Bases of a window, for a model that does not tell its own", CLI::Range(1, 1 << 24));
+  verb.add_count("--window", typed.ism.window_length, "Bases of a window, for a model whose folder has none",
+                 CLI::Range(1, 1 << 24));
   verb.add_option("--max-n", typed.ism.max_n, "Largest fraction of N in a window; the others are not scored",
                   CLI::Range(0.0, 1.0));
   verb.with_word(

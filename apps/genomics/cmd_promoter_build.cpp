@@ -97,19 +97,19 @@ void add_options(Verb& verb, PromoterBuildOptions& options, TypedWords& typed) {
       "Difference of the fractions of G and C allowed to a genomic negative; where none is found, "
       "2.5 and 5 times as much, then the closest. 1: composition is not matched, which is right "
       "for models that scan; 0.02 matches it");
-  verb.add_option("--hard-negatives MODEL", options.hard_negatives,
-                  "Scan the training side with this model of promoter finetune, and add its strongest false "
-                  "calls to the training examples: as many for each promoter as --negatives says (hard:N), "
-                  "else 1");
+  verb.add_option(
+      "--hard-negatives MODEL", options.hard_negatives,
+      "Scan the training side with this model of promoter finetune, and add its strongest false "
+      "calls to the training examples: as many for each promoter as --negatives has (hard:N), else 1");
   verb.add_count("--step", options.hard_step, "Bases between the positions that --hard-negatives scores");
   const OptionGroup sides(verb, "Sides");
   verb.add_option(
       "--split-by UNIT", typed.split,
       "promoter, gene, chromosome (80/10/10), kfold:K or kfold:K:UNIT; what stays on one side with its "
       "negatives. Promoters whose windows overlap or are equal always do");
-  verb.add_option("--valid REGIONS", options.sides.valid,
-                  "Contigs and 1-based regions of the validation side, such as chr7,chr8:1-2,000,000; a side "
-                  "that is not named is drawn from the rest, as --split-by says")
+  verb.add_option(
+          "--valid REGIONS", options.sides.valid,
+          "Contigs and 1-based regions of the validation side, such as chr7,chr8:1-2,000,000; a side that is not named is drawn from the rest, by --split-by")
       ->join(',');
   verb.add_option("--test REGIONS", options.sides.test, "The same of the test side")->join(',');
   verb.add_flag(

@@ -91,11 +91,10 @@ void add_options(Verb& verb, PromoterCalibrateCommand& typed) {
   verb.add_option("--test-negatives FASTA", typed.sides.test.negatives,
                   "FASTA of class 0, where --test is one of class 1");
   verb.add_option("--prior P", typed.prior,
-                  "Fraction of promoters where the model is to be used; without it that of the valid side");
+                  "Fraction of promoters where the model is to be used; without it, as on the valid side");
   verb.add_option(
       "--train-prior P", typed.train_prior,
-      "Fraction of promoters that the model was trained on; without it as the model folder tells, "
-      "else as --data does, else 0.5");
+      "Fraction of promoters that the model was trained on; without it as in the model's folder, else as in --data, else 0.5");
   verb.add_option("--max-n", typed.max_n, "Largest fraction of N in a window; the others are left out",
                   CLI::Range(0.0, 1.0));
   // A promoter has a strand, and `promoter scan` calibrates the score of each by itself: one is fitted.

@@ -50,9 +50,9 @@ void add_options(Verb& verb, PromoterEvaluateCommand& typed) {
                   CLI::Range(0.0, 1.0));
   verb.add_exclude(typed.exclude, "examples whose window touches them are not counted");
   typed.scoring.add(verb, {.strands = usual_strands, .had_batch = true});
-  verb.add_option("--baseline-from DIR|FILE", typed.baseline_from,
-                  "Training windows (folder of promoter build, or a labelled table), to fit a logistic "
-                  "regression on 6-mers that stands beside the model; the fraction of G and C always does");
+  verb.add_option(
+      "--baseline-from DIR|FILE", typed.baseline_from,
+      "Training windows (folder of promoter build, or a labelled table), to fit a logistic regression on 6-mers that the model is compared with; the fraction of G and C always is");
   verb.add_option("-o,--output FILE", typed.output, "Where the JSON goes; - is stdout");
   verb.add_option("--threshold", typed.threshold, "Scores from here on count as positive");
   add_machine(verb);

@@ -73,12 +73,12 @@ void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scori
       ->allow_extra_args(false);
   verb.add_required("-f,--fasta-ref FASTA", options.fasta, "Genome");
   verb.add_option("-r,--region", options.region,
-                  "Region that alone is scored, or a list of them: chr1:1000-2000,chr2");
-  verb.add_option("-R,--regions-file BED", options.regions, "Regions that alone are scored")
+                  "Region to score, and nothing else, or a list of them: chr1:1000-2000,chr2");
+  verb.add_option("-R,--regions-file BED", options.regions, "Regions to score, and nothing else")
       ->excludes("--region");
   verb.add_count("--step", options.step, "Bases between scored positions, which are its multiples");
-  verb.add_count("--left", options.left, "Bases before the TSS, where the model does not tell its window");
-  verb.add_count("--right", options.right, "Bases from the TSS on, where the model does not tell");
+  verb.add_count("--left", options.left, "Bases before the TSS, where the model's folder has no window");
+  verb.add_count("--right", options.right, "Bases from the TSS on, where the model's folder has no window");
   verb.add_option("--max-n", options.max_n, "Largest fraction of N in a window; the others are not scored");
   scoring.add(verb, {.strands = usual_strands, .calibrated = true});
   const OptionGroup out(verb, "Output");
@@ -89,17 +89,16 @@ void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scori
   verb.add_option("--calls BED", options.calls, "Called promoters, one a peak; thick is the base of the TSS");
   verb.add_option("--threshold", options.threshold, "Scores from here on are calls");
   verb.add_count("--merge-distance", options.merge_distance,
-                 "Of calls so near to each other the strongest stays");
+                 "Calls so near to each other are merged: the strongest is kept");
   verb.add_option("--summary JSON", options.summary,
                   "JSON of counts and evaluation; OUT.summary.json for a track in a file");
   verb.add_option(
           "--tss FILE", options.tss,
-          "TSS that are known: recall and precision of the calls, beside those by the fraction of G and C")
+          "TSS that are known: recall and precision of the calls, compared with the fraction of G and C")
       ->group("Evaluation");
   verb.add_option(
           "--baseline-from DIR|FILE", options.baseline_from,
-          "Training windows (folder of promoter build, or a labelled table): with --tss the calls of a "
-          "logistic regression on 6-mers stand beside the model's too")
+          "Training windows (folder of promoter build, or a labelled table): with --tss the model's calls are compared with a logistic regression on 6-mers too")
       ->group("Evaluation");
   verb.add_count("--within", options.within, "Bases between a call and a TSS that agree")
       ->group("Evaluation");

@@ -68,8 +68,7 @@ void add_options(Verb& verb, VariantEvaluationOptions& options, std::string& out
   verb.add_option(
           "--score COLUMN", options.scores,
           "Column to evaluate; several are taken. effect is |lfc * diff|. E-values (e, e_*, *_e) and "
-          "funsig count from below, diff and lfc by their size, others from above: NAME:higher, "
-          "NAME:lower or NAME:size says otherwise. Without it: all that `variants` writes of an allele")
+          "funsig count from below, diff and lfc by their size, others from above: NAME:higher, NAME:lower or NAME:size changes that. Without it: all that `variants` writes of an allele")
       ->allow_extra_args(false);
   verb.add_option(
           "--baseline [NAME=]FILE", options.baselines,

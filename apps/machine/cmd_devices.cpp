@@ -195,7 +195,7 @@ void tune(const TuneRequest& request) {
 }  // namespace
 
 int cmd_devices(int argc, char** argv) {
-  Verb verb("devices", "List what can be computed on, or say why there is no CUDA device.",
+  Verb verb("devices", "List the devices to compute on, or the reason why there is no CUDA device.",
             {"bigbird devices", "bigbird devices --json", "bigbird devices --tune"});
   bool json = false, tunes = false;
   TuneRequest request;

@@ -83,7 +83,7 @@ int cmd_merge(int argc, char** argv) {
        "bigbird merge part1 part2 -o merged.bw --calls merged.bed"});
   MergeOptions options;
   verb.add_required("SHARDS", options.shards,
-                    "One output of each shard, in any order, with the files that lie beside it");
+                    "One output of each shard, in any order, with the files next to it");
   verb.add_required("-o,--output OUT", options.paths.output, "The same of one run; - is stdout");
   verb.add_option("--calls BED", options.paths.calls, "Called promoters, of `promoter scan`");
   verb.add_option("--summary JSON", options.paths.summary,

@@ -41,8 +41,7 @@ int cmd_text_classify_finetune(int argc, char** argv) {
   verb.add_option("--valid FILE", valid, "The same for validation; may be left out");
   verb.add_option(
       "--problem", problem,
-      "single: a class each; multi: a list of labels each; regression: a number each; auto: told by "
-      "the labels",
+      "single: a class each; multi: a list of labels each; regression: a number each; auto: by the labels",
       CLI::IsMember({"auto", "single", "multi", "regression"}));
   verb.add_flag(
       "--second-type", options.second_type,

@@ -71,7 +71,7 @@ int cmd_text_glue_finetune(int argc, char** argv) {
   verb.add_flag(
       "--second-type", options.second_type,
       "The second text of a pair has token type 1, as BERT's; else all are 0, as Hugging Face's BigBird");
-  verb.add_flag("--replace-invalid", replace_invalid, "Put U+FFFD where bytes are no UTF-8; else an error");
+  verb.add_flag("--replace-invalid", replace_invalid, "Put U+FFFD where bytes are not UTF-8; else an error");
   encoding.add(verb);
   TrainingOptions training(
       verb, options,

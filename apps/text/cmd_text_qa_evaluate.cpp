@@ -31,18 +31,17 @@ int cmd_text_qa_evaluate(int argc, char** argv) {
   verb.add_required("--predictions FILE", options.predictions,
                     "Predictions: {id: text}; of hotpotqa and nq the form of their official scripts");
   verb.add_option("--null-odds FILE", options.null_odds,
-                  "SQuAD 2.0: {id: score that there is no answer}; gives the best thresholds too");
+                  "SQuAD 2.0: {id: score of no answer}; gives the best thresholds too");
   verb.add_option("--null-threshold", options.null_threshold,
                   "With --null-odds: a score above it makes a prediction \"\"; default 1, as in the official "
                   "script");
-  verb.add_flag(
-      "--version-2", options.version_2,
-      "Questions may have no answer: score as SQuAD 2.0 even where each has one; else the data tell");
+  verb.add_flag("--version-2", options.version_2,
+                "Questions may have no answer: score as SQuAD 2.0 even where each has one; else by the data");
   verb.add_option("-o,--output FILE", output, "Where the JSON goes; - is stdout");
   verb.add_option("--html FILE", html, "The worst answers in their context, as one page to read");
   verb.add_option("--worst", worst, "How many of them", CLI::Range(1, 100000));
   verb.add_flag("--replace-invalid", options.replace_invalid,
-                "Put U+FFFD where bytes of the data are no UTF-8; else an error");
+                "Put U+FFFD where bytes of the data are not UTF-8; else an error");
   if (!verb.parse(argc, argv)) return 0;
   options.task = &question_task(format);
   if (options.null_threshold && options.null_odds.empty()) {

@@ -45,7 +45,7 @@ void add_data_options(Verb& verb, QuestionFinetuneOptions& options, std::string&
   verb.add_required("--train FILE", options.train, "Questions with answers, plain or .gz");
   verb.add_option("--valid FILE", options.valid, "The same for validation; may be left out");
   verb.add_flag("--replace-invalid", options.replace_invalid,
-                "Put U+FFFD where bytes are no UTF-8; else an error");
+                "Put U+FFFD where bytes are not UTF-8; else an error");
 }
 
 void add_format_options(Verb& verb, QuestionFinetuneOptions& options, FormatOptions& formats) {

@@ -88,7 +88,7 @@ void add_question_options(Verb& verb, PredictChoice& choice) {
   verb.add_option(
       "--format", choice.format,
       "Format of IN: squad (nested or flat, JSON or JSON Lines), hotpotqa, nq, triviaqa or wikihop; "
-      "default that of the model's text.json, else squad");
+      "default: as in the model's text.json, else squad");
   verb.add_option("--question", choice.question, "Instead of IN: one question, answered at once");
   verb.add_option("--context FILE", choice.context, "The text that --question is about; - is stdin");
   verb.add_option("--context-text", choice.context_text, "The same, as an argument")->excludes("--context");
@@ -102,7 +102,7 @@ void add_question_options(Verb& verb, PredictChoice& choice) {
           "no text.json, as in Hugging Face's pipeline"),
       "auto", "0");
   verb.add_flag("--replace-invalid", options.replace_invalid,
-                "Put U+FFFD where bytes are no UTF-8; else an error");
+                "Put U+FFFD where bytes are not UTF-8; else an error");
 }
 
 void add_answer_options(Verb& verb, PredictChoice& choice) {
@@ -115,7 +115,7 @@ void add_answer_options(Verb& verb, PredictChoice& choice) {
                       "Starts and ends that are looked at, of squad also the candidates that are kept; "
                       "default 20, of the pipeline 1 (its top_k), of hotpotqa 50"));
   add(verb.add_option("--support-threshold", choice.support_threshold,
-                      "Of hotpotqa: sentences of this probability are supporting", CLI::Range(0.0, 1.0)));
+                      "Probability from which sentences of hotpotqa are supporting", CLI::Range(0.0, 1.0)));
 }
 
 void add_squad_options(Verb& verb, PredictChoice& choice) {
@@ -124,12 +124,12 @@ void add_squad_options(Verb& verb, PredictChoice& choice) {
   add(verb.add_option("--candidates FILE", options.nbest,
                       "Candidates of every question, with probabilities and places"));
   add(verb.add_option("--null-odds FILE", options.null_odds,
-                      "With --version-2: score of no answer minus that of the best one"));
+                      "With --version-2: score of no answer minus the best answer's"));
   add(verb.add_flag("--version-2,!--no-version-2", choice.version_2,
                     "Questions may have no answer, as in SQuAD 2.0; default as the model was trained"));
   add(verb.add_option(
       "--null-threshold", options.null_threshold,
-      "With --version-2: no answer where its score is above that of the best one by more than this"));
+      "With --version-2: no answer where its score is above the best answer's by more than this"));
   add(verb.add_option("--decode", choice.decoding,
                       "run_qa: as Hugging Face's run_qa.py; pipeline: as its question-answering pipeline; of "
                       "nq, etcmodel: as its eval_nq_lib.py, in place of the rule of the model's attention",

@@ -85,9 +85,9 @@ void add_options(Verb& verb, SummaryEvaluateCommand& typed) {
   verb.add_flag("--no-stem", typed.no_stem, "Compare words, not their Porter stems");
   verb.add_count(
       "--bootstrap", typed.evaluation.draws,
-      "Draws for the 95 % intervals; those of the seed 1 and 1,000 draws are the script's of rouge_score");
+      "Draws for the 95 % intervals; 1,000 draws with seed 1 are those that rouge_score's script makes");
   verb.add_option("--line-break TEXT", typed.evaluation.line_break,
-                  "What stands for a line break in a text; \"\" is nothing but line breaks themselves");
+                  "What a line break is in a text; \"\" is nothing but line breaks themselves");
   typed.data.add(verb, SummaryParts::both);
   typed.search.add(verb);
 }

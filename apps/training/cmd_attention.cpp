@@ -245,7 +245,7 @@ void add_options(Verb& verb, AttentionRequest& request, RandomModeOptions& rando
                   "Rows of the position table, which the hf-train plan is drawn for");
   verb.add_option(
       "--global-tokens", request.global_tokens,
-      "First tokens that see all and are seen by all, in whole blocks, beside what the pattern has (the "
+      "First tokens that see all and are seen by all, in whole blocks, in addition to the pattern's (the "
       "paper's 128 of a question)");
   verb.add_flag("--lists", typed.lists, "Also print the key blocks of every row");
   verb.add_option("--svg", typed.svg, "Picture of one head; with --compare of a layer of each");

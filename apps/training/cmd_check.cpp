@@ -17,12 +17,12 @@ int cmd_check(int argc, char** argv) {
   CheckOptions options;
   bool as_json = false;
   verb.add_required("MODEL", options.folder, "Model folder, or name of a model");
-  verb.add_flag("--allow-nan", options.allow_nan, "NaN and infinities are no failure");
+  verb.add_flag("--allow-nan", options.allow_nan, "Accept NaN and infinities");
   verb.add_flag("--write-digest", options.write_digest,
-                "Write self_test.json for the model as it stands, then check it");
-  verb.add_option("--data DATA", options.data,
-                  "Data that the loss of int8 layers is measured on once more, when they are no longer where "
-                  "quantize had them");
+                "Write self_test.json for the model as it is, then check it");
+  verb.add_option(
+      "--data DATA", options.data,
+      "Data for measuring the loss of int8 layers once more, when they are no longer where quantize had them");
   verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome of --data, instead of the data set's own");
   verb.add_flag("--json", as_json, "JSON instead of lines");
   verb.add_threads();

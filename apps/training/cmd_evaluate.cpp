@@ -36,12 +36,11 @@ int cmd_evaluate(int argc, char** argv) {
                  "all", "0");
   verb.add_option("--mask-probability", options.objective.mask_probability, "Fraction of tokens to predict");
   std::string masks = "80-10-10";
-  verb.add_option(
-      "--masks", masks,
-      "What stands in place of a token that is to be predicted: [MASK], another one or itself, as "
-      "in training (80-10-10), or [MASK] always (all): only then the model knows no more of it "
-      "than n-grams do",
-      CLI::IsMember({"80-10-10", "all"}));
+  verb.add_option("--masks", masks,
+                  "What replaces a token that is to be predicted: [MASK], another one or itself, as "
+                  "in training (80-10-10), or [MASK] always (all): only then the model knows no more of it "
+                  "than n-grams do",
+                  CLI::IsMember({"80-10-10", "all"}));
   verb.with_word(verb.add_count("--baseline-tokens", options.baseline_tokens,
                                 "Training tokens to count for the baselines, or all"),
                  "all", "0");

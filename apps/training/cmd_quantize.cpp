@@ -24,12 +24,12 @@ void add_options(Verb& verb, QuantizeOptions& options) {
                   CLI::NonNegativeNumber);
   verb.add_option(
       "--keep-layers N|auto", options.keep,
-      "Layers that stay as they are, those of the largest errors: a number, or auto (outliers, and "
+      "Layers that stay as they are, the ones of the largest errors: a number, or auto (outliers, and "
       "more while the loss is too large)");
-  verb.add_count("--effect-samples", options.sample,
-                 "Windows that effects of substitutions are compared on; a quarter of them, or of samples "
-                 "of shards, tells single layers apart",
-                 CLI::Range(1, 1 << 20));
+  verb.add_count(
+      "--effect-samples", options.sample,
+      "Windows that effects of substitutions are compared on; a quarter of them, or of samples of shards, compares single layers",
+      CLI::Range(1, 1 << 20));
   verb.with_word(
       verb.add_count(
           "--samples", options.most_examples,
