@@ -96,7 +96,7 @@ int cmd_bench(int argc, char** argv) {
                   "Model folder to measure; without it a model of random weights of --size");
   verb.add_option("--size", size,
                   "small: 4 layers of width 256, done in about a minute. base: 12 of 768, as the machines "
-                  "of docs/speed.md were measured, minutes",
+                  "of benchmarks/speed.md were measured, minutes",
                   CLI::IsMember({"small", "base"}));
   verb.add_option("--seconds SECONDS", options.rates.seconds,
                   "Time each measurement for so long at least, and 3 runs of it", CLI::Range(0.0, 3600.0));

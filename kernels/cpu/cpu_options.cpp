@@ -27,7 +27,7 @@
 namespace bigbird::kernels {
 namespace {
 
-// A family is known when a forward pass was measured both ways on it (docs/speed.md).
+// A family is known when a forward pass was measured both ways on it (benchmarks/speed.md).
 constexpr int zen_5 = 0x1a;
 
 // AMD's family; 0 for other makers.

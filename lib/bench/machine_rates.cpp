@@ -432,8 +432,8 @@ int processor_count() {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-// Numbers come from the tables of docs/speed.md: tokens over seconds, and 2 m n k over the milliseconds of a
-// product.
+// Numbers come from the tables of benchmarks/speed.md: tokens over seconds, and 2 m n k over the milliseconds
+// of a product.
 const std::vector<KnownRate>& known_rates() {
   static const char* const tiles = "2 virtual cores, Sapphire Rapids 2.6 GHz, AMX";
   static const char* const no_tiles = "2 virtual cores, Sapphire Rapids, AMX switched off";
@@ -464,8 +464,9 @@ std::vector<std::string> beside_known_machines(const MachineRates& rates, const 
                                   own.rate.median / known.value, known.machine));
     }
   }
-  if (lines.empty()) return {"docs/speed.md has no machine measured in " + precision + " to compare with"};
-  lines.insert(lines.begin(), "beside the machines of docs/speed.md, in " + precision + ":");
+  if (lines.empty())
+    return {"benchmarks/speed.md has no machine measured in " + precision + " to compare with"};
+  lines.insert(lines.begin(), "beside the machines of benchmarks/speed.md, in " + precision + ":");
   lines.emplace_back(what_ratios_are_worth);
   return lines;
 }

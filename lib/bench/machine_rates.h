@@ -95,7 +95,7 @@ std::string processor_name();
 // Processors that this process may use.
 int processor_count();
 
-// A row of the table of docs/speed.md (section "This machine"), which a test holds equal to these.
+// A row of the table of benchmarks/speed.md (section "This machine"), which a test holds equal to these.
 struct KnownRate {
   std::string what;  // as MachineRate has it
   std::string shape;

@@ -134,7 +134,7 @@ void run_attention(Stream stream, Index head_size, Index block_size, FloatProduc
 }
 
 // One place is known to meet banks twice: where the pass that adds gradients of q atomically hands its warps
-// the gradients of scores, pairs of floats to rows 4 banks apart (docs/gpu.md, "Shared memory banks").
+// the gradients of scores, pairs of floats to rows 4 banks apart (benchmarks/gpu.md, "Shared memory banks").
 TEST_F(Banks, OfAttentionAreNeverMetTwice) {
   for (const Index head_size : {32, 64, 128}) {
     for (const Index block_size : {16, 64}) {

@@ -1,7 +1,7 @@
-"""What verify.sh has left, as one page: how each part ended, and the table of docs/gpu.md: each measure beside what it must
-be, what is aimed at, what was predicted by counting, and whether it held.
+"""What verify.sh has left, as one page: how each part ended, and the table of benchmarks/gpu.md: each measure
+next to what it must be, what is aimed at, what was predicted by counting, and whether it held.
   python3 tests/gpu/read_results.py FOLDER...     the folders of both calls, or of one (parts.tsv, *.json, study.tsv)
-  python3 tests/gpu/read_results.py --table       the table before anything is measured, as docs/gpu.md has it
+  python3 tests/gpu/read_results.py --table       the table of benchmarks/gpu.md, before anything is measured
 Exit code: 0 when every bound held; 1 when one did not, or a part failed; 77 when some were not measured."""
 import json
 import math

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # read_results.py on made-up results of both calls: every bound held, one missed, one only just, files missing or cut off, a
-# part that failed, tiny sizes; and docs/gpu.md has its table.  bash tests/gpu/test_results.sh
+# part that failed, tiny sizes; and benchmarks/gpu.md has its table.  bash tests/gpu/test_results.sh
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 command -v python3 >/dev/null || { echo "SKIPPED: no python3" && exit 77; }
@@ -74,9 +74,9 @@ expect rehearsal 77 '0 of 14 bounds held, 0 did not, 14 were not measured' 'file
 expect other-sources 0 'different sources' 'files["second/environment.json"]["sources"] = "b"'
 
 # A measured table may differ from the document's only in what was measured and held.
-cut -d '|' -f 2-5 "$here/../../docs/gpu.md" >"$work/document"
+cut -d '|' -f 2-5 "$here/../../benchmarks/gpu.md" >"$work/document"
 python3 "$here/read_results.py" --table | cut -d '|' -f 2-5 >"$work/table"
 while IFS= read -r line; do
-  grep -qxF -- "$line" "$work/document" || failed "docs/gpu.md has no row '|$line|'"
+  grep -qxF -- "$line" "$work/document" || failed "benchmarks/gpu.md has no row '|$line|'"
 done <"$work/table"
 echo "$cases made-up results are read as they should be"

@@ -1,5 +1,6 @@
-// The figure of docs/speed.md and its table are what tests/peers/speed/growth.awk makes of the numbers that
-// are kept beside them, and the exponents in them are those of the numbers.
+// The figure of benchmarks/speed.md (docs/performance.md shows it too) and its table are what
+// tests/peers/speed/growth.awk makes of the numbers in docs/pictures/growth.tsv, and the exponents in them are
+// those of the numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -55,7 +56,7 @@ class Law {
 
 TEST(Growth, FigureAndTableAreThoseOfTheNumbers) {
   BIGBIRD_REQUIRE_PROGRAM("awk");
-  const std::string page = testing::read_text(testing::source_dir() / "docs/speed.md");
+  const std::string page = testing::read_text(testing::source_dir() / "benchmarks/speed.md");
   EXPECT_EQ(drawn(measured(), "figure"),
             testing::read_text(testing::source_dir() / "docs/pictures/growth.svg"));
   EXPECT_TRUE(holds(page, drawn(measured(), "table")));

@@ -166,9 +166,9 @@ TEST(Lists, ThePageOfReportsHasARowOfEveryKind) {
   EXPECT_EQ(rows, kinds);
 }
 
-// docs/gpu.md names the file that calls the operation.
+// benchmarks/gpu.md names the file that calls the operation.
 TEST(Lists, ThePageOfTheGpuSaysWhoChoosesTheLargestLogits) {
-  const std::string text = page("docs/gpu.md");
+  const std::string text = page("benchmarks/gpu.md");
   const std::size_t at = text.find("- `top_log_softmax`");
   ASSERT_NE(at, std::string::npos);
   int callers = 0;

@@ -1,4 +1,5 @@
-# The figure of docs/speed.md from the table that growth.py writes, or with -v form=table its numbers as Markdown:
+# The figure of benchmarks/speed.md from the table that growth.py writes, or with -v form=table its
+# numbers as Markdown:
 #   awk -f growth.awk docs/pictures/growth.tsv >docs/pictures/growth.svg
 # An exponent is the slope of the straight line of least squares through the logarithms of a series' upper points (`fitted` of
 # them). Memory is what a length takes beyond a sequence of one block in the same program.

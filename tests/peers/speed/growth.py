@@ -1,6 +1,6 @@
 """How time and memory grow with the length: forward pass and training step over 512 ... 32,768 tokens, BigBird's attention
 against full attention, bigbird against Hugging Face; and an update of `bigbird pretrain` against the ranks of one machine.
-Writes the table and the figure of docs/speed.md. See README.md beside this file.
+Writes the table and the figure of benchmarks/speed.md. See README.md beside this file.
 
     python growth.py --bench build/release/tests/bench/bench_peer --program build/release/bin/bigbird --work /tmp/growth
 
@@ -51,7 +51,8 @@ def arguments():
     parser.add_argument("--resume", action="store_true", help="keep the points that the table has")
     parser.add_argument("--tsv", default=f"{ROOT}/docs/pictures/growth.tsv")
     parser.add_argument("--svg", default=f"{ROOT}/docs/pictures/growth.svg")
-    parser.add_argument("--page", default=f"{ROOT}/docs/speed.md", help="its table between the marks of growth; '' for none")
+    parser.add_argument("--page", default=f"{ROOT}/benchmarks/speed.md",
+                        help="its table between the marks of growth; '' for none")
     return parser.parse_args()
 
 

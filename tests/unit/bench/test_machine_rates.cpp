@@ -37,7 +37,7 @@ std::string row_of(const KnownRate& known) {
 }
 
 TEST(MachineRates, ThePageHasTheSameMachines) {
-  std::istringstream page(testing::read_text(testing::source_dir() / "docs/speed.md"));
+  std::istringstream page(testing::read_text(testing::source_dir() / "benchmarks/speed.md"));
   std::vector<std::string> rows;
   bool in_table = false;
   for (std::string line; std::getline(page, line);) {
