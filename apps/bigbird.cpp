@@ -224,7 +224,7 @@ Choice choose_verb(const std::vector<std::string>& words) {
   if (near.empty()) near = nearest(asked, names);
   throw_usage("there is no verb '" + asked + "'",
               (near.empty() ? "" : "did you mean `bigbird " + near + "`? ") +
-                  (begun ? family : "`bigbird` alone lists the verbs"));
+                  (begun ? family : "`bigbird` without a verb lists the verbs"));
 }
 
 int run(int argc, char** argv) {
@@ -247,7 +247,8 @@ int run(int argc, char** argv) {
     return 0;
   }
   if (words[0][0] == '-')
-    throw_usage("unknown option '" + words[0] + "'", "a verb comes first; `bigbird` alone lists the verbs");
+    throw_usage("unknown option '" + words[0] + "'",
+                "a verb comes first; `bigbird` without a verb lists the verbs");
   if (asks_help) words.erase(words.begin());
   const Choice choice = choose_verb(words);
   if (choice.row == nullptr) {

@@ -89,7 +89,7 @@ bool is_number_of_type(const std::string& word, const std::string& type) {
     bad = word;
     break;
   }
-  throw_usage(fmt::format("{}: {} {}: '{}' is no {}", name, named, what.substr(equal + 3), bad,
+  throw_usage(fmt::format("{}: {} {}: '{}' is not a {}", name, named, what.substr(equal + 3), bad,
                           type == "FLOAT"  ? "number"
                           : type == "UINT" ? "whole number from 0"
                                            : "whole number"),

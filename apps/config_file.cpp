@@ -189,7 +189,7 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
       item.inputs = read_value(reader);
       reader.skip_blanks();
       if (!reader.at_end() && reader.peek() != '\n' && reader.peek() != '#')
-        throw CLI::ConfigError("'" + item.name + "': there is more behind its value: " + reader.word(""));
+        throw CLI::ConfigError("'" + item.name + "': there is more after its value: " + reader.word(""));
     } else {
       item.inputs = {"true"};
     }

@@ -123,7 +123,8 @@ SummarizerOptions SearchOptionsOfVerb::summarizer(const Verb& verb) const {
 }
 
 void SearchOptionsOfVerb::apply(const Verb& verb, SearchOptions& search) const {
-  if (verb.given("--decoding")) search.decoding = parse_name(summary_decoding_names, decoding_, "decoding");
+  if (verb.given("--decoding"))
+    search.decoding = parse_name(summary_decoding_names, decoding_, "way of decoding");
   if (search.decoding == Decoding::greedy || search.decoding == Decoding::sample) search.beams = 1;
   if (search.decoding == Decoding::google) {  // which has none of generate()'s rules
     search.min_length = 0;
@@ -144,7 +145,7 @@ void SearchOptionsOfVerb::apply(const Verb& verb, SearchOptions& search) const {
   if (verb.given("--no-repeat-ngram")) search.no_repeat_ngram = ngram_;
   if (verb.given("--repetition-penalty")) search.repetition_penalty = repetition_;
   if (verb.given("--early-stopping"))
-    search.early_stopping = parse_name(early_stopping_names, stopping_, "early stopping");
+    search.early_stopping = parse_name(early_stopping_names, stopping_, "choice of early stopping");
   if (verb.given("--temperature")) search.sampling.temperature = sampling_.temperature;
   if (verb.given("--top-k")) search.sampling.top_k = sampling_.top_k;
   if (verb.given("--top-p")) search.sampling.top_p = sampling_.top_p;

@@ -33,7 +33,7 @@ void add_quoting(Verb& verb, std::string& quoting) {
 }
 
 Quoting parse_quoting(const std::string& name) {
-  return parse_name(quoting_names, name, "quoting");
+  return parse_name(quoting_names, name, "choice of quoting");
 }
 
 void TextColumnOptions::add(Verb& verb, bool with_labels) {

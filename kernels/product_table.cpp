@@ -45,14 +45,14 @@ double time_of(std::string_view text) {
     value = std::stod(std::string(text), &used);
   } catch (const std::logic_error&) {  // no number, or too large a one
   }
-  if (used != text.size() || !(value >= 0)) throw std::invalid_argument("a time that is no number");
+  if (used != text.size() || !(value >= 0)) throw std::invalid_argument("a time that is not a number");
   return value;
 }
 
 void read_line(std::string_view line, std::size_t number, ProductTable& table) {
   constexpr std::string_view device = "##device=", library = "##library=";
   if (number == 1) {
-    if (line != table_form) throw std::invalid_argument("this is no table of products");
+    if (line != table_form) throw std::invalid_argument("this is not a table of products");
   } else if (line.substr(0, device.size()) == device) {
     table.device = line.substr(device.size());
   } else if (line.substr(0, library.size()) == library) {
@@ -63,7 +63,7 @@ void read_line(std::string_view line, std::size_t number, ProductTable& table) {
       throw std::invalid_argument("a product has " + std::to_string(key_columns + 3) + " columns, not " +
                                   std::to_string(cells.size()));
     for (std::size_t i = key_columns - 3; i < key_columns; ++i) {
-      if (!is_size(cells[i])) throw std::invalid_argument("a size that is no number above 0");
+      if (!is_size(cells[i])) throw std::invalid_argument("a size that is not a number above 0");
     }
     if (cells[key_columns].empty()) throw std::invalid_argument("a product without an algorithm");
     const std::string key(
@@ -119,7 +119,7 @@ ProductTable parse_product_table(const std::string& text) {
     }
     begin = end + 1;
   }
-  if (number == 0) throw std::invalid_argument("line 1: this is no table of products");
+  if (number == 0) throw std::invalid_argument("line 1: this is not a table of products");
   if (table.device.empty() || table.library.empty())
     throw std::invalid_argument("line " + std::to_string(number) + ": it names no device or no library");
   return table;

@@ -172,7 +172,7 @@ void check_sequences(const EncoderConfig& config, const Sequences& sequences) {
   std::size_t tokens = 0;
   for (const std::size_t length : sequences.padded_lengths) {
     if (length % config.block_size != 0)
-      throw std::invalid_argument("a length that is no multiple of the block size");
+      throw std::invalid_argument("a length that is not a multiple of the block size");
     tokens += length;
   }
   if (sequences.ids.size() != tokens || sequences.types.size() != tokens ||

@@ -118,7 +118,7 @@ void tell(const Attribution& attribution, const std::string& path, const Fasta& 
   if (attribution.n_bases > 0)
     log_info(fmt::format("{} of {} bases are N and have no value", attribution.n_bases, bases));
   if (constexpr double much = 0.1; attribution.n_share > much) {
-    log_warning(fmt::format("{:.1f} % of a window are N: the logit of such a window says little",
+    log_warning(fmt::format("{:.1f} % of a window are N: the logit of such a window is worth little",
                             100 * attribution.n_share));
   }
   if (attribution.cut_bases > 0) {

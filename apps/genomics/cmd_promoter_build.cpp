@@ -39,7 +39,7 @@ void report(const PromoterBuildOptions& options, const PromoterBuildSummary& sum
         "there is little room for so many genomic negatives: smaller windows, fewer of them or a smaller --min-distance leave more");
   }
   if (summary.hard) {
-    log_info(fmt::format("hard negatives: {} of {} calls, scores from {:.4g} up; {} lie near a TSS",
+    log_info(fmt::format("hard negatives: {} of {} calls, scores from {:.4g} up; {} are near a TSS",
                          summary.hard->taken, summary.hard->calls, summary.hard->lowest_score,
                          summary.hard->near_tss));
   }

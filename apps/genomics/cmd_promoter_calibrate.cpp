@@ -51,20 +51,19 @@ double find_train_prior(const PromoterCalibrateCommand& typed) {
   const std::string& model = typed.options.model();
   if (typed.train_prior) return *typed.train_prior;
   if (const std::optional<double> told = read_train_prior(model)) {
-    log_info(fmt::format("promoters were {:.4g} of the training examples, as {} tells", *told, model));
+    log_info(fmt::format("promoters were {:.4g} of the training examples, by {}", *told, model));
     return *told;
   }
   if (!typed.data.empty()) {
     if (const std::optional<double> told = read_promoter_facts(typed.data).prior) {
-      log_info(fmt::format("promoters were {:.4g} of the training examples, as {} tells", *told, typed.data));
+      log_info(fmt::format("promoters were {:.4g} of the training examples, by {}", *told, typed.data));
       return *told;
     }
   }
   constexpr double half = 0.5;
-  log_info(
-      fmt::format("promoters are taken for {} of the training examples: neither model nor data tell "
-                  "(--train-prior)",
-                  half));
+  log_info(fmt::format(
+      "promoters are taken for {} of the training examples: neither model nor data have the fraction (--train-prior)",
+      half));
   return half;
 }
 

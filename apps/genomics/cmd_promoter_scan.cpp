@@ -49,7 +49,7 @@ void tell(const PromoterScanOptions& options, const PromoterScanSummary& summary
         "{} windows have more tokens than the model takes and were cut at their right end", summary.cut));
   }
   if (options.work.shard_asked) {
-    log_info("calls and their evaluation are those of all shards: `bigbird merge` writes them");
+    log_info("calls and their evaluation are of all shards: `bigbird merge` writes them");
   } else {
     log_info(fmt::format("{} calls at or above {:g}", summary.calls, options.threshold));
   }
@@ -57,7 +57,7 @@ void tell(const PromoterScanOptions& options, const PromoterScanSummary& summary
     say_evaluation("either strand", *summary.any_strand, options.within);
     say_evaluation("same strand", summary.same_strand, options.within);
     if (!options.exclude.empty()) {
-      log_info(fmt::format("{} TSS and {} calls lie in excluded regions and are not evaluated",
+      log_info(fmt::format("{} TSS and {} calls are in excluded regions and are not evaluated",
                            summary.tss_excluded, summary.calls_excluded));
     }
     for (const ScanRanking& ranking : summary.rankings) say_ranking(ranking, options.within);
@@ -139,7 +139,7 @@ int cmd_promoter_scan(int argc, char** argv) {
   options.provenance = verb.made_from(options.fasta);
   if (!options.tss.empty()) options.provenance.inputs.push_back({"tss", options.tss, ""});
   if (!options.baseline_from.empty()) {
-    if (options.tss.empty()) throw_usage("--baseline-from stands beside an evaluation", "give --tss");
+    if (options.tss.empty()) throw_usage("--baseline-from needs an evaluation", "give --tss");
     options.provenance.inputs.push_back({"baseline", options.baseline_from, ""});
   }
   check_scan_options(options);

@@ -101,7 +101,7 @@ void add_effect_options(Verb& verb, MeasuredEffectsOptions& effects) {
   const auto of_effects =
       [file = verb.add_option(
            "--effects FILE", effects.path,
-           "Table (or VCF) with chrom, pos, ref, alt and a number that was measured of ALT "
+           "Table (or VCF) with chrom, pos, ref, alt and a number that was measured for ALT "
            "against REF: Spearman's rank correlation of each score with it. Of several rows "
            "of an allele the mean counts")](CLI::Option* option) { return option->needs(file); };
   of_effects(verb.add_option("--effects-column NAME", effects.column, "Its column of the number"));

@@ -71,7 +71,8 @@ int cmd_man(int argc, char** argv) {
   }
   const std::string name = fmt::format("{}", fmt::join(words, " "));
   const VerbRow* row = find_verb(name);
-  if (row == nullptr) throw_usage("man: there is no verb '" + name + "'", "`bigbird` alone lists the verbs");
+  if (row == nullptr)
+    throw_usage("man: there is no verb '" + name + "'", "`bigbird` without a verb lists the verbs");
   std::cout << page_of(*row);
   return 0;
 }

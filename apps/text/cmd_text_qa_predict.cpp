@@ -156,7 +156,7 @@ void check_ways(const Verb& verb, const PredictChoice& choice, const QuestionTas
   }
   if (choice.at_once && (!options.nbest.empty() || !options.null_odds.empty())) {
     throw_usage("text qa predict: --candidates and --null-odds are of a file of questions",
-                "--json tells more of one answer");
+                "--json has more on one answer");
   }
   if (choice.at_once && task.head.type != HeadType::question_answering) {
     throw_usage(
@@ -203,8 +203,7 @@ int cmd_text_qa_predict(int argc, char** argv) {
   QuestionPredictionOptions& options = choice.options;
   add_question_options(verb, choice);
   add_answer_options(verb, choice);
-  add_window_options(verb, options.windows, "; where the length is that of training, as in training",
-                     choice.formats);
+  add_window_options(verb, options.windows, "; with the length of training, as in training", choice.formats);
   add_squad_options(verb, choice);
   choice.trivia.add(verb, options, choice.formats);
   choice.work.add(verb);

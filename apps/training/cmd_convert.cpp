@@ -49,7 +49,7 @@ void add_options(Verb& verb, ConvertCommand& typed) {
                   "Tokenizer folder that is copied, instead of the model's own");
   verb.add_option("--allow-missing PATTERN", typed.options.load.allow_missing,
                   "Tensors that may be missing and then start from random values, as a pattern: 'cls.*'");
-  verb.add_flag("--allow-nan", typed.options.load.allow_nan, "NaN and infinities are taken as they are");
+  verb.add_flag("--allow-nan", typed.options.load.allow_nan, "Accept NaN and infinities");
   verb.add_seed();
   verb.add_threads();
   verb.add_force();

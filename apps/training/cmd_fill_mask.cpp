@@ -95,7 +95,7 @@ std::size_t fill_region(const FillMaskCommand& options, MaskFiller& filler, Tabl
   std::vector<std::size_t> masked;
   for (const std::int64_t position : options.positions) {
     if (position <= region.begin || position > region.end) {
-      throw_bad_input(fmt::format("--position {} lies outside of {}", position, options.region),
+      throw_bad_input(fmt::format("--position {} is outside of {}", position, options.region),
                       "positions count from 1, as regions do");
     }
     const auto offset = static_cast<std::uint32_t>(position - 1 - region.begin);

@@ -41,7 +41,7 @@ void add_options(Verb& verb, ReportCommand& typed) {
   verb.add_required(
       "INPUT", typed.inputs,
       std::string("Any of: ") + report_kinds +
-          ". Runs share their charts; summaries of `variants` and `promoter scan` lie beside their outputs");
+          ". Runs share their charts; summaries of `variants` and `promoter scan` are next to their outputs");
   verb.add_required("-o,--output FILE", typed.output, "HTML page to write");
   verb.add_option("--multiqc DIR", typed.multiqc,
                   "Folder for the same numbers as files *_mqc.json, which MultiQC reads");

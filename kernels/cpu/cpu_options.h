@@ -21,8 +21,8 @@ const Level& chosen_level();
 
 // How `--precision bf16` multiplies on a processor without AMX: with the processor's bf16 instructions
 // (bf16.h), or with operands rounded to bf16 and multiplied as floats. Both give bf16 products with fp32
-// sums; which one is faster depends on the processor (benchmarks/speed.md): the instructions are twice as fast
-// as fp32 on Zen 5, and slower than floats on Sapphire Rapids.
+// sums; which one is faster depends on the processor (benchmarks/speed.md): the instructions are twice as
+// fast as fp32 on Zen 5, and slower than floats on Sapphire Rapids.
 struct Bf16Choice {
   bool by_instructions = false;
   std::string why;  // for people: "AMD family 26", "there are no such instructions"

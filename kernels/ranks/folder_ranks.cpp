@@ -179,7 +179,7 @@ class FolderRanks : public Ranks {
       // Looked for once more: it may have come between the two.
       if ((fs::exists(file("ended", rank), error) || is_gone(rank)) && !fs::exists(path, error)) {
         throw RanksError("rank " + std::to_string(rank) + " has ended",
-                         "what it said, or the launcher said of it, tells why");
+                         "its messages, or the launcher's, have the reason");
       }
       const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
       if (waited.count() > patience_) {
@@ -235,9 +235,9 @@ ProcessNumber read_process_number(const std::function<const char*(const char*)>&
   process.rank = number_of(variable, rank);
   process.count = number_of(variable, count);
   if (process.rank < 0 || process.rank >= process.count) {
-    throw RanksError(
-        std::string("ranks by a folder: ") + rank + " and " + count + " do not say which process this is",
-        "start them by srun, or set RANK=0, 1, ... and WORLD_SIZE in the environment of each");
+    throw RanksError(std::string("ranks by a folder: ") + rank + " and " + count +
+                         " do not name the number of this process",
+                     "start them by srun, or set RANK=0, 1, ... and WORLD_SIZE in the environment of each");
   }
   if (const char* const job = variable("SLURM_JOB_ID"); job != nullptr && *rank == 'S') {
     const char* const step = variable("SLURM_STEP_ID");

@@ -96,7 +96,8 @@ std::unique_ptr<Ranks> open_ranks(const std::string& choice, const Launch& launc
   if (choice == "open-mpi") family = MpiFamily::open_mpi;
   if (choice == "mpich") family = MpiFamily::mpich;
   if (family == MpiFamily::none)
-    throw RanksError("'" + choice + "' is no choice of ranks", "auto, none, open-mpi, mpich or folder:DIR");
+    throw RanksError("'" + choice + "' is not a choice of ranks",
+                     "auto, none, open-mpi, mpich or folder:DIR");
   std::unique_ptr<Ranks> ranks = open_mpi_ranks(family);
   check_count(*ranks, launch);
   return ranks;

@@ -87,7 +87,7 @@ void check(int status, const Ranks& ranks, const char* what) {
   if (status == nccl_success) return;
   throw RanksError(nccl().version + ": rank " + std::to_string(ranks.rank()) + ": " + what + ": " +
                        nccl().get_error_string(status),
-                   "NCCL_DEBUG=INFO in the environment says more");
+                   "NCCL_DEBUG=INFO in the environment prints more");
 }
 
 class NcclCopies : public DeviceCopies {

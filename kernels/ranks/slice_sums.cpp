@@ -18,7 +18,7 @@ bool is_power_of_two(Index count) {
 
 void require_tree_of_ranks(int count) {
   if (!is_power_of_two(count)) {
-    throw RanksError(std::to_string(count) + " ranks: their number is no power of two",
+    throw RanksError(std::to_string(count) + " ranks: their number is not a power of two",
                      "use 1, 2, 4, 8, ... ranks, as many as divide the parts of an update");
   }
   if (count > most_ranks) {

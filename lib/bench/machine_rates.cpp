@@ -51,8 +51,7 @@ std::string model_shape(const ModelConfig& config) {
 }
 
 constexpr const char* what_ratios_are_worth =
-    "the same virtual machine differs by 1.4 within a day, and more beside other work: such ratios tell how "
-    "large a machine is, not which program is faster";
+    "the same virtual machine differs by 1.4 within a day, and more with other work beside it: such ratios show how large a machine is, not which program is faster";
 
 // One sequence of random tokens; `labels`: of both pretraining losses.
 Batch random_batch(const ModelConfig& config, std::int64_t length, bool labels) {
@@ -96,7 +95,7 @@ class MachineMeasurement {
       result_.model = options.model;
       if (config_.has_decoder()) {
         throw_bad_input(options.model + ": a model with a decoder; only encoders are measured",
-                        message("leave `model` out, and `size` says how large a model of random weights is"));
+                        message("leave `model` out, and `size` sets how large a model of random weights is"));
       }
     }
     std::int64_t most = config_.max_position_embeddings / config_.block_size * config_.block_size;
@@ -359,7 +358,7 @@ Rate measure_rate(const std::function<double()>& work, const RateOptions& option
     const double seconds = clock() - begin;
     if (!(seconds > 0)) {
       if (++without_time == most_runs_without_time)
-        throw_runtime("the clock stands still: nothing can be timed with it");
+        throw_runtime("the clock does not move: nothing can be timed with it");
       continue;
     }
     rate.seconds += seconds;
@@ -466,7 +465,7 @@ std::vector<std::string> beside_known_machines(const MachineRates& rates, const 
   }
   if (lines.empty())
     return {"benchmarks/speed.md has no machine measured in " + precision + " to compare with"};
-  lines.insert(lines.begin(), "beside the machines of benchmarks/speed.md, in " + precision + ":");
+  lines.insert(lines.begin(), "compared with the machines of benchmarks/speed.md, in " + precision + ":");
   lines.emplace_back(what_ratios_are_worth);
   return lines;
 }

@@ -45,14 +45,14 @@ class Field {
       : file_(file), json_(json), name_(std::move(name)) {}
 
   Field operator[](const char* key) const {
-    if (!json_.is_object()) refuse("is no object");
+    if (!json_.is_object()) refuse("is not an object");
     const auto found = json_.find(key);
     const std::string name = name_.empty() ? std::string(key) : name_ + "." + key;
     if (found == json_.end()) Field(file_, json_, name).refuse("is missing");
     return {file_, *found, name};
   }
   std::vector<Field> entries() const {
-    if (!json_.is_array()) refuse("is no list");
+    if (!json_.is_array()) refuse("is not a list");
     std::vector<Field> fields;
     for (const Json& entry : json_)
       fields.emplace_back(file_, entry, fmt::format("{}[{}]", name_, fields.size()));
@@ -61,25 +61,25 @@ class Field {
   bool is_null() const { return json_.is_null(); }
 
   std::string text() const {
-    if (!json_.is_string()) refuse("is no text");
+    if (!json_.is_string()) refuse("is not text");
     return json_.get<std::string>();
   }
   double number() const {
-    if (!json_.is_number()) refuse("is no number");
+    if (!json_.is_number()) refuse("is not a number");
     const auto value = json_.get<double>();
     if (!std::isfinite(value)) refuse("is not finite");
     return value;
   }
   std::optional<double> optional_number() const { return is_null() ? std::nullopt : std::optional(number()); }
   std::int64_t count() const {
-    if (!json_.is_number_unsigned()) refuse("is no count");
+    if (!json_.is_number_unsigned()) refuse("is not a count");
     return json_.get<std::int64_t>();
   }
   std::vector<double> numbers() const {
     std::vector<double> values;
     for (const Field& field : entries()) {
       values.push_back(field.number());
-      if (values.back() < 0 || values.back() > 1) field.refuse("does not lie between 0 and 1");
+      if (values.back() < 0 || values.back() > 1) field.refuse("is not between 0 and 1");
     }
     return values;
   }
@@ -194,7 +194,7 @@ std::optional<Calibration> read_calibration(const std::string& model_folder, std
   if (!file_exists(path)) return std::nullopt;
   const Json json = Json::parse(read_file(path), nullptr, false);
   const Field file(path, json);
-  if (json.is_discarded()) file.refuse("is no JSON");
+  if (json.is_discarded()) file.refuse("is not JSON");
   return calibration_of(file, outputs);
 }
 

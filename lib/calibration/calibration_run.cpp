@@ -205,7 +205,7 @@ std::vector<std::string> describe_calibration(const std::vector<OutputCalibratio
   }
   if (left > named) names += fmt::format(" and {} more", left - named);
   std::vector<std::string> lines;
-  if (left > 0) lines.push_back("not fitted, prior correction stands for platt and isotonic: " + names);
+  if (left > 0) lines.push_back("not fitted, prior correction replaces platt and isotonic: " + names);
   if (falling > 0) {
     lines.push_back(fmt::format(
         "{} of {} outputs have a Platt curve that falls: their scores order the windows the wrong way round",

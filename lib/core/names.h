@@ -35,7 +35,7 @@ auto find_value(const Table& table, std::string_view name) {
   return found;
 }
 
-// "'x' is no WHAT" as Error{usage}, with all the names as hint.
+// "'x' is not a WHAT" as Error{usage}, with all the names as hint.
 template <typename Table>
 auto parse_name(const Table& table, std::string_view name, const std::string& what) {
   if (const auto found = find_value(table, name)) return *found;
@@ -44,7 +44,8 @@ auto parse_name(const Table& table, std::string_view name, const std::string& wh
     known += known.empty() ? "" : ", ";
     known += entry_name;
   }
-  throw_usage("'" + std::string(name) + "' is no " + what, "one of: " + known);
+  const bool vowel = std::string_view("aeiou").find(what.front()) != std::string_view::npos;
+  throw_usage("'" + std::string(name) + (vowel ? "' is not an " : "' is not a ") + what, "one of: " + known);
 }
 
 }  // namespace bigbird

@@ -16,7 +16,7 @@ MlmMasker::MlmMasker(const Tokenizer& tokenizer, double probability)
       mask_id_(static_cast<std::int32_t>(tokenizer.special().mask)),
       unknown_id_(static_cast<std::int32_t>(tokenizer.special().unknown)) {
   if (!(probability > 0.0 && probability < 1.0)) {
-    throw_usage(message("`mask_probability` {}: must lie between 0 and 1", probability),
+    throw_usage(message("`mask_probability` {}: must be between 0 and 1", probability),
                 "the usual value is 0.15");
   }
   const SpecialIds& special = tokenizer.special();

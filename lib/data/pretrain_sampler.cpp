@@ -59,7 +59,7 @@ void PretrainSampler::join_documents(const Tokenizer& tokenizer) {
 
 void PretrainSampler::check_budget() const {
   if (budget_ < 2) {
-    throw_usage(message("`length` {}: no room for two tokens beside the special ones", options_.length),
+    throw_usage(message("`length` {}: no room for two tokens next to the special ones", options_.length),
                 message("use at least one block, such as `length` 64"));
   }
 }

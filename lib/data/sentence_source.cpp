@@ -116,7 +116,7 @@ class TextSource final : public DocumentSource {
   void make_dna(std::string& text) {
     const BasesRead read = read_bases(text);
     if (read.bad != std::string_view::npos) {
-      throw_bad_input(fmt::format("{}: column {} is no base", lines_.where(), read.bad + 1),
+      throw_bad_input(fmt::format("{}: column {} is not a base", lines_.where(), read.bad + 1),
                       "this tokenizer is for DNA: one sequence per line, nothing else");
     }
     iupac_replaced_ += read.replaced;
@@ -140,7 +140,8 @@ std::unique_ptr<DocumentSource> open_source(const SourceOptions& options) {
   const bool genome = !options.fasta.empty();
   const int beds = (options.documents.empty() ? 0 : 1) + (options.windows.empty() ? 0 : 1);
   if (!options.text.empty()) {
-    if (genome || beds != 0) throw_usage(message("`text` stands alone"), "leave out the FASTA and the BED");
+    if (genome || beds != 0)
+      throw_usage(message("`text` goes with nothing else"), "leave out the FASTA and the BED");
     return std::make_unique<TextSource>(options.text, options.dna);
   }
   if (!genome) throw_usage("no input", message("give a FASTA with `fasta`, or `text` FILE"));

@@ -211,7 +211,7 @@ BpeSample sample_sentences(const SourceOptions& options, std::uint64_t sample_ba
     throw_bad_input(
         sample.base_count() == 0 ? "the sample holds no bases" : "the sample holds nothing but N",
         message(
-            "choose documents with sequence (bigbird chunk drops those of N), or a larger `sample_bases`"));
+            "choose documents with sequence (bigbird chunk drops documents of N), or a larger `sample_bases`"));
   }
   if (source->iupac_replaced() != 0) {
     log_info(fmt::format("{} IUPAC letters other than A C G T N were read as N", source->iupac_replaced()));

@@ -84,7 +84,7 @@ void check_tokenizer(const ModelFolder& folder, Findings& report) {
     const std::int64_t pad = folder.config().pad_token_id;
     if (static_cast<std::int64_t>(tokenizer.special().pad) != pad) {
       throw_bad_input(
-          fmt::format("the tokenizer pads with id {}, config.json says {}", tokenizer.special().pad, pad));
+          fmt::format("the tokenizer pads with id {}, config.json has {}", tokenizer.special().pad, pad));
     }
     report.ok("tokenizer", fmt::format("{} pieces, pad id {}", tokenizer.vocab_size(), pad));
   });
@@ -189,7 +189,7 @@ FolderReport check_folder(const CheckOptions& options,
   const bool loaded = report.attempt("tensors", [&] {
     model = load_model(options.folder, load);
     report.ok("tensors",
-              fmt::format("{} tensors of {} values, shapes and ties as config.json says",
+              fmt::format("{} tensors of {} values, shapes and ties as in config.json",
                           ParameterLayout(model.config).tensors().size(), model.parameters.size()));
   });
   if (loaded) {

@@ -141,11 +141,12 @@ std::string describe_folder(const std::string& folder) {
   if (count(ends(".tsv")) == names.size()) {
     const Json first = Json::parse(describe_table(folder + "/" + names.front()));
     if (first["kind"] == "GLUE predictions") {
-      return json_text(
-          Json{{"kind", "GLUE predictions"},
-               {"path", folder},
-               {"files", names},
-               {"next", "the benchmark's site takes them, zipped; bigbird text glue evaluate those of dev"}});
+      return json_text(Json{
+          {"kind", "GLUE predictions"},
+          {"path", folder},
+          {"files", names},
+          {"next",
+           "the benchmark's site takes them, zipped; bigbird text glue evaluate takes the ones of dev"}});
     }
   }
   if (count(ends("_mqc.json")) == names.size()) {

@@ -88,7 +88,7 @@ std::string describe_npy(const std::string& path) {
     json["next"] = "bigbird info " + folder;
     return json_text(json);
   } else {
-    json["note"] = "no table of rows lies beside it";
+    json["note"] = "no table of rows is next to it";
   }
   if (const std::string next = next_of_matrix(json["kind"].get<std::string>()); !next.empty())
     json["next"] = next;

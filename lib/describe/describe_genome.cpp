@@ -162,7 +162,7 @@ std::string describe_bedgraph(const std::string& path) {
     const std::int64_t begin = parse_integer(fields[1], lines.where(), "the start");
     const std::int64_t end = parse_integer(fields[2], lines.where(), "the end");
     if (begin < 0 || end < begin || end > longest_contig) {
-      throw_bad_input(fmt::format("{}: from {} to {} is no interval", lines.where(), begin, end),
+      throw_bad_input(fmt::format("{}: from {} to {} is not an interval", lines.where(), begin, end),
                       "a bedGraph is 0-based and half-open: 0 <= start <= end");
     }
     const double value = parse_number(fields[3], lines.where(), "the value");

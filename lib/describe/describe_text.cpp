@@ -67,13 +67,12 @@ std::string provenance_of_folder(const std::string& folder) {
 }  // namespace
 
 std::string describe_empty(const std::string& path) {
-  return json_text(
-      Json{{"kind", "empty file"},
-           {"path", path},
-           {"bytes", 0},
-           {"note",
-            "nothing is in it: no header, no rows. Some outputs are like this when there is nothing "
-            "to tell (what does not lift, for one)"}});
+  return json_text(Json{
+      {"kind", "empty file"},
+      {"path", path},
+      {"bytes", 0},
+      {"note",
+       "nothing is in it: no header, no rows. Some outputs are like this when there is nothing to report (what does not lift, for one)"}});
 }
 
 std::string provenance_of_lines(const std::vector<std::string>& lines) {
@@ -193,7 +192,7 @@ std::string describe_piece_list(const std::string& path) {
   for (std::string_view line; lines.next(line); ++pieces) {
     split_tabs(line, fields);
     if (fields.size() != 2)
-      throw_bad_input(lines.where() + ": no piece and its score", "spiece.model beside it is what counts");
+      throw_bad_input(lines.where() + ": no piece and its score", "spiece.model next to it is what counts");
   }
   if (pieces == 0) return describe_empty(path);
   return json_text(Json{{"kind", "pieces of a vocabulary"},

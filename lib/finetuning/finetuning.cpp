@@ -34,8 +34,7 @@ std::int64_t input_length(const RunOptions& options, const ModelConfig& config, 
   const std::int64_t most = config.max_position_embeddings;
   if (options.length == 0) return std::min(whole_blocks(longest, config.block_size), most);
   if (options.length < 3 || options.length > most) {
-    throw_usage(
-        message("`length` {}: must lie between 3 and the model's {} positions", options.length, most));
+    throw_usage(message("`length` {}: must be between 3 and the model's {} positions", options.length, most));
   }
   return whole_blocks(options.length, config.block_size);
 }

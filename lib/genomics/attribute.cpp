@@ -62,8 +62,8 @@ std::vector<float> scaled_words(const SequenceRunner& runner) {
 // Gradients are taken at the vectors that stand for tokens.
 const FinetunedModel& with_token_vectors(const FinetunedModel& model) {
   if (!model.config().has_stem()) return model;
-  throw_bad_input(model.folder().path() + ": its stem reads single bases, for none of which a vector stands",
-                  "bigbird ism tells what each base does");
+  throw_bad_input(model.folder().path() + ": its stem reads single bases, none of which has a vector",
+                  "bigbird ism shows what each base does");
 }
 
 // The sums of logits that the outputs are.

@@ -52,7 +52,7 @@ struct IsmContext {
         window(with_offset(scorer.model().window_of(of.window_length), of.offset)),
         columns(select_profiles(scorer.profiles(), of.profiles)) {
     if (of.value == IsmValue::log_fold_change && !scorer.gives_probabilities()) {
-      throw_usage(of.models.front() + ": its outputs are no probabilities, which have no odds",
+      throw_usage(of.models.front() + ": its outputs are not probabilities, so that they have no odds",
                   message("take `value` diff"));
     }
   }

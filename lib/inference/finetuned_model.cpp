@@ -27,7 +27,7 @@ void FinetunedModel::require_task(const std::string& task) const {
 
 void FinetunedModel::require_like(const FinetunedModel& first) const {
   const auto refuse = [&](const char* what) {
-    throw_bad_input(fmt::format("{}: its {} not those of {}", path(), what, first.path()),
+    throw_bad_input(fmt::format("{}: its {} not the ones of {}", path(), what, first.path()),
                     "models that are averaged must have been fine-tuned on the same data set");
   };
   if (profiles_ != first.profiles_) refuse("profiles are");
@@ -44,7 +44,7 @@ ModelWindow FinetunedModel::window_of(std::int64_t length) const {
     return *window_;
   }
   if (length < 1) {
-    throw_usage(path() + ": does not tell its window",
+    throw_usage(path() + ": has no window",
                 message("give the bases of the `window` that it was trained with"));
   }
   return centred_window(length);

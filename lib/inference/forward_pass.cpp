@@ -233,7 +233,7 @@ class Reader {
       for (std::size_t t = 0; t < turned.size(); ++t) {
         if (turned[t] == 0) continue;
         if (static_cast<std::int64_t>(t) >= in_.batch.lengths[s])
-          fail(name, fmt::format("marks padding of sequence {} as global", s), "mark real tokens alone");
+          fail(name, fmt::format("marks padding of sequence {} as global", s), "mark only real tokens");
         rows.push_back(static_cast<std::int32_t>(in_.batch.token_offsets[s] + static_cast<std::int64_t>(t)));
         ++globals;
       }
@@ -355,7 +355,7 @@ class Reader {
       const bool start = file_.has("start_positions");
       fail(start ? "start_positions" : "end_positions",
            fmt::format("comes without {}", start ? "end_positions" : "start_positions"),
-           "give both, or none for logits alone");
+           "give both, or none for logits only");
     }
     if (!file_.has("start_positions")) return;
     in_.batch.start_positions = read_positions("start_positions");
@@ -369,7 +369,7 @@ class Reader {
     for (const std::int64_t position : file_.integers(name)) {
       if (position < 0) {
         fail(name, fmt::format("holds {} at [{}]", position, positions.size()),
-             fmt::format("0 says that there is no answer; {} or more that it is not among the tokens",
+             fmt::format("0 means that there is no answer; {} or more that it is not among the tokens",
                          in_.tokens));
       }
       const auto s = static_cast<std::int64_t>(positions.size());
@@ -503,7 +503,7 @@ std::int64_t run_forward_pass(kernels::Backend& backend, const ModelFolder& fold
     if (options.gradients && config.head == HeadType::structured_answers) {
       throw_bad_input(fmt::format("{}: no gradients of a model with the {} head, which takes no labels here",
                                   folder.path(), name_of(config.head)),
-                      "ask for logits alone");
+                      "ask only for logits");
     }
     in = Reader(input, config).take();
     config.problem_type = in.problem_type;

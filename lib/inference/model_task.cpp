@@ -116,7 +116,7 @@ std::optional<ModelWindow> read_model_window(const std::string& model_folder) {
   }
   if (window.length < 1 || window.target_offset < 0 || window.target_length < 1 ||
       window.target_offset > window.length - window.target_length) {
-    throw_bad_input(fmt::format("{}: a target of {} bases at {} does not lie in a window of {}", path,
+    throw_bad_input(fmt::format("{}: a target of {} bases at {} is not in a window of {}", path,
                                 window.target_length, window.target_offset, window.length));
   }
   return window;
@@ -163,7 +163,7 @@ std::optional<double> read_train_prior(const std::string& model_folder) {
     const double prior =
         parse_number(std::string_view(comment).substr(train_prior_key.size()), path, "train_prior");
     if (prior > 0 && prior < 1) return prior;
-    throw_bad_input(fmt::format("{}: train_prior {}: must lie between 0 and 1", path, prior),
+    throw_bad_input(fmt::format("{}: train_prior {}: must be between 0 and 1", path, prior),
                     "it is written by `bigbird promoter finetune`");
   }
   return std::nullopt;

@@ -62,7 +62,7 @@ void check_nq_prediction(const NqPrediction& prediction) {
   check_nq_span(prediction.long_answer, where);
   for (const NqSpan& span : prediction.short_answers) check_nq_span(span, where);
   if (prediction.yes_no != NqYesNo::none && !nq_all_null(prediction.short_answers)) {
-    throw_bad_input(where + ": yes or no beside short answers",
+    throw_bad_input(where + ": yes or no together with short answers",
                     "yes_no_answer is NONE where there are spans");
   }
   if (!std::isfinite(prediction.long_score) || !std::isfinite(prediction.short_score)) {
@@ -172,7 +172,7 @@ NqYesNo parse_nq_yes_no(std::string_view word, const std::string& where) {
   }
   throw_bad_input(
       fmt::format("{}: yes_no_answer '{}' is none of YES, NO, NONE", where, text_for_message(word)),
-      "NONE stands for no such answer");
+      "NONE means no such answer");
 }
 
 NqVerdict nq_long_verdict(const NqGold& gold, const NqPrediction& prediction) {
@@ -232,7 +232,7 @@ NqScores nq_scores(std::span<const NqGold> gold, std::span<const NqPrediction> p
   }
   for (const NqPrediction& prediction : predictions) {
     if (prediction_of.find(prediction.id)->second == nullptr) continue;
-    throw_bad_input(fmt::format("prediction for {}, which is no question of the gold data", prediction.id),
+    throw_bad_input(fmt::format("prediction for {}, which is not a question of the gold data", prediction.id),
                     all_needed);
   }
   NqScores scores;

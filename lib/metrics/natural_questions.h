@@ -77,7 +77,7 @@ struct NqScores {
 // Precision and recall at every distinct score, from the highest down; the first strict maximum wins.
 // Error{bad_input}: no questions, other ids on one side than on the other or an id twice, a question without
 // annotations, a span whose start is not before its end or that is null on one side only, a prediction with
-// yes or no beside short answers, a score that is not finite.
+// yes or no together with short answers, a score that is not finite.
 NqScores nq_scores(std::span<const NqGold> gold, std::span<const NqPrediction> predictions);
 
 }  // namespace bigbird

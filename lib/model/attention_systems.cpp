@@ -400,7 +400,7 @@ AttentionPattern parse_attention_pattern(const std::string& name) {
   for (const AttentionSystem& system : attention_systems()) {
     if (name == system.name) return system.pattern;
   }
-  throw_usage("'" + name + "' is no attention pattern", "one of: " + attention_system_names());
+  throw_usage("'" + name + "' is not an attention pattern", "one of: " + attention_system_names());
 }
 
 std::string attention_system_names() {
@@ -452,7 +452,7 @@ void AttentionOption::parse(AttentionOptions& options, const std::string& typed,
       type == Type::counts ? counts_in(typed) : std::vector<std::int64_t>{count_in(typed)};
   if (std::any_of(counts.begin(), counts.end(), [&](std::int64_t n) { return n < least || n > most; })) {
     throw_usage(fmt::format("{}: '{}' is {} within {}..{}", where, text_for_message(typed),
-                            type == Type::counts ? "not whole numbers" : "no whole number", least, most),
+                            type == Type::counts ? "not whole numbers" : "not a whole number", least, most),
                 type == Type::counts ? "numbers with colons between them, such as 10:2" : "");
   }
   set(options, typed);

@@ -22,7 +22,7 @@ std::string_view take_until(std::string_view& text, std::string_view end) {
     text.remove_prefix(at + end.size());
     return before;
   }
-  throw_runtime("a text that is joined to others is no JSON with entries in lines of their own");
+  throw_runtime("a text that is joined to others is not JSON with entries in lines of their own");
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ const EntriesLayout& entries_layout(ChunkForm form) {
       {{"{\"predictions\": [\n", "]}\n"}, "{\"predictions\": []}\n"},
       {{"{\n    \"answer\": {\n", "    },\n    \"sp\": {\n", "    }\n}\n"},
        "{\n    \"answer\": {},\n    \"sp\": {}\n}\n"}};
-  if (form == ChunkForm::lines) throw_runtime("lines are put one behind the other, without a frame");
+  if (form == ChunkForm::lines) throw_runtime("lines are put one after the other, without a frame");
   return layouts.at(static_cast<std::size_t>(form) - 1);
 }
 
@@ -45,7 +45,7 @@ std::vector<std::string_view> json_entries(std::string_view text, const EntriesL
   }
   text.remove_prefix(layout.frame.front().size());
   for (std::size_t i = 0; i < sections.size(); ++i) sections[i] = take_until(text, layout.frame[i + 1]);
-  if (!text.empty()) throw_runtime("a text that is joined to others goes on behind its end");
+  if (!text.empty()) throw_runtime("a text that is joined to others goes on after its end");
   return sections;
 }
 

@@ -177,7 +177,7 @@ void for_each_chunk_in_turn(const std::vector<std::size_t>& chunks_of, const std
 }
 
 void refuse_other_length(const std::string& path, const std::string& what) {
-  throw_bad_input(fmt::format("{}: has {} than its summary says", path, what), "run this shard again");
+  throw_bad_input(fmt::format("{}: has {} than its summary has", path, what), "run this shard again");
 }
 
 void merge_tables(const std::vector<ChunkedTable>& shards, RowNumbers numbers, const std::string& output) {

@@ -54,8 +54,8 @@ OutputShard read_output_shard(const std::string& output) {
   const std::string path = output_shard_path(output);
   if (!file_exists(output)) throw_bad_input(output + ": no such file", "give the outputs of all shards");
   if (!file_exists(path)) {
-    throw_bad_input(path + ": there is nothing that says which shard this is of",
-                    message("give what runs with `shard` I/N wrote, with the files beside it"));
+    throw_bad_input(path + ": there is nothing that names its shard",
+                    message("give what runs with `shard` I/N wrote, with the files next to it"));
   }
   OutputShard shard;
   try {

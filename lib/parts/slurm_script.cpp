@@ -23,7 +23,7 @@ const ShardedVerb& verb_of(const std::vector<std::string>& words) {
   }
   throw_usage(
       words.empty() ? "cluster sbatch: no command" : "cluster sbatch: " + words.front() + " takes no --shard",
-      "behind the options the command as for one run: " + names_of_sharded_verbs());
+      "after the options the command as for one run: " + names_of_sharded_verbs());
 }
 
 // Takes "--name VALUE" or "--name=VALUE" out of the words ("-nVALUE" too, where `letter` is given).
@@ -158,7 +158,7 @@ std::string task_text(const SlurmScriptOptions& options, const std::string& task
            "\n";
   return "# SLURM_JOB_ID of an array's last task names the whole array.\n"
          "job=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\n"
-         "# The end of the job, where Slurm does not tell it by itself. Where nobody does, the limit ends the task.\n"
+         "# The end of the job, where Slurm does not give it by itself. Where nobody does, the limit ends the task.\n"
          "if [ -z \"${SLURM_JOB_END_TIME:-}\" ]; then\n"
          "  end=$(squeue -h -j \"$job\" -o %e) && [ -n \"$end\" ] && SLURM_JOB_END_TIME=$(date -d \"$end\" +%s) &&\n"
          "    export SLURM_JOB_END_TIME\n"

@@ -96,8 +96,9 @@ std::vector<LayerError> layer_errors(Model& model, std::size_t batches,
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
     const double error = squares[layer] == 0.0 ? 0.0 : std::sqrt(squares[layer] / spread);
     if (!std::isfinite(error)) {
-      throw_bad_input("the model says the same of the whole sample: there is nothing to hold errors against",
-                      "take a trained model, and a larger sample");
+      throw_bad_input(
+          "the model gives the same for the whole sample: there is nothing to hold errors against",
+          "take a trained model, and a larger sample");
     }
     errors.push_back({layers[layer].name, error});
   }

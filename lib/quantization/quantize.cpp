@@ -122,8 +122,8 @@ void log_loss(const QuantizationLoss& loss, std::size_t int8, std::size_t layers
                        int8, layers, loss.measure == "auroc" ? "mean AUROC" : "nats for each masked token",
                        loss.full, loss.quantized, loss.loss, loss.most));
   if (loss.effects) {
-    log_info(
-        fmt::format("effects of substitutions: rank correlation {:.4f} with those of before", *loss.effects));
+    log_info(fmt::format("effects of substitutions: rank correlation {:.4f} with the ones of before",
+                         *loss.effects));
   }
 }
 
@@ -234,7 +234,7 @@ class QuantizeRun {
       if (loss.loss <= loss.most && (agrees || keep == most)) {
         if (!agrees) {
           log_warning(
-              message("effects of substitutions have a rank correlation of {:.4f} with those of before: "
+              message("effects of substitutions have a rank correlation of {:.4f} with the ones of before: "
                       "for variants keep more layers with `keep`",
                       *loss.effects));
         }

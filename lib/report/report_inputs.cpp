@@ -53,7 +53,7 @@ ReportSection section_of(const std::string& path, const ReportOptions& options,
   if (told) return variants_section(path, options, picture);
   if (has_suffix(path, ".bed") || has_suffix(path, ".bed.gz")) return calls_section(path, options);
   if (vcf_type_of(path) || has_suffix(path, ".npy") || has_suffix(path, ".h5"))
-    refuse(path, "no " + path + ".summary.json beside it");
+    refuse(path, "no " + path + ".summary.json next to it");
   return table_of(path, options);
 }
 

@@ -266,7 +266,7 @@ FirstScreen first_screen_of(const Run& run) {
     screen.outcome = fmt::format("training loss {} after {} updates", three_digits(*last_loss),
                                  count_text(static_cast<std::uint64_t>(*updates)));
     if (!std::isfinite(*last_loss))
-      screen.warnings.emplace_back("The last training loss is no finite number.");
+      screen.warnings.emplace_back("The last training loss is not a finite number.");
   }
   if (valid != run.valid.points.end()) {
     const double last = valid->second.back().second;

@@ -58,7 +58,7 @@ HistogramValues track_scores(const std::string& path, std::int64_t step) {
     const std::int64_t begin = parse_integer(fields[1], lines.where(), "start"),
                        end = parse_integer(fields[2], lines.where(), "end");
     if (begin < 0 || end <= begin)
-      throw_bad_input(fmt::format("{}: from {} to {} is no interval", lines.where(), begin, end),
+      throw_bad_input(fmt::format("{}: from {} to {} is not an interval", lines.where(), begin, end),
                       "give a track of `promoter scan`");
     add(parse_number(fields[3], lines.where(), "score"), std::max<std::int64_t>(1, (end - begin) / step));
   }
@@ -194,7 +194,7 @@ ReportSection scan_section(const std::string& path) {
     section.first = first_screen_of(json, path);
     const bool whole = json.at("step").is_number_integer();
     const std::int64_t step = whole ? json.at("step").get<std::int64_t>() : 0;
-    if (step < 1) throw_bad_input(summary_path + ": its step is no number from 1", "write it anew");
+    if (step < 1) throw_bad_input(summary_path + ": its step is not a number from 1", "write it anew");
     // What was found first, then how scores lie, then what was counted.
     ReportCharts charts = {histogram("scores of positions", "score", {track_scores(path, step)}, false)};
     std::get<LineChart>(charts.back()).y_label = "positions";

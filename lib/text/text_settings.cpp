@@ -112,7 +112,7 @@ EncodedInput encode_input(const Tokenizer& tokenizer, std::string_view text,
                           std::int64_t length, UnknownTally* unknown) {
   const std::int64_t special = pair ? 3 : 2;
   if (length < special + (pair ? 2 : 1)) {
-    throw_usage(message("`length` {}: no room for a token beside [CLS] and [SEP]", length),
+    throw_usage(message("`length` {}: no room for a token next to [CLS] and [SEP]", length),
                 "the usual values are 128 to 4096");
   }
   const auto room = static_cast<std::size_t>(length - special);

@@ -206,7 +206,7 @@ class AddedTokenReader {
       } else if (entry->is_string() && !entry->get_ref<const std::string&>().empty()) {
         token.text = entry->get<std::string>();
       } else {
-        refuse_added(config_file(), "additional_special_tokens holds something that is no token");
+        refuse_added(config_file(), "additional_special_tokens holds something that is not a token");
       }
       token.special = true;
       if (texts_.contains(token.text)) continue;

@@ -120,7 +120,7 @@ std::size_t BpeEncoder::encode_letters_like(std::string_view letters, std::int64
     std::uint32_t piece = longest_match(letters, position);
     for (;;) {
       if (piece == none) {  // nothing fits here: go one piece back and take another one there
-        if (numbers.size() == first) throw_runtime("known pieces that are not those of their text");
+        if (numbers.size() == first) throw_runtime("known pieces that are not the pieces of their text");
         given_up[position] = 1;
         const std::uint32_t last = numbers.back();
         numbers.pop_back();

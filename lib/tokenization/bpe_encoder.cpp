@@ -77,7 +77,7 @@ void BpeEncoder::build_trie(const std::vector<std::string>& pieces) {
     for (const char byte : pieces[number]) {
       const std::uint8_t letter = letter_of_byte_[static_cast<unsigned char>(byte)];
       if (letter == no_letter)
-        throw_bad_input("piece '" + pieces[number] + "' holds a letter that is no piece");
+        throw_bad_input("piece '" + pieces[number] + "' holds a letter that is not a piece");
       if (trie_[node].next[letter] == none) {
         const std::uint32_t added = add_node();
         trie_[node].next[letter] = added;

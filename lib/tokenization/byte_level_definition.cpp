@@ -46,7 +46,7 @@ class DefinitionBuilder {
       refuse_damaged(where, fmt::format("piece '{}' has id {} of {} pieces", piece, id, most_));
     if (id >= result_.pieces.size()) result_.pieces.resize(id + std::size_t{1});
     if (!result_.pieces[id].empty()) {
-      refuse_damaged(where, fmt::format("id {} stands for '{}' and for '{}'", id, result_.pieces[id], piece));
+      refuse_damaged(where, fmt::format("id {} is '{}' and '{}'", id, result_.pieces[id], piece));
     }
     result_.pieces[id] = piece;
     ids_.emplace(piece, id);
@@ -56,14 +56,14 @@ class DefinitionBuilder {
     const auto id = [&](const std::string& piece) {
       const auto found = ids_.find(piece);
       if (found == ids_.end()) {
-        refuse_damaged(place, fmt::format("the merge of '{}' and '{}' needs '{}', which is no piece", left,
+        refuse_damaged(place, fmt::format("the merge of '{}' and '{}' needs '{}', which is not a piece", left,
                                           right, piece));
       }
       return found->second;
     };
     const BpeMerge merge{id(left), id(right), id(left + right)};
     if (!seen_.insert(std::uint64_t{merge.left} << 32 | merge.right).second) {
-      refuse_damaged(place, fmt::format("the merge of '{}' and '{}' stands twice", left, right));
+      refuse_damaged(place, fmt::format("the merge of '{}' and '{}' is there twice", left, right));
     }
     if (seen_.size() > most_byte_level_pieces) {
       refuse_damaged(place, fmt::format("more than {} merges", most_byte_level_pieces));
@@ -119,7 +119,7 @@ BpeJson object_of(std::string_view bytes, const std::string& where) {
   };
   BpeJson object = BpeJson::parse(bytes.begin(), bytes.end(), watch, false);
   if (!object.is_object()) refuse_damaged(where, "not a JSON object of pieces and ids");
-  if (!twice.empty()) refuse_damaged(where, "piece '" + twice + "' stands twice");
+  if (!twice.empty()) refuse_damaged(where, "piece '" + twice + "' is there twice");
   return object;
 }
 
@@ -275,7 +275,7 @@ class ByteLevelReader {
     result.trim_offsets = flag(processor, "trim_offsets", "post_processor", true);
     if (result.trim_offsets &&
         flag(processor, "add_prefix_space", "post_processor", true) != result.add_prefix_space) {
-      not_read("post_processor.add_prefix_space unlike that of pre_tokenizer");
+      not_read("post_processor.add_prefix_space unlike pre_tokenizer's");
     }
   }
 

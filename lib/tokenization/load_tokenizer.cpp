@@ -31,7 +31,7 @@ constexpr const char* specials_file = "special_tokens_map.json";
 constexpr const char* train_hint =
     "make a tokenizer with bigbird train-bpe, or name the folder that holds one";
 
-// The special pieces of a vocabulary, by the names that the files beside it give them.
+// The special pieces of a vocabulary, by the names that the files next to it give them.
 class SpecialPieces {
  public:
   // `where` is the vocabulary's file, for messages.
@@ -56,7 +56,7 @@ class SpecialPieces {
       if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
     }
     throw_bad_input(where_ + ": the model has no piece " + escape_controls(names.front()) + " (" + key + ")",
-                    std::string("name the model's special pieces in ") + config_file + " beside it");
+                    std::string("name the model's special pieces in ") + config_file + " next to it");
   }
   std::uint32_t pad() const { return find("pad_token", {"[PAD]", "<pad>"}); }
   std::uint32_t unknown() const { return find("unk_token", {"[UNK]", "<unk>"}); }
@@ -124,7 +124,7 @@ std::vector<std::string> together(std::vector<std::string> pieces, const std::ve
   return pieces;
 }
 
-// What goes into the digest of a vocabulary beside its own file.
+// What goes into the digest of a vocabulary next to its own file.
 std::string lines_of(const std::vector<AddedToken>& added) {
   std::string text;
   for (const AddedToken& token : added) {

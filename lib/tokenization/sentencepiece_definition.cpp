@@ -91,7 +91,7 @@ TokenizerJson pieces_of(const SentencePieceModel& model, const SpecialIds& speci
     if (piece.text.empty() || !texts.insert(piece.text).second) {
       throw_bad_input(
           where + ": piece " + std::to_string(id) +
-              (piece.text.empty() ? " is empty" : " ('" + escape_controls(piece.text) + "') stands twice"),
+              (piece.text.empty() ? " is empty" : " ('" + escape_controls(piece.text) + "') is there twice"),
           "copy the file again");
     }
     definition.pieces.push_back(piece.text);

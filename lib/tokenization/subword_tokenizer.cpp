@@ -83,7 +83,7 @@ UnigramEncoder unigram_encoder(const TokenizerJson& definition, const SpecialIds
   for (std::uint32_t id = 0; id < definition.scores.size(); ++id) {
     const double score = definition.scores[id];
     if (!(std::abs(score) < 1e30)) {
-      throw_bad_input(fmt::format("{}: piece {} has a score that is no number", where, id),
+      throw_bad_input(fmt::format("{}: piece {} has a score that is not a number", where, id),
                       "copy the file again");
     }
     lowest = id == 0 ? score : std::min(lowest, score);

@@ -227,7 +227,7 @@ void check_encodable(std::string_view text) {
     throw_bad_input("a text of 4 GB or more cannot be encoded at once", "cut it into documents");
   }
   if (const std::size_t invalid = find_invalid_utf8(text); invalid < text.size()) {
-    throw_bad_input(fmt::format("byte {} of a text is no UTF-8", invalid + 1), "convert the text to UTF-8");
+    throw_bad_input(fmt::format("byte {} of a text is not UTF-8", invalid + 1), "convert the text to UTF-8");
   }
 }
 

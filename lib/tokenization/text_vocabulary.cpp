@@ -83,7 +83,7 @@ class TrainingLines final : public sentencepiece::SentenceIterator {
   void take(std::string_view line) {
     ++lines_read_;
     if (const std::size_t invalid = find_invalid_utf8(line); invalid < line.size()) {
-      throw_bad_input(fmt::format("line {} of the text: byte {} is no UTF-8", lines_read_, invalid + 1),
+      throw_bad_input(fmt::format("line {} of the text: byte {} is not UTF-8", lines_read_, invalid + 1),
                       "convert the text to UTF-8");
     }
     line_.clear();
@@ -146,8 +146,8 @@ void check_settings(const TextVocabularyOptions& options) {
   });
   if (invalid < characters.size() || reserved) {
     throw_usage(
-        message("`required_characters` holds what is no UTF-8, white space, or a sign of the library's own"),
-        "give characters one after the other; none makes the text alone decide");
+        message("`required_characters` holds what is not UTF-8, white space, or a sign of the library's own"),
+        "give characters one after the other; none lets only the text decide");
   }
   if (options.max_piece_length < 1 || options.max_piece_length > longest_piece_allowed) {
     throw_usage(message("`max_piece_length` {} is not between 1 and {}", options.max_piece_length,

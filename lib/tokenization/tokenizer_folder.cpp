@@ -116,7 +116,7 @@ void write_tokenizer_files(const std::string& from, const std::string& to,
         files[config_name] = config_of(files[config_name], *source, json, repeats, options);
       }
     } catch (const ConfigJson::exception&) {
-      log_warning(source->path + ": holds bytes that are no UTF-8; no " + json_name + " is written");
+      log_warning(source->path + ": holds bytes that are not UTF-8; no " + json_name + " is written");
     }
   }
   for (const auto& [name, text] : files) {

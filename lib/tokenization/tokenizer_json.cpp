@@ -93,7 +93,7 @@ class Reader {
       placed_.resize(id + std::size_t{1});
     }
     if (placed_[id] != 0) {
-      damaged(fmt::format("id {} stands for '{}' and for '{}'", id, result_.pieces[id], piece));
+      damaged(fmt::format("id {} is '{}' and '{}'", id, result_.pieces[id], piece));
     }
     placed_[id] = 1;
     result_.pieces[id] = piece;
@@ -158,7 +158,7 @@ class Reader {
     const Json& unknown = member_or_null(model, "unk_id");
     if (unknown.is_null()) return;
     result_.unknown = id_of(unknown, "model.unk_id");
-    if (*result_.unknown >= vocabulary.size()) damaged("model.unk_id is no piece");
+    if (*result_.unknown >= vocabulary.size()) damaged("model.unk_id is not a piece");
   }
 
   void read_merges(const Json& merges) {
@@ -171,14 +171,14 @@ class Reader {
       const auto id = [&](const std::string& piece) {
         const auto found = ids_.find(piece);
         if (found == ids_.end()) {
-          damaged(fmt::format("merge {} ('{}' and '{}') needs '{}', which is no piece", i + 1, left, right,
+          damaged(fmt::format("merge {} ('{}' and '{}') needs '{}', which is not a piece", i + 1, left, right,
                               piece));
         }
         return found->second;
       };
       const BpeMerge merge{id(left), id(right), id(left + right)};
       if (!seen.insert(std::uint64_t{merge.left} << 32 | merge.right).second) {
-        damaged(fmt::format("merge {} ('{}' and '{}') stands twice", i + 1, left, right));
+        damaged(fmt::format("merge {} ('{}' and '{}') is there twice", i + 1, left, right));
       }
       result_.merges.push_back(merge);
     }
@@ -206,7 +206,7 @@ class Reader {
     if (!tokens.is_null() && !tokens.is_array()) damaged("added_tokens is not a list");
     std::unordered_set<std::string> seen;
     for (const Json& token : tokens) {
-      if (!token.is_object()) damaged("added_tokens holds something that is no object");
+      if (!token.is_object()) damaged("added_tokens holds something that is not an object");
       AddedToken added;
       added.text = string_member(token, "content", "added_tokens: ");
       if (added.text.empty()) damaged("added_tokens holds an empty token");
@@ -217,7 +217,7 @@ class Reader {
       added.strips_right = flag(token, "rstrip", owner + ": ");
       added.normalized = flag(token, "normalized", owner + ": ");
       added.single_word = flag(token, "single_word", owner + ": ");
-      if (!seen.insert(added.text).second) damaged(owner + " stands twice");
+      if (!seen.insert(added.text).second) damaged(owner + " is there twice");
       const auto known = ids_.find(added.text);
       if (known == ids_.end()) {
         if (added.id >= result_.pieces.size() + tokens.size()) {
@@ -285,7 +285,7 @@ class Reader {
       const Json& table = member_or_null(normalizer, "precompiled_charsmap");
       if (table.is_null()) return;
       const auto bytes = decode_base64(string_member(normalizer, "precompiled_charsmap", owner + "."));
-      if (!bytes) damaged("normalizer.precompiled_charsmap is no base64");
+      if (!bytes) damaged("normalizer.precompiled_charsmap is not base64");
       if (bytes->empty()) return;
       step.kind = NormalizerStep::Kind::character_map;
       step.map = std::make_shared<const CharacterMap>(*bytes, where_);

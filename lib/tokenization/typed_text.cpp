@@ -70,7 +70,7 @@ TypedDna read_typed_dna(std::string_view text, const Tokenizer& tokenizer, const
     if (read.bad != std::string_view::npos) {
       const std::size_t at = range.begin + read.bad;
       throw_bad_input(
-          fmt::format("{}: '{}' in column {} is no base, and the tokenizer is one of DNA", where,
+          fmt::format("{}: '{}' in column {} is not a base, and the tokenizer is one of DNA", where,
                       text_for_message(text.substr(at, character_length(text, at))), at + 1),
           fmt::format("write bases, and {} where it is wanted; words need a model that reads text",
                       tokenizer.piece(tokenizer.special().mask)));

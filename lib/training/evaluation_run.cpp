@@ -25,11 +25,10 @@ namespace {
 using Json = nlohmann::basic_json<OrderedMap>;
 
 const char* const bits_definition =
-    "sum over the masked tokens of -log2 p(true token), over the bases that these tokens stand for (N bases "
+    "sum over the masked tokens of -log2 p(true token), over the bases of these tokens (N bases "
     "count; [UNK] and special pieces are never masked)";
 const char* const text_bits_definition =
-    "sum over the masked tokens (whole words) of -log2 p(true token): over the tokens, and over the bytes of "
-    "text that they stand for ([UNK] and special pieces are never masked)";
+    "sum over the masked tokens (whole words) of -log2 p(true token): over the tokens, and over their bytes of text ([UNK] and special pieces are never masked)";
 
 // Of DNA bits for each base; of text for each token (the paper's \"BPC\") and each byte.
 void append_bits(Json& json, double nats, const EvaluationResult& result, bool text) {

@@ -148,7 +148,7 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
   if (averages_weights) model.push_back(fp32_row("average of the weights", arena));
 
   TrainingMemory memory;
-  MemoryPlan process = process_as_it_is(before, "program and sample index, as they stand",
+  MemoryPlan process = process_as_it_is(before, "program and sample index, as they are",
                                         "mapped files (libraries, token shards)", heaps_of_training);
   if (before.device_limit > 0) {
     model.push_back({"rounding of allocations", rounding_of_allocations});
@@ -179,7 +179,7 @@ TrainingMemory plan_inference_memory(std::vector<MemoryRow> model, const kernels
                                      const MemoryBefore& before) {
   TrainingMemory memory;
   MemoryPlan process =
-      process_as_it_is(before, "program, as it stands", "mapped files (libraries)", heaps_of_inference);
+      process_as_it_is(before, "program, as it is", "mapped files (libraries)", heaps_of_inference);
   if (before.device_limit > 0) {
     MemoryPlan device{"memory of " + backend.name(), std::move(model), 0, 0, before.device_limit};
     add_driver_row(device, backend);

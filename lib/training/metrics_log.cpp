@@ -188,9 +188,9 @@ EventSummary read_event_file(const std::string& path) {
   std::set<std::string> tags;
   for (std::size_t at = 0; at < bytes.size();) {
     const auto refuse = [&](const char* what) {
-      throw_bad_input(fmt::format("{}: the record at byte {} {}", path, at, what),
-                      "a run that still writes it, or was killed, leaves such an end; what stands before it "
-                      "is whole");
+      throw_bad_input(
+          fmt::format("{}: the record at byte {} {}", path, at, what),
+          "a run that still writes it, or was killed, leaves such an end; what comes before it is whole");
     };
     constexpr std::size_t frame = 8 + 4 + 4;
     std::uint64_t length = 0;
@@ -203,7 +203,7 @@ EventSummary read_event_file(const std::string& path) {
     const std::string_view record = std::string_view(bytes).substr(at + 12, static_cast<std::size_t>(length));
     std::memcpy(&stored, bytes.data() + at + 12 + length, sizeof stored);
     if (masked_crc(record) != stored) refuse("has a wrong checksum");
-    if (!take_event(record, summary, tags)) refuse("is no event");
+    if (!take_event(record, summary, tags)) refuse("is not an event");
     at += frame + static_cast<std::size_t>(length);
   }
   summary.tags.assign(tags.begin(), tags.end());

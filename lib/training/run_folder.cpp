@@ -272,18 +272,16 @@ void say_other_device(const TrainState& before, const kernels::Backend& now) {
     log_info(fmt::format("the run was on {} so far and goes on on {}", before.device, device));
   }
   if (!before.precision.empty() && before.precision != precision) {
-    log_warning(
-        fmt::format("the run was in {} so far and goes on in {}: its numbers differ from those of a "
-                    "run in one precision",
-                    before.precision, precision));
+    log_warning(fmt::format(
+        "the run was in {} so far and goes on in {}: its numbers differ from a run in one precision",
+        before.precision, precision));
   }
   if (before.device == device && before.product_table != now.product_table()) {
     const auto text = [](const std::string& table) {
       return table.empty() ? "as cuBLASLt chooses" : "by the table " + table;
     };
     log_warning(fmt::format(
-        "products were computed {} so far and go on {}: the numbers differ from those of a run with "
-        "one choice of algorithms",
+        "products were computed {} so far and go on {}: the numbers differ from a run with one choice of algorithms",
         text(before.product_table), text(now.product_table())));
   }
 }

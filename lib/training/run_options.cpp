@@ -33,7 +33,7 @@ double steps_per_epoch(const RunOptions& options, std::uint64_t samples) {
 
 void require_between(const char* field, double value, double least, double below) {
   if (!(value >= least && value < below)) {
-    throw_usage(fmt::format("{} {}: must lie between {} and {}", setting_name(field), value, least, below));
+    throw_usage(fmt::format("{} {}: must be between {} and {}", setting_name(field), value, least, below));
   }
 }
 
@@ -65,13 +65,13 @@ void check_choice(const RunOptions& options) {
   if (options.batch == chosen_by_memory && options.accumulate == chosen_by_memory) {
     throw_usage(
         message("`batch` auto and `accumulate` auto: each is chosen for a given value of the other"),
-        message("`batch` auto alone fills the memory with one part; `accumulate` auto keeps the batch"));
+        message("`batch` auto by itself fills the memory with one part; `accumulate` auto keeps the batch"));
   }
   if (ranks_of(options.team).count() > 1) {
     throw_usage(fmt::format("{} auto: {} ranks must have one number, whatever memory each has left",
                             setting_name(options.batch == chosen_by_memory ? "batch" : "accumulate"),
                             ranks_of(options.team).count()),
-                "give the number; one rank alone says what fits its memory");
+                "give the number; only a single rank finds what fits its memory");
   }
 }
 
@@ -154,7 +154,7 @@ void check_options(const RunOptions& options) {
   }
   const bool too_many = options.accumulate > options.batch && options.accumulate != chosen_by_memory;
   if (options.accumulate == 0 || too_many) {
-    throw_usage(message("`accumulate` {}: must lie between 1 and the batch of {} sequences",
+    throw_usage(message("`accumulate` {}: must be between 1 and the batch of {} sequences",
                         options.accumulate, options.batch),
                 message("`batch` is the whole batch of one update; `accumulate` cuts it into parts"));
   }
@@ -166,7 +166,7 @@ void check_options(const RunOptions& options) {
   }
   if (options.steps > 0) schedule_of(options, 0);  // a warm-up that is too long, before long work
   if (!(options.learning_rate > 0.0 && options.learning_rate < 1.0)) {
-    throw_usage(message("`learning_rate` {}: must lie between 0 and 1", options.learning_rate),
+    throw_usage(message("`learning_rate` {}: must be between 0 and 1", options.learning_rate),
                 "the usual value is 1e-4");
   }
   if (options.rate_choices.size() > 1 && options.final_state != FinalState::best) {

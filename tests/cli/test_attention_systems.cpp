@@ -194,7 +194,7 @@ TEST_F(AttentionSystems, G8OptionsThatAFolderCannotHaveAreNamed) {
   EXPECT_TRUE(
       holds(options(R"({"prats": 2})"), "attention_options: prats: attention blockbert has no such option"));
   EXPECT_TRUE(holds(options(R"({"parts": "two"})"), "attention_options: parts: "));
-  EXPECT_TRUE(holds(options(R"({"parts": 0})"), "is no whole number within 1..1024"));
+  EXPECT_TRUE(holds(options(R"({"parts": 0})"), "is not a whole number within 1..1024"));
   EXPECT_TRUE(holds(options(R"({"head_split": [1, -1]})"), "attention_options: head_split: '1:-1'"));
   EXPECT_TRUE(holds(options(R"({"parts": 17})"), "parts 17 of at most 16 blocks"));
   EXPECT_TRUE(holds(options(R"([2])"), "attention_options is not an object"));
@@ -209,7 +209,7 @@ TEST_F(AttentionSystems, OptionsOfAnotherSystemAndImpossibleSizesAreUsageErrors)
   refused(pretrain("no", {"--attention", "star", "--parts", "2"}), 2,
           "--parts is of attention blockbert, not of star");
   refused(pretrain("no", {"--parts", "2"}), 2, "--parts is of attention blockbert, not of bigbird");
-  refused(pretrain("no", {"--attention", "stars"}), 2, "'stars' is no attention pattern");
+  refused(pretrain("no", {"--attention", "stars"}), 2, "'stars' is not an attention pattern");
   refused(pretrain("no", {"--attention", "blockbert", "--parts", "9"}), 2,
           "parts 9 of at most 8 blocks (--max-positions 128, --block-size 16)");
   refused(pretrain("no", {"--attention", "blockbert", "--head-split", "1:1:1"}), 2,

@@ -177,8 +177,9 @@ TEST_F(AttributeCommand, RefusesMethodsThatItDoesNotKnow) {
     EXPECT_NE(done.err.find("hint: "), std::string::npos) << done.err;
     return done.err;
   };
-  EXPECT_NE(refused({"--method", "saliency"}).find("'saliency' is no choice of --method"), std::string::npos);
-  EXPECT_NE(refused({"--method", "ig", "--ig-baseline", "G"}).find("'G' is no choice of --ig-baseline"),
+  EXPECT_NE(refused({"--method", "saliency"}).find("'saliency' is not a choice of --method"),
+            std::string::npos);
+  EXPECT_NE(refused({"--method", "ig", "--ig-baseline", "G"}).find("'G' is not a choice of --ig-baseline"),
             std::string::npos);
   refused({"--method", "ig", "--ig-steps", "0"});
   refused({"--method", "ig", "--ig-steps", "-4"});
@@ -192,7 +193,7 @@ TEST_F(AttributeCommand, RefusesModelsThatDiffer) {
   testing::write_tiny_classifier(folder_ / "wider", shape);
   const auto done = attribute({"-m", folder_ / "wider", "-r", "chr1:101-130", "--profiles", "0"});
   EXPECT_EQ(done.status, 1) << done.err;
-  EXPECT_NE(done.err.find("wider: its window and target are not those of"), std::string::npos) << done.err;
+  EXPECT_NE(done.err.find("wider: its window and target are not the ones of"), std::string::npos) << done.err;
 }
 
 TEST_F(AttributeCommand, RefusesWhatItCannotAttribute) {

@@ -81,7 +81,7 @@ TEST_F(Bench, MeasuresEveryKindOfWorkOfAClassifier) {
                            "precision=fp32", "processor_share=", "model="})
     EXPECT_TRUE(holds(comments, fact)) << comments;
   for (const char* line : {"memory planned at the most:", "s to go, by the speed of the products",
-                           "beside the machines of benchmarks/speed.md"})
+                           "compared with the machines of benchmarks/speed.md"})
     EXPECT_TRUE(holds(run.err, line)) << run.err;
   EXPECT_TRUE(nothing_left());
 }

@@ -135,14 +135,14 @@ TEST_F(Calibrate, TheShareOfPromotersInTrainingIsWhatModelOrDataTell) {
     EXPECT_NE(done.err.find(says), std::string::npos) << done.err;
     return calibration("promoter").at("train_prior").get<double>();
   };
-  EXPECT_EQ(share({}, "neither model nor data tell"), 0.5);
+  EXPECT_EQ(share({}, "neither model nor data have the fraction"), 0.5);
   write("data/manifest.json",
         R"({"negatives": {"kind": "genomic:3"}, "window": {"length": 100, "tss_offset": 60},
             "splits": [{"train": {"positives": 10, "negatives": 30}}]})");
-  EXPECT_EQ(share({}, "0.25 of the training examples, as " + path("data") + " tells"), 0.25);
+  EXPECT_EQ(share({}, "0.25 of the training examples, by " + path("data")), 0.25);
   const std::string profiles = read_text(path("promoter/profiles.tsv"));
   write("promoter/profiles.tsv", "##train_prior=0.1\n" + profiles);
-  EXPECT_EQ(share({}, "0.1 of the training examples, as " + path("promoter") + " tells"), 0.1);
+  EXPECT_EQ(share({}, "0.1 of the training examples, by " + path("promoter")), 0.1);
   EXPECT_EQ(share({"--train-prior", "0.3"}, ""), 0.3);
   write("promoter/profiles.tsv", "##train_prior=1.5\n" + profiles);
   refused(calibrate({"--data", path("data")}), 1, "train_prior 1.5");
@@ -275,7 +275,7 @@ TEST_F(Calibrate, AWantedPriorMovesEveryMethod) {
   // Measured as if one of a hundred were positive: without calibration far off.
   EXPECT_GT(std::stod(table[0].at("ece")), 0.2);
   EXPECT_LT(std::stod(table[2].at("ece")), 0.02);
-  refused(calibrate({"--data", path("data"), "--prior", "1"}), 2, "--prior 1: must lie between 0 and 1");
+  refused(calibrate({"--data", path("data"), "--prior", "1"}), 2, "--prior 1: must be between 0 and 1");
   refused(calibrate({"--data", path("data"), "--train-prior", "0"}), 2, "--train-prior 0");
 }
 
@@ -343,8 +343,8 @@ TEST_F(Calibrate, AScanIsThatOfPredict) {
 
 TEST_F(Calibrate, EveryProfileOfAChromatinModelHasItsOwn) {
   const RunResult run = must(calibrate_bins({"--data", path("bins"), "--table", path("profiles.tsv")}));
-  EXPECT_TRUE(holds(run.err,
-                    "not fitted, prior correction stands for platt and isotonic: 2 K562|DNase (no positive)"))
+  EXPECT_TRUE(
+      holds(run.err, "not fitted, prior correction replaces platt and isotonic: 2 K562|DNase (no positive)"))
       << run.err;
   const auto json = calibration("chromatin");
   ASSERT_EQ(json.at("outputs").size(), 3u);
@@ -507,7 +507,7 @@ TEST_F(Calibrate, WhatIsNotThereOrDamagedIsNamed) {
   EXPECT_TRUE(holds(run.err, "--calibrated")) << run.err;
   refused({"promoter", "scan", "-m", model, "-f", path("genome.fa"), "--calibrated", "platt"}, 1,
           "has no calibration");
-  refused(predict({"--calibrated", "temperature"}), 2, "'temperature' is no method of calibration");
+  refused(predict({"--calibrated", "temperature"}), 2, "'temperature' is not a method of calibration");
   EXPECT_TRUE(holds(must({"info", model}).out, "calibration\tnone"));
 
   must({"promoter", "calibrate", "-m", model, "--data", path("data")});

@@ -192,7 +192,7 @@ TEST_F(CopiesCommand, AModelsOwnEvaluationAndScanLeaveThemOut) {
   EXPECT_EQ(of(all, "tss"), 3);
   EXPECT_EQ(of(some, "tss"), 2);
   EXPECT_EQ(all.at("evaluation").at("calls_excluded"), 0);
-  expect_said(left, "1 TSS and " + std::to_string(inside) + " calls lie in excluded regions");
+  expect_said(left, "1 TSS and " + std::to_string(inside) + " calls are in excluded regions");
   // Shards keep the regions for the merge.
   for (const char* shard : {"1", "2"})
     must(scan + evaluated +

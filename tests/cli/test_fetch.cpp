@@ -210,7 +210,7 @@ TEST_F(Fetch, AFolderOfAWebServerHasDigests) {
     store_.give("/bad/SHA256SUMS", {bad});
     const RunResult run_bad = run("info " + store_.url() + "/bad/");
     EXPECT_EQ(run_bad.status, 1);
-    EXPECT_TRUE(holds(run_bad.err, "no line of a digest")) << run_bad.err;
+    EXPECT_TRUE(holds(run_bad.err, "not a line of a digest")) << run_bad.err;
   }
   store_.give("/bad/SHA256SUMS", {std::string(64, '0') + "  ../../etc/x\n"});
   EXPECT_EQ(run("info " + store_.url() + "/bad/").status, 1);

@@ -328,11 +328,11 @@ TEST_F(FillMaskAndEmbed, FillMaskRefusesWhatItCannotFill) {
   expect_refused(start, 2, "needs something to fill");
   expect_refused(with({"ACGT"}), 1, "there is no [MASK] in it");
   expect_refused(with({"-"}), 1, "holds no text");
-  expect_refused(with({"Paris is the [MASK] of France."}), 1, "'P' in column 1 is no base");
-  expect_refused(with({"-"}), 1, "line2: 'e' in column 3 is no base", "AC[MASK]\nThe [MASK] sat\n");
+  expect_refused(with({"Paris is the [MASK] of France."}), 1, "'P' in column 1 is not a base");
+  expect_refused(with({"-"}), 1, "line2: 'e' in column 3 is not a base", "AC[MASK]\nThe [MASK] sat\n");
   expect_refused(with({"-f", genome(), "-r", "chr1:1-200000"}), 1, "the model takes 1024");
   expect_refused(with({"-f", genome(), "-r", "chr9:1-20"}), 1, "chr9");
-  expect_refused(with({"-f", genome(), "-r", "chr1:100-200", "--position", "201"}), 1, "lies outside");
+  expect_refused(with({"-f", genome(), "-r", "chr1:100-200", "--position", "201"}), 1, "is outside");
   expect_refused(with({"-f", genome(), "-r", "chr1:100-200", "--position", "150", "--every", "3"}), 2,
                  "every");
   must({"promoter", "build", "--tss", path("genome/promoters.tss.bed"), "-f", genome(), "-o",
@@ -437,9 +437,9 @@ TEST_F(FillMaskAndEmbed, EmbedRefusesWhatItCannotPool) {
   expect_refused(with({genome(), "--pool", "bins"}), 2, "no such pooling");
   expect_refused(with({genome(), "--pool", "bin:0"}), 2, "no such pooling");
   expect_refused(with({genome()}), 1, "the model takes 1024");
-  expect_refused(with({"--lines", "-"}), 1, "'P' in column 1 is no base", "Paris is in France.\n");
+  expect_refused(with({"--lines", "-"}), 1, "'P' in column 1 is not a base", "Paris is in France.\n");
   expect_refused(with({"-"}), 1, "no sequences");
-  expect_refused(with({"-"}), 1, "'!' in record a is no base", ">a\nAC!\n");
+  expect_refused(with({"-"}), 1, "'!' in record a is not a base", ">a\nAC!\n");
   expect_refused({"embed", "-m", model(), "-o", path("refused.csv"), "-"}, 2,
                  "written as .npy, .safetensors or .h5", ">a\nACGT\n");
   // A tokenizer of another vocabulary in the model's folder.

@@ -158,7 +158,7 @@ TEST_F(GenomicsOptions, AScanKeepsWindowNAndDistanceAsTyped) {
   EXPECT_EQ(strict.at("windows_scored").get<int>() + strict.at("windows_rich_in_n").get<int>(),
             loose.at("windows_scored"));
 
-  // A model that does not tell its window is told.
+  // A model that has no window is told.
   std::filesystem::copy(path("promoter"), path("untold"), std::filesystem::copy_options::recursive);
   std::filesystem::remove(path("untold/window.json"));
   const std::string told = must(with(scan, {"-m", path("promoter")})).out;

@@ -117,7 +117,7 @@ TEST_F(PromoterBaselineVerbs, StandBesideAnEvaluation) {
   EXPECT_EQ(kmers.at("windows"), 60);
   EXPECT_EQ(kmers.at("l2_from"), "valid");
   EXPECT_EQ(kmers.at("tp").get<int>() + kmers.at("fn").get<int>(), 20);
-  EXPECT_TRUE(holds(run.err, "by a lower fraction of G and C alone, ")) << run.err;
+  EXPECT_TRUE(holds(run.err, "by a lower fraction of G and C, ")) << run.err;
 
   // A table alone has no side to choose the penalty by.
   const auto table =

@@ -125,7 +125,7 @@ TEST(PromoterBuildCommand, BadInputIsOneLineAndAHint) {
       {"good.bed", {"--left", "100", "--right", "100"}, 1, "too few"},
       {"good.bed", {"--negatives", "other"}, 2, "random, permute"},
       {"good.bed", {"--negatives", "random+random"}, 2, "--negatives random+random: names a kind twice"},
-      {"good.bed", {"--negatives", "genomic:0"}, 2, "'0' is no number of negatives"},
+      {"good.bed", {"--negatives", "genomic:0"}, 2, "'0' is not a number of negatives"},
       {"good.bed", {"--split-by", "other"}, 2, "kfold"},
       {"good.bed", {"--test", "chr9"}, 1, "--test: region chr9: unknown contig chr9"},
       {"good.bed", {"--chromosomes", "chr9"}, 1, "chr9"},

@@ -297,7 +297,7 @@ TEST_F(PromoterModel, FreshNegativesAreMadeAnewInEachEpochAndWhenARunGoesOn) {
 
 TEST_F(PromoterModel, FreshNegativesOfOtherDataAndKindsAreRefused) {
   refused(finetune("no", {"--fresh-negatives", "genomic"}), 2, "--fresh-negatives genomic");
-  refused(finetune("no", {"--fresh-negatives", "none"}), 2, "'none' is no choice of negatives");
+  refused(finetune("no", {"--fresh-negatives", "none"}), 2, "'none' is not a choice of negatives");
   const auto train = [&](const std::string& file, const std::string& text) {
     write_text(path(file), text);
     return std::vector<std::string>{"promoter",        "finetune", "--train",  path(file),          "--init",
@@ -536,7 +536,7 @@ TEST_F(PromoterModel, LearnsFromOwnTablesOfSeveralClassesAndFromFastaPairs) {
   refused({"promoter", "predict", "-m", path("pair/final"), "--data", path("p.fa")}, 1,
           "p.fa:1: a FASTA file");
   refused({"promoter", "scan", "-m", path("pair/final"), "-f", path("genome/genome.fa.gz")}, 2,
-          "does not tell its window");
+          "has no window");
   refused({"promoter", "scan", "-m", path("own/final"), "-f", path("genome/genome.fa.gz")}, 1,
           "it has 3 outputs");
   refused({"promoter", "finetune", "--init", path("run/final"), "-o", path("x")}, 2, "in one way");

@@ -75,7 +75,7 @@ TEST_F(RanksOnTheCommandLine, OneProcessNeedsNoLauncher) {
   ASSERT_EQ(pretrain({"--tensorboard", path("board"), "--force"}).status, 0);
   EXPECT_FALSE(std::filesystem::is_empty(path("board")));
   const std::string metrics = testing::read_text(path("run") + "/metrics.tsv");
-  EXPECT_EQ(metrics.find("ranks"), std::string::npos) << "how it was made is no part of what it is";
+  EXPECT_EQ(metrics.find("ranks"), std::string::npos) << "how it was made is not a part of what it is";
   EXPECT_EQ(pretrain({"--ranks", "two", "--force"}).status, 2);
   std::filesystem::remove_all(path("run"));
   EXPECT_EQ(pretrain({"--tensorboard", "/proc/nothere"}).status, 1);

@@ -348,13 +348,14 @@ TEST_F(TextClassify, BadTrainingTextsAreRefused) {
   bad("text,name\na,x\nb,y\n", "bad.csv: no column 'label'");
   bad("text,label\na,x\nb\xC0,y\n", "bad.csv:3: byte 2 of the line is not UTF-8");
   bad(std::string("text,label\na,x\nb\0,y\n", 20), "bad.csv:3: ");
-  bad("id,text,label\n7,a,x\n7,b,y\n", "bad.csv:3: the id '7' is that of ");
+  bad("id,text,label\n7,a,x\n7,b,y\n", "bad.csv:3: the id '7' is the one of ");
   bad("{\"text\": \"a\", \"label\": \"x\"}\n{\"text\": \"b\", \"label\": null}\n", "bad.jsonl:2",
       "bad.jsonl");
   bad("{\"text\": \"a\", \"label\": \"x\"}\n{\"text\": 7, \"label\": \"y\"}\n", "bad.jsonl:2", "bad.jsonl");
   bad("{\"text\": \"a\", \"label\": \"x\"}\n{\"text\": \"b\"}\n", "bad.jsonl:2", "bad.jsonl");
   bad("{\"text\": \"a\", \"label\": \"x\"}\n{\"text\": \"b\", \"la", "bad.jsonl:2", "bad.jsonl");
-  bad("text,label\na,1\nb,x\n", "bad.csv:3: label 'x' is no number", "bad.csv", {"--problem", "regression"});
+  bad("text,label\na,1\nb,x\n", "bad.csv:3: label 'x' is not a number", "bad.csv",
+      {"--problem", "regression"});
   write("seen.csv", "text,label\na,low\nb,new\n");
   refused(finetune("bad", {"--steps", "1", "--valid", path("seen.csv")}), 1,
           "seen.csv:3: label 'new' is none of the 2 that were trained on");

@@ -334,7 +334,7 @@ TEST_F(TextGlue, FilesOfAnotherFormAreRefused) {
   bad("sst2", "index\tsentence\n0\ta\n", "which has no labels");
   bad("sst2", "sentence\tlabel\na\xFF\t1\n", "train.tsv:2: byte 2 of the line is not UTF-8");
   bad("stsb", "0\tg\tf\ty\t1\tn\tn\ta\tb\t5.0\n1\tg\tf\ty\t1\tn\tn\ta\tb\t5.1\n",
-      "train.tsv:2: score '5.1' is no number from 0 to 5");
+      "train.tsv:2: score '5.1' is not a number from 0 to 5");
   refused(finetune("squad", "bad-run", {"--steps", "1"}), 2, "--task squad");
   refused(finetune("rte", "bad-run", {"--steps", "1"}), 1, "there is no train.tsv, nor in its folder RTE");
   refused(predict("qqp", "run/final", "none"), 1, "there is no test.tsv");
@@ -350,7 +350,7 @@ TEST_F(TextGlue, PredictionsThatDoNotFitAreRefused) {
   };
   bad("id\tlabel\n0\t1\n", "bad.tsv:1: the header is not index<TAB>prediction");
   bad("index\tprediction\n0\t1\n", "dev.tsv:3: index 1 has no prediction in");
-  bad("index\tprediction\n0\t1\n0\t1\n", "bad.tsv:3: index 0 stands in line 2 too");
+  bad("index\tprediction\n0\t1\n0\t1\n", "bad.tsv:3: index 0 is in line 2 too");
   bad("index\tprediction\n0\t2\n", "bad.tsv:2: prediction '2' is none of SST-2's classes");
   bad("index\tprediction\n0\n", "bad.tsv:2: ");
   refused(evaluate("sst2", {path("glue")}), 2, "--predictions");

@@ -174,7 +174,7 @@ TEST_F(TextPretrainData, AVocabularyIsLearntFromEveryFormOfDocuments) {
   write_text(path("v.jsonl"), object + "\n" + object + "\n");
   must({"text", "vocabulary", path("v.jsonl"), "-o", path("v-json"), "--vocab-size", "125", "--format",
         "jsonl", "--field", "body"});
-  EXPECT_EQ(ids("v-json", "{").back(), 100u) << "the braces of JSON are no text";
+  EXPECT_EQ(ids("v-json", "{").back(), 100u) << "the braces of JSON are not text";
   // A file in which a byte is no UTF-8, and whose lines would be documents.
   write_text(path("v-invalid.txt"), documents(30, 0) + "the \xE9 river\n");
   must({"text", "vocabulary", path("v-invalid.txt"), "-o", path("v-invalid"), "--vocab-size", "150",

@@ -72,7 +72,7 @@ TEST_F(TextQaEtc, HotpotQa) {
       nlohmann::json::parse(must(predict("hotpotqa", "hotpot.json", {"--support-threshold", "0"})).out);
   EXPECT_EQ(all.at("sp").at("h1").size(), 4U);
   const RunResult cut = must(predict("hotpotqa", "hotpot.json", {"--length", "24"}));
-  EXPECT_NE(cut.err.find("sentences lie beyond 24 tokens"), std::string::npos) << cut.err;
+  EXPECT_NE(cut.err.find("sentences are beyond 24 tokens"), std::string::npos) << cut.err;
   const RunResult shorter = must(
       finetune("shorter", "hotpotqa", "hotpot.json", {"--length", "24", "--steps", "1", "--batch", "1"}));
   EXPECT_NE(shorter.err.find("left out: answers beyond the length 1, no supporting fact in the input 1"),
@@ -153,7 +153,7 @@ TEST_F(TextQaEtc, FoldersThatLackWhatAQuestionNeedsAreRefused) {
           2, "4 global tokens leave no room");
   refused({"text", "qa", "finetune", "--format", "hotpotqa", "--init", path("few"), "-o", path("none"),
            "--train", path("hotpot.json")},
-          2, "4 global tokens leave no room beside a question of 3");
+          2, "4 global tokens leave no room next to a question of 3");
   // No weight depends on it.
   must({"convert", path("few"), path("more"), "--max-globals", "32"});
   must({"text", "qa", "finetune", "--format", "wikihop", "--init", path("more"), "-o", path("wide"),

@@ -146,7 +146,7 @@ TEST_F(TextQaFormats, HotpotQa) {
       nlohmann::json::parse(must(predict({train, "--max-answer", "1", "--n-best-size", "90"})));
   EXPECT_EQ(letter.at("answer").at("h1").get<std::string>().size(), 1U);
   const RunResult cut = done(predict({train, "--length", "32"}));
-  EXPECT_NE(cut.err.find("sentences lie beyond 32 tokens"), std::string::npos) << cut.err;
+  EXPECT_NE(cut.err.find("sentences are beyond 32 tokens"), std::string::npos) << cut.err;
 
   refused(predict({train, "--overlap", "5"}), 2, "--overlap is of squad, nq, triviaqa");
   refused(predict({train, "--candidates", path("x.json")}), 2, "--candidates is of squad");
@@ -307,7 +307,7 @@ TEST_F(TextQaFormats, WikiHop) {
 
   std::string other = tiny_wikihop_json();
   other.replace(other.find("\"answer\": \"blue\""), 16, "\"answer\": \"pink\"");
-  refused(finetune("none", "wikihop", {"--train", write("other.json", other)}), 1, "is no candidate");
+  refused(finetune("none", "wikihop", {"--train", write("other.json", other)}), 1, "is not a candidate");
   EXPECT_EQ(must(predict({path("other.json")})), usual) << "answers are not looked at";
   refused(finetune("none", "wikihop", {"--train", train, "--max-question", "9"}), 2, "--max-question is of");
   refused(predict({train, "--length", "20", "-o", path("none.json")}), 2, "--length 20 leaves no room");

@@ -164,7 +164,7 @@ TEST_F(TextShards, MergeRefusesWhatIsNotOneRun) {
         path("of"), "--shard", "2/2"});
   never({path("half1"), path("of")}, "model differs");
   write("third", "#id\n");
-  never({path("third")}, "nothing that says which shard");
+  never({path("third")}, "nothing that names its shard");
   write("third.summary.json", "{}");
   never({path("third")}, "third.summary.json: no summary of bigbird variants");
   write("third.shard.json", "{}");

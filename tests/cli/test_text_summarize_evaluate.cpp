@@ -112,7 +112,7 @@ TEST_F(SummarizeEvaluate, FieldsAndFormatsAreThoseThatAreNamed) {
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_DOUBLE_EQ(nlohmann::json::parse(run.out).at("rouge").at("rouge2").at("f1"), 1);
   refused(evaluate(named, "gold.data", "given.jsonl"), 1, "given.jsonl:1");
-  refused(evaluate({"--format", "xml"}), 2, "'xml' is no format");
+  refused(evaluate({"--format", "xml"}), 2, "'xml' is not a format");
 }
 
 TEST_F(SummarizeEvaluate, TheBestOfSeveralSummariesCounts) {

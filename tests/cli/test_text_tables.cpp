@@ -123,7 +123,7 @@ TEST_F(TextTables, LinesOnStdinKeepTheFirst) {
   EXPECT_EQ(ids(must(predict("-", {"--format", "lines"}), "text\na\nb\n").out), "0 1 2");
   EXPECT_EQ(ids(must(predict(write("plain.txt", "A good film.\nA bad one.\n"))).out), "0 1");
   const RunResult refusal =
-      refused(predict(write("plain.doc", "x\n")), 2, "its name does not tell its format");
+      refused(predict(write("plain.doc", "x\n")), 2, "its name does not show its format");
   EXPECT_TRUE(holds(refusal.err, "set --format to csv, tsv, jsonl, lines, folder or articles"))
       << refusal.err;
   refused({"text", "classify", "evaluate", "-m", path("model"), "--data", path("plain.txt")}, 2,
@@ -139,8 +139,8 @@ TEST_F(TextTables, OddTablesAreReadOrRefused) {
   EXPECT_EQ(said("tabs.csv", "id\ttext\n1\ta, b\n2\tc\n"), "1 2");
   EXPECT_EQ(said("end.tsv", "id\ttext\r\n1\ta\r\n\r\n2\tc"), "1 2");
   EXPECT_EQ(said("bom.tsv", "\xEF\xBB\xBFid\ttext\n1\ta\n"), "1");
-  EXPECT_TRUE(holds(said("again.tsv", "id\ttext\n1\ta\nid\ttext\n2\tb\n"),
-                    "again.tsv:3: the header stands here again"));
+  EXPECT_TRUE(
+      holds(said("again.tsv", "id\ttext\n1\ta\nid\ttext\n2\tb\n"), "again.tsv:3: the header is here again"));
   EXPECT_TRUE(
       holds(said("mac.tsv", "id\ttext\r1\ta\r2\tb\r"), "mac.tsv:1: the header holds a carriage return"));
   EXPECT_TRUE(holds(said("few.tsv", "id\ttext\n1\n"), "few.tsv:2: 1 field where the header has 2"));
@@ -192,7 +192,7 @@ TEST_F(TextTables, LabelsNameTheOutputs) {
   const Words from_table = {"--data", data, "--predictions", path("unnamed.tsv")};
   EXPECT_EQ(evaluate(from_table + Words{"--classes", "0,1"}).at("accuracy"), direct.at("accuracy"));
   const RunResult foreign = must(Words{"text", "classify", "evaluate"} + from_table);
-  EXPECT_TRUE(holds(foreign.err, "the labels of 3 of 3 rows (0, 1) are no class of")) << foreign.err;
+  EXPECT_TRUE(holds(foreign.err, "the labels of 3 of 3 rows (0, 1) are not a class of")) << foreign.err;
   refused(Words{"text", "classify", "evaluate", "-m", path("unnamed"), "--data", data, "--classes", "0"}, 2,
           "1 names where the model has 2 classes");
 }

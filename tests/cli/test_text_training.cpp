@@ -188,11 +188,11 @@ TEST_F(TextTraining, ConfigTomlHoldsAnyPath) {
 
 TEST_F(TextTraining, WhatIsNoNumberIsSaidPlainly) {
   refused(of(cases().front(), "words", {"--lr", "1e-3,abc"}), 2, "--lr: 'abc' is not a number, and not auto");
-  refused(of(cases().front(), "words", {"--lr", "1e-3,1x"}), 2, "--lr 1e-3,1x: '1x' is no number");
+  refused(of(cases().front(), "words", {"--lr", "1e-3,1x"}), 2, "--lr 1e-3,1x: '1x' is not a number");
   refused(of(cases().front(), "words", {"--keep-last", "two"}), 2,
           "--keep-last: 'two' is not a number, and not all");
   refused(of(cases().front(), "words", {"--keep-last", "2x"}), 2,
-          "--keep-last 2x: '2x' is no whole number from 0");
+          "--keep-last 2x: '2x' is not a whole number from 0");
 }
 
 }  // namespace

@@ -506,12 +506,12 @@ TEST_P(TrainingOptionsOf, ImpossibleNumbersAreNamedByTheirOption) {
   const std::string run = run_name("refused");
   for (const auto& [words, said] : std::vector<std::pair<Words, std::string>>{
            {{"--batch", "0"}, "--batch 0: must be at least 1"},
-           {{"--batch", "2", "--accumulate", "3"}, "--accumulate 3: must lie between 1 and the batch of 2"},
-           {{"--lr", "1"}, "--lr 1: must lie between 0 and 1"},
+           {{"--batch", "2", "--accumulate", "3"}, "--accumulate 3: must be between 1 and the batch of 2"},
+           {{"--lr", "1"}, "--lr 1: must be between 0 and 1"},
            {{"--steps", "3", "--warmup", "4"}, "--warmup 4: longer than the 3 steps of the run"},
-           {{"--schedule", "cosine"}, "'cosine' is no choice of --schedule"},
-           {{"--optimizer", "lion"}, "'lion' is no choice of --optimizer"},
-           {{"--final", "first"}, "'first' is no choice of --final"},
+           {{"--schedule", "cosine"}, "'cosine' is not a choice of --schedule"},
+           {{"--optimizer", "lion"}, "'lion' is not a choice of --optimizer"},
+           {{"--final", "first"}, "'first' is not a choice of --final"},
            {{"--patience", "2", "--final", "last"}, "--patience 2: what is waited for is a better state"},
            {{"--clip-norm", "-1"}, "--clip-norm"},
            {{"--resume", "--force"}, "--resume and --force contradict each other"}}) {

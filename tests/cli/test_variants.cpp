@@ -298,7 +298,7 @@ TEST_F(Variants, OneWrongThingIsOneLineAndAHint) {
   refused(command({path("in.vcf"), "--shifts", "2"}), 2, "odd");
   refused(command({path("in.vcf"), "--profiles", "0,7"}), 2, "profiles 0 to 2");
   refused(command({path("in.vcf"), "--profiles", "x"}), 2, "there is no profile x");
-  refused(command({path("in.vcf"), "-O", "xml"}), 2, "'xml' is no choice of -O");
+  refused(command({path("in.vcf"), "-O", "xml"}), 2, "'xml' is not a choice of -O");
   refused(command({path("in.vcf"), "-O", "npy"}), 2, "stdout");
   refused(command({path("in.vcf"), "--resume"}), 2, "stdout");
   refused(command({path("in.vcf"), "--shifts", "31"}), 2, "leaves the window");

@@ -120,7 +120,7 @@ TEST_F(VariantsEvaluate, ScoresAndDirectionsAreChosen) {
   EXPECT_EQ(find(rows, "diff", "all").at("direction"), "higher");
   EXPECT_EQ(find(rows, "track_phylop", "all").at("auroc"), "0.1875");
   refused(evaluate({"--labels", path("labels.tsv"), "--score", "cadd"}), 1, "there is no column cadd");
-  refused(evaluate({"--labels", path("labels.tsv"), "--score", "diff:up"}), 2, "'up' is no direction");
+  refused(evaluate({"--labels", path("labels.tsv"), "--score", "diff:up"}), 2, "'up' is not a direction");
 }
 
 TEST_F(VariantsEvaluate, DrawsAreOfTheSeed) {

@@ -104,7 +104,7 @@ TEST_F(VariantsTracks, BelongToTheRun) {
   EXPECT_EQ(run("whole.tsv", {"--track", "phyloP=" + moved, "--resume", "--no-provenance"})
                 .err.find("whole already"),
             std::string::npos);
-  refused(command({path("in.vcf"), "--track", path("genome.fa")}), 1, "is no bigWig");
+  refused(command({path("in.vcf"), "--track", path("genome.fa")}), 1, "is not a bigWig");
   refused(command({path("in.vcf"), "--track", track, "--track", track}), 2, "two tracks are called PHYLOP");
 }
 

@@ -126,8 +126,7 @@ TEST_F(VariantsWork, MergeRefusesWhatIsNotComplete) {
   refused(merge({"none.tsv"}), 1, "none.tsv: no such file");
   refused(merge({"half1.tsv", "none.tsv"}), 1, "no summary");
   write_text(path("lonely.tsv"), file("half1.tsv"));
-  refused(merge({"lonely.tsv"}), 1,
-          "lonely.tsv.shard.json: there is nothing that says which shard this is of");
+  refused(merge({"lonely.tsv"}), 1, "lonely.tsv.shard.json: there is nothing that names its shard");
   const std::string text = file("half2.tsv");
   write_text(path("half2.tsv"), text.substr(0, text.size() / 2));
   refused(merge({"half1.tsv", "half2.tsv"}), 1, "was cut or changed");

@@ -97,14 +97,14 @@ TEST_F(ProductTableTest, WhatIsBrokenNamesItsLine) {
   };
   const std::string row = good.substr(good.rfind('\n', good.size() - 2) + 1);
   EXPECT_EQ(why(good), "");
-  EXPECT_EQ(why(""), "line 1: this is no table of products");
-  EXPECT_EQ(why("chrom\tstart\n"), "line 1: this is no table of products");
+  EXPECT_EQ(why(""), "line 1: this is not a table of products");
+  EXPECT_EQ(why("chrom\tstart\n"), "line 1: this is not a table of products");
   EXPECT_EQ(why(good.substr(0, good.size() - 1)), "line 5: the file is cut short");
   EXPECT_EQ(why(changed("\tsplits=2", "")), "line 5: a product has 11 columns, not 10");
-  EXPECT_EQ(why(changed("\t64\t", "\tx\t")), "line 5: a size that is no number above 0");
-  EXPECT_EQ(why(changed("\t64\t", "\t0\t")), "line 5: a size that is no number above 0");
+  EXPECT_EQ(why(changed("\t64\t", "\tx\t")), "line 5: a size that is not a number above 0");
+  EXPECT_EQ(why(changed("\t64\t", "\t0\t")), "line 5: a size that is not a number above 0");
   EXPECT_EQ(why(changed("splits=2", "")), "line 5: a product without an algorithm");
-  EXPECT_EQ(why(changed("2.00", "soon")), "line 5: a time that is no number");
+  EXPECT_EQ(why(changed("2.00", "soon")), "line 5: a time that is not a number");
   EXPECT_EQ(why(good + row), "line 6: a product that was there before");
   EXPECT_EQ(why(changed("##device=emulated device\n", "")), "line 4: it names no device or no library");
 }

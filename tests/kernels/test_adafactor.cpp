@@ -74,7 +74,7 @@ TEST_P(AdafactorKernel, EqualsTheReferenceTensorByTensor) {
                              part(state, tensor.row_means, tensor.rows)),
               1e-6);
   }
-  EXPECT_LT(relative_error(got[0], expected), 1e-6) << "what lies between tensors";
+  EXPECT_LT(relative_error(got[0], expected), 1e-6) << "what is between tensors";
 }
 
 TEST_P(AdafactorKernel, WhatHasNoGradientStaysAsItIsToTheLastBit) {

@@ -31,7 +31,7 @@ TEST_P(LambKernel, EqualsTheReferenceTensorByTensor) {
     }
     return std::vector<Floats>{p.take(), m.take(), v.take()};
   });
-  EXPECT_LT(relative_error(got[0], expected), 1e-6) << "what lies between tensors included";
+  EXPECT_LT(relative_error(got[0], expected), 1e-6) << "what is between tensors included";
   EXPECT_LT(relative_error(got[1], all.first_moments()), 1e-6);
   EXPECT_LT(relative_error(got[2], all.second_moments()), 1e-6);
   for (const LambPiece& piece : all.pieces()) {

@@ -59,7 +59,7 @@ for family in open_mpi mpich; do
   [ "$said" = $'rank 0 of 3\nrank 1 of 3\nrank 2 of 3\nbroadcast 42' ] || failed "$launcher -n 3 texts: $said"
   # Three ranks do not make a tree.
   if "$launcher" -n 3 "$probe" digest 15 3000 100 >/dev/null 2>"$work/three"; then failed "three ranks summed"; fi
-  grep -q "3 ranks: their number is no power of two" "$work/three" || failed "three ranks: $(cat "$work/three")"
+  grep -q "3 ranks: their number is not a power of two" "$work/three" || failed "three ranks: $(cat "$work/three")"
   for dead in 0 1 3; do
     begin=$SECONDS
     if timeout 30 "$launcher" -n 4 "$probe" die $dead >/dev/null 2>&1; then failed "$launcher: rank $dead died unnoticed"; fi

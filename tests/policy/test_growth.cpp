@@ -1,6 +1,6 @@
 // The figure of benchmarks/speed.md (docs/performance.md shows it too) and its table are what
-// tests/peers/speed/growth.awk makes of the numbers in docs/pictures/growth.tsv, and the exponents in them are
-// those of the numbers.
+// tests/peers/speed/growth.awk makes of the numbers in docs/pictures/growth.tsv, and the exponents in them
+// are the numbers'.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -134,7 +134,7 @@ TEST(ProcessNumber, IsWhatSrunOrTheEnvironmentSays) {
   EXPECT_EQ(plain.rank, 1);
   EXPECT_EQ(plain.count, 2);
   EXPECT_EQ(plain.start, "");
-  EXPECT_NE(error_line([&] { read({}); }).find("do not say which process this is"), std::string::npos);
+  EXPECT_NE(error_line([&] { read({}); }).find("do not name the number of this process"), std::string::npos);
   EXPECT_NE(error_line([&] { read({{"RANK", "2"}, {"WORLD_SIZE", "2"}}); }).find("RANK"), std::string::npos);
 }
 

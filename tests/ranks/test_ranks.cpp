@@ -97,7 +97,7 @@ TEST(Launch, APluginThatIsNotThereOrNoneIsNamed) {
             std::string::npos)
       << missing;
   EXPECT_NE(none.find("/proc/self/exe: "), std::string::npos) << none;
-  EXPECT_NE(testing::ranks_error_of([] { open_ranks("gloo", {}); }).find("'gloo' is no choice"),
+  EXPECT_NE(testing::ranks_error_of([] { open_ranks("gloo", {}); }).find("'gloo' is not a choice"),
             std::string::npos);
 }
 

@@ -18,7 +18,7 @@ constexpr const char* vcf_hint =
     "VCF lines are tab-separated: CHROM POS ID REF ALT and, where there is more, QUAL FILTER INFO";
 constexpr const char* flipped_reason = "Structural variant on a flipped strand";
 constexpr const char* ref_reason = "REF is not the new genome's";
-constexpr const char* gap_reason = "Bases added or lost beside an indel in new";
+constexpr const char* gap_reason = "Bases added or lost next to an indel in new";
 constexpr const char* unknown_gap_reason = "Indel near a gap of the chain needs the new genome";
 constexpr const char* long_repeat_reason = "Indel in a repeat that is too long to follow";
 // Without the new genome, whether an indel can be moved to a gap is not known: so near to one it could.
@@ -270,7 +270,7 @@ std::string VcfLifter::carry_info(Record& record, const std::string& chrom, std:
   const auto end_text = info_value(record.info, "END");
   if (!end_text || *end_text == ".") return {};
   if (reversed) return flipped_reason;
-  constexpr const char* reason = "END does not lift beside POS";
+  constexpr const char* reason = "END does not lift next to POS";
   const std::string place = fmt::format("END of {}:{}", fields_[0], fields_[1]);
   const std::int64_t end = parse_integer(*end_text, place, "END");
   if (end < record.position) return reason;

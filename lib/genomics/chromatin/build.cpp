@@ -303,7 +303,7 @@ void check_options(const ChromatinBuildOptions& options) {
   };
   if (options.bin < 1 || options.bin > most) refuse(message("`bin` {}", options.bin), "1 to 10M bases");
   if (options.left < 0 || options.right < 0 || options.left > most || options.right > most) {
-    refuse(fmt::format("{} bases before and {} behind a bin of {}", options.left, options.right, options.bin),
+    refuse(fmt::format("{} bases before and {} after a bin of {}", options.left, options.right, options.bin),
            "a window holds its bin, with 0 to 10M bases on each side");
   }
   if (options.gap && *options.gap < 0) refuse(message("`gap` {}", *options.gap), "0 or more bases");
@@ -318,17 +318,17 @@ SideLists lists_of(const ChromatinSplitOptions& options, const ContigNames& name
   const bool published = options.preset == "deepsea-published";
   if (!published && options.preset != "deepsea") {
     throw_usage(message("`preset` {}: not a preset", options.preset),
-                message("deepsea or deepsea-published; or say `test`, `valid` and `train`"));
+                message("deepsea or deepsea-published; or give `test`, `valid` and `train`"));
   }
   if (!options.test.empty() || !options.valid.empty() || !options.train.empty()) {
-    throw_usage(message("`preset` with `test`, `valid` or `train`: a preset says all of them"),
+    throw_usage(message("`preset` with `test`, `valid` or `train`: a preset sets all of them"),
                 message("leave out `preset`, or the others"));
   }
   const std::size_t chr7 = names.require("chr7", message("`preset` ") + options.preset);
   if (names[chr7].length != grch37_chr7_length) {
     throw_bad_input(message("`preset` {}: {} has {} bases here; the preset is of GRCh37, where it has {}",
                             options.preset, names[chr7].name, names[chr7].length, grch37_chr7_length),
-                    message("say `test` and `valid` in the coordinates of this genome"));
+                    message("give `test` and `valid` in the coordinates of this genome"));
   }
   SideLists lists{"chr8,chr9", "chr7:30,508,751-35,296,850", ""};
   if (published) {

@@ -62,7 +62,7 @@ Manifest read_manifest(const std::string& folder) {
   const ModelWindow& window = manifest.window;
   if (window.length < 1 || window.target_length < 1 || window.target_offset < 0 ||
       window.target_offset > window.length - window.target_length) {
-    throw_bad_input(fmt::format("{}: a bin of {} bases at {} does not lie in a window of {}", path,
+    throw_bad_input(fmt::format("{}: a bin of {} bases at {} is not in a window of {}", path,
                                 window.target_length, window.target_offset, window.length),
                     folder_hint);
   }
@@ -72,7 +72,7 @@ Manifest read_manifest(const std::string& folder) {
 std::string reference_path(const std::string& folder, const std::string& fasta) {
   if (!fasta.empty()) return fasta;
   return find_beside(read_manifest(folder).reference, folder, folder + "/manifest.json",
-                     message("say where the genome of the data set is: `fasta`"));
+                     message("name the genome of the data set: `fasta`"));
 }
 
 std::vector<ChromatinBin> read_bins(const std::string& path, const Manifest& manifest, const Fasta& fasta) {
@@ -101,16 +101,16 @@ std::vector<ChromatinBin> read_bins(const std::string& path, const Manifest& man
       }
     }
     if (record.end - record.begin != manifest.window.target_length || record.end > length) {
-      throw_bad_input(fmt::format("{}: {}-{} is no bin of {} bases on {}, which has {}", reader.where(),
+      throw_bad_input(fmt::format("{}: {}-{} is not a bin of {} bases on {}, which has {}", reader.where(),
                                   record.begin, record.end, manifest.window.target_length, name, length),
-                      "bins.bed.gz and the genome must be those of the build");
+                      "bins.bed.gz and the genome must be the build's");
     }
     bin.begin = record.begin;
     bin.split = parse_split_side(record.name, reader.where());
     bins.push_back(bin);
   }
   if (bins.size() != manifest.bins) {
-    throw_bad_input(fmt::format("{}: {} bins where manifest.json says {}", path, bins.size(), manifest.bins),
+    throw_bad_input(fmt::format("{}: {} bins where manifest.json has {}", path, bins.size(), manifest.bins),
                     "the parts of a data set must come from the same build");
   }
   if (bins.size() > std::numeric_limits<std::uint32_t>::max()) {

@@ -125,7 +125,7 @@ ChromatinLabels::ChromatinLabels(const std::string& path, std::optional<Split> s
     read_bins(path + "/bins.bed.gz", split);
   } else {
     if (split) {
-      throw_usage(fmt::format("{}: a matrix alone has no splits", path),
+      throw_usage(fmt::format("{}: a matrix by itself has no splits", path),
                   message("give `labels` the folder of the data set, or leave `split` out"));
     }
     matrix_ = NpyMatrix(path);
@@ -137,7 +137,7 @@ ChromatinLabels::ChromatinLabels(const std::string& path, std::optional<Split> s
   }
   const std::size_t width = packed_ ? (profiles_.size() + 7) / 8 : profiles_.size();
   if (matrix_.columns() != width || matrix_.type() != NpyMatrix::Type::uint8) {
-    throw_bad_input(fmt::format("{}: {} columns of {} are no labels of {} profiles", matrix_.path(),
+    throw_bad_input(fmt::format("{}: {} columns of {} are not the labels of {} profiles", matrix_.path(),
                                 matrix_.columns(), matrix_.type_name(), profiles_.size()),
                     "labels are uint8, a byte per profile or packed eight to a byte, the lowest bit first");
   }
@@ -152,7 +152,7 @@ ChromatinLabels::ChromatinLabels(const std::string& path, std::optional<Split> s
 
 std::size_t ChromatinLabels::leave_out(const ExcludedRegions& excluded) {
   if (places_.empty()) {
-    throw_usage(fmt::format("{}: a matrix alone has no places", path_),
+    throw_usage(fmt::format("{}: a matrix by itself has no places", path_),
                 message("for `exclude` give `labels` the folder of the data set"));
   }
   left_out_.assign(rows_.size(), false);

@@ -48,8 +48,7 @@ LoadedModel load_for(const ChromatinFinetuneOptions& options, const ModelFolder&
     }
     if (file_exists(init + "/profiles.tsv") && read_profiles(init + "/profiles.tsv") != data.profiles()) {
       throw_bad_input(
-          fmt::format("{}/profiles.tsv: other profiles than those of {}, or in another order", init,
-                      options.data),
+          fmt::format("{}/profiles.tsv: other profiles than in {}, or in another order", init, options.data),
           message("begin from a pretrained model, leave this head out (`fresh_head`), or take the data "
                   "set that this model was made with"));
     }
@@ -364,7 +363,7 @@ TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& asked, kernel
   std::vector<std::uint32_t> train_rows = data.rows(Split::train);
   if (train_rows.empty()) {
     throw_bad_input(options.data + ": no bin is of the training split",
-                    "bigbird chromatin build says which bins are for training");
+                    "bigbird chromatin build sets which bins are for training");
   }
   require_shift(options, data.window());
   const ModelFolder init(options.init);

@@ -181,7 +181,7 @@ std::uint64_t DeepseaBins::check(const std::vector<ChromatinBin>& bins, std::siz
     const ChromatinBin& bin = bins[index + *first];
     throw_bad_input(
         fmt::format(
-            "{}: the sequence of sample {} is not that of {} around bin {}:{}-{} of {}: wrong genome or "
+            "{}: the sequence of sample {} is not the one of {} around bin {}:{}-{} of {}: wrong genome or "
             "wrong bins",
             source, index + *first + 1, fasta_.path(), names_[bin.contig].name, bin.begin,
             bin.begin + length_, path_),
@@ -262,7 +262,7 @@ class Importer {
                         "the files must be of one bundle");
       }
       if (options_.pairs && matrix.samples() % 2 != 0) {
-        throw_bad_input(fmt::format("{}: {} samples, an odd number, are no pairs of both strands",
+        throw_bad_input(fmt::format("{}: {} samples, an odd number, are not pairs of both strands",
                                     matrix.path(), matrix.samples()),
                         message("`no_pairs` keeps every sample"));
       }

@@ -480,7 +480,7 @@ void check_hard(const PromoterBuildOptions& options, const kernels::Backend* bac
     throw std::logic_error("hard negatives without a model and a device");
   if (options.negatives.size() == 1) {
     throw_usage(message("`negatives` {}: validation and test would have none", plan),
-                "hard negatives are of the training side alone: give another kind too, as in genomic+hard");
+                "hard negatives are only of the training side: give another kind too, as in genomic+hard");
   }
   if (options.split.folds > 0) {
     throw_usage(message("`negatives` {} with `split` {}: a model of one fold has seen what others test", plan,
@@ -497,7 +497,7 @@ void check_options(const PromoterBuildOptions& options, const kernels::Backend* 
   const std::int64_t length = options.left + options.right;
   if (options.left < 0 || options.right < 1 || options.left > most || options.right > most || length < 20) {
     throw_usage(
-        message("`left` {} `right` {} is no window of at least 20 bp", options.left, options.right),
+        message("`left` {} `right` {} is not a window of at least 20 bp", options.left, options.right),
         message(
             "the window holds `left` bases before the TSS and `right` from it on, for instance 5000 and 3000"));
   }
@@ -507,7 +507,7 @@ void check_options(const PromoterBuildOptions& options, const kernels::Backend* 
   }
   const std::int64_t distance = negative_distance(options);
   if (distance < 0 || distance > most || !(options.gc_tolerance >= 0.0) || options.gc_tolerance > 1.0) {
-    throw_usage(message("`min_distance` {} with `gc_tolerance` {} is no rule for negatives", distance,
+    throw_usage(message("`min_distance` {} with `gc_tolerance` {} is not a rule for negatives", distance,
                         options.gc_tolerance),
                 "give a distance in bp from 0 on, and a fraction from 0 to 1");
   }

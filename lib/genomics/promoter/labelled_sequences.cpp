@@ -159,7 +159,7 @@ class TableWindows : public WindowReader {
     std::int32_t value = 0;
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || stop != text.data() + text.size() || value < 0 || value >= most_classes) {
-      throw_bad_input(fmt::format("{}: label '{}' is no class", lines_.where(), text.substr(0, 80)),
+      throw_bad_input(fmt::format("{}: label '{}' is not a class", lines_.where(), text.substr(0, 80)),
                       "classes are whole numbers: 0 and 1, or 0, 1, 2 ...");
     }
     return value;
@@ -171,7 +171,7 @@ class TableWindows : public WindowReader {
     for (const char letter : text) {
       const std::uint8_t read = base_letters[static_cast<unsigned char>(letter)];
       if (read == not_a_base) {
-        throw_bad_input(fmt::format("{}: '{}' in the sequence is no base", lines_.where(), letter),
+        throw_bad_input(fmt::format("{}: '{}' in the sequence is not a base", lines_.where(), letter),
                         "sequences are letters of the DNA alphabet, without blanks");
       }
       replaced_ += (read & base_flag) != 0 ? 1 : 0;

@@ -249,7 +249,7 @@ NegativesOfKind parse_negatives_of_kind(std::string_view word, const std::string
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), of.count);
   if (error != std::errc() || end != digits.data() + digits.size() || of.count < 1 ||
       of.count > most_of_a_kind) {
-    throw_usage(message("`negatives` {}: '{}' is no number of negatives", words, digits),
+    throw_usage(message("`negatives` {}: '{}' is not a number of negatives", words, digits),
                 fmt::format("give 1 to {} of a kind for each promoter, as in genomic:10", most_of_a_kind));
   }
   return of;

@@ -295,7 +295,7 @@ CalibrationChoices promoter_choices(const LabelledScores& side, std::optional<do
                                     double train_prior) {
   const auto check = [](const char* name, double share) {
     if (share > 0 && share < 1) return;
-    throw_usage(fmt::format("{} {}: must lie between 0 and 1", setting_name(name), share));
+    throw_usage(fmt::format("{} {}: must be between 0 and 1", setting_name(name), share));
   };
   check("train_prior", train_prior);
   if (prior) check("prior", *prior);

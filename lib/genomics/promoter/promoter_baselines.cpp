@@ -208,8 +208,8 @@ std::string BaselineEvaluation::line() const {
   double auroc = 0;
   const double sign = gc_sign(auroc);
   if (std::isnan(auroc)) return "";
-  std::string text = fmt::format("AUROC {:.4f} by {} G and C alone", auroc,
-                                 sign < 0 ? "a lower fraction of" : "the fraction of");
+  std::string text =
+      fmt::format("AUROC {:.4f} by {} G and C", auroc, sign < 0 ? "a lower fraction of" : "the fraction of");
   if (!kmers_.empty()) {
     ByClass classes = by_label(labels_, kmers_, 1);
     text += fmt::format(", {:.4f} by 6-mers", rank_metrics(classes.positives, classes.negatives).auroc);

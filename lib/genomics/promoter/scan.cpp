@@ -228,7 +228,7 @@ class Scanner {
       right_ = right;
     }
     if (left_ < 0 || right_ < 1) {
-      throw_usage(model + ": does not tell its window", message("give `left` and `right` as it was trained"));
+      throw_usage(model + ": has no window", message("give `left` and `right` as it was trained"));
     }
   }
 
@@ -236,7 +236,7 @@ class Scanner {
     fitted_ = fit_promoter_baselines(options_.baseline_from, options_.max_n);
     if (!fitted_.from.empty() && fitted_.length != left_ + right_) {
       log_warning(
-          fmt::format("{}: its windows have {} bp, those of the scan {}: the 6-mers are counted in "
+          fmt::format("{}: its windows have {} bp, the scan's {}: the 6-mers are counted in "
                       "windows of another kind",
                       fitted_.from, fitted_.length, left_ + right_));
     }
@@ -271,7 +271,7 @@ class Scanner {
     facts.contigs = fasta_.contigs();
     facts.positions = grid.positions();
     if (facts.positions == 0) {
-      throw_bad_input(fmt::format("no multiple of the step {} lies in the regions", options_.step),
+      throw_bad_input(fmt::format("no multiple of the step {} is in the regions", options_.step),
                       message("give longer regions or a smaller `step`"));
     }
     facts.step = options_.step;
@@ -468,9 +468,9 @@ void check_scan_options(const PromoterScanOptions& options) {
     refuse(message("`merge_distance` {}: must not be negative", options.merge_distance));
   if (options.within < 0) refuse(message("`within` {}: must not be negative", options.within));
   if (!(options.max_n >= 0.0 && options.max_n <= 1.0))
-    refuse(message("`max_n` {}: must lie between 0 and 1", options.max_n));
+    refuse(message("`max_n` {}: must be between 0 and 1", options.max_n));
   if (!(options.threshold >= 0.0 && options.threshold <= 1.0)) {
-    refuse(message("`threshold` {}: must lie between 0 and 1", options.threshold));
+    refuse(message("`threshold` {}: must be between 0 and 1", options.threshold));
   }
   for (const std::string& other : {options.calls, options.summary}) {
     if (!other.empty() && (other == options.output || (options.calls == options.summary)))

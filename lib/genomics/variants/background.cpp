@@ -73,7 +73,7 @@ VariantBackground::VariantBackground(const std::string& path, std::size_t profil
   }
   const TensorInfo& info = file_.info(tensor_name);
   if (info.shape.size() != 2 || info.shape[1] < 1) {
-    throw_bad_input(path + ": effect_sizes is no matrix [profiles, variants]", remedy);
+    throw_bad_input(path + ": effect_sizes is not a matrix [profiles, variants]", remedy);
   }
   if (entry(file_, "models") != origin.models) {
     throw_bad_input(path + ": made with another model (or another set of models)", remedy);
@@ -128,7 +128,7 @@ void VariantBackground::match_tracks(const std::vector<std::string>& wanted) {
     const auto count = static_cast<std::size_t>(variants_);
     const std::span<const float> values = file_.float_view(tracks_tensor_name);
     if (values.size() != stored.size() * count) {
-      throw_bad_input(path + ": track_values is no matrix [tracks, variants]", remedy);
+      throw_bad_input(path + ": track_values is not a matrix [tracks, variants]", remedy);
     }
     tracks_.push_back(values.subspan(static_cast<std::size_t>(found - stored.begin()) * count, count));
   }

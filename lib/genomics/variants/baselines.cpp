@@ -66,7 +66,7 @@ std::vector<std::size_t> BaselineTable::score_places(const VariantTable& table,
     places.push_back(table.column(name));
   if (places.empty()) {
     throw_bad_input(table.path() + ": has no column with scores",
-                    "a column behind chrom, pos, ref and alt holds them");
+                    "a column after chrom, pos, ref and alt holds them");
   }
   return places;
 }
@@ -116,7 +116,7 @@ void BaselineTable::sort(const std::string& path) {
             ? fmt::format("{}: two rows of one allele with other scores, near base {}", path, place)
             : fmt::format("{}:{}: other scores of the allele of line {}", path, entries_[i].line,
                           entries_[i - 1].line),
-        "keep one row for each allele, such as that of the strongest score");
+        "keep one row for each allele, such as the one of the strongest score");
   }
 }
 

@@ -38,7 +38,7 @@ void place_windows(AlleleRules& rules, VariantWindows& windows, const std::optio
                 "3 takes the window itself and one on each side");
   }
   if (windows.window == 0 && !model) {
-    throw_usage("the model's folder does not say which window it reads", message("give `window` N"));
+    throw_usage("the model's folder has no window", message("give `window` N"));
   }
   const bool own = model && (windows.window == 0 || windows.window == model->length);
   if (model && !own) {

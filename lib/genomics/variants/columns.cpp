@@ -74,7 +74,7 @@ VariantColumns::VariantColumns(const std::vector<Profile>& profiles, const std::
               ": share of background variants with at least this value, 1e-06 for none; 1 without a value");
     }
   }
-  for (const std::string& id : baselines) add("BASELINE_" + id, "Float", "Of another tool: " + id);
+  for (const std::string& id : baselines) add("BASELINE_" + id, "Float", "From another tool: " + id);
   add("TOKENS", "Float",
       "Share of tokens that differ between the REF and ALT windows, forward strand: 1 - longest common "
       "subsequence / longer sequence");

@@ -380,7 +380,7 @@ class Evaluation {
     if (positives == 0 || positives == static_cast<std::ptrdiff_t>(labelled_.labels.size())) {
       throw_bad_input(fmt::format("{}: all {} labelled alleles have label {}", options_.scored,
                                   labelled_.labels.size(), positives == 0 ? 0 : 1),
-                      "there must be some of both, or nothing can be told apart");
+                      "there must be some of both, or there is nothing to compare");
     }
     const auto classes = classes_of(labelled_, labels_->classes());
     for (std::size_t score = 0; score < sources_.size(); ++score) {

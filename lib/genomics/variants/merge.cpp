@@ -46,7 +46,7 @@ ShardOutput open_shard(const std::string& path) {
   const std::optional<std::string> prefix = prefix_of(path);
   if (!prefix) {
     throw_bad_input(summary_path(path) + ": there is no summary of this shard",
-                    "the files that `bigbird variants` writes beside the output of a shard belong to it");
+                    "the files that `bigbird variants` writes next to the output of a shard belong to it");
   }
   const VariantSummary summary = read_variant_summary(summary_path(*prefix));
   if (!summary.shard) {

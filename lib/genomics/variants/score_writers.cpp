@@ -53,7 +53,7 @@ class ShardRows {
     values_.resize(contents_.matrices.size());
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const std::vector<std::int64_t> shape = shape_of(file, i);
-      if (end > shape[0]) refuse(path_, "fewer rows than its summary says");
+      if (end > shape[0]) refuse(path_, "fewer rows than its summary has");
       file.read_rows(contents_.matrices[i], begin, end, values_[i]);
     }
     const std::size_t columns = contents_.profile_index.size();
@@ -66,7 +66,7 @@ class ShardRows {
     const Hdf5Reader file(path_);
     for (std::size_t i = 0; i < contents_.matrices.size(); ++i) {
       if (shape_of(file, i)[0] != static_cast<std::int64_t>(taken_))
-        refuse(path_, "more rows than its summary says");
+        refuse(path_, "more rows than its summary has");
     }
   }
 
@@ -74,7 +74,7 @@ class ShardRows {
   std::vector<std::int64_t> shape_of(const Hdf5Reader& file, std::size_t matrix) const {
     std::vector<std::int64_t> shape = file.shape(contents_.matrices[matrix]);
     if (shape.size() != 2 || shape[1] != static_cast<std::int64_t>(contents_.profile_index.size()))
-      refuse(path_, contents_.matrices[matrix] + " is no matrix with a column for each profile");
+      refuse(path_, contents_.matrices[matrix] + " is not a matrix with a column for each profile");
     return shape;
   }
 

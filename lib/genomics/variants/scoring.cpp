@@ -163,10 +163,9 @@ void BuildCheck::check_header() const {
   const GenomeBuild by_lengths = build_of(header_, {});
   const GenomeBuild genome = build_of(contigs_.contigs(), {});
   if (by_lengths != GenomeBuild::unknown && genome != GenomeBuild::unknown && by_lengths != genome) {
-    throw_bad_input(
-        fmt::format("{}: the contigs of its header are those of {}, but the genome {} is {}", path_,
-                    genome_build_name(by_lengths), fasta_.path(), genome_build_name(genome)),
-        wrong_build_hint);
+    throw_bad_input(fmt::format("{}: the contigs of its header are of {}, but the genome {} is {}", path_,
+                                genome_build_name(by_lengths), fasta_.path(), genome_build_name(genome)),
+                    wrong_build_hint);
   }
   for (const Contig& contig : header_) {
     if (contig.length <= 0) continue;

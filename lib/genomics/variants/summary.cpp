@@ -192,7 +192,7 @@ VariantSummary read_variant_summary(const std::string& path) {
     if (json.contains("shard")) summary.shard = read_shard(json.at("shard"));
   } catch (const Json::exception& error) {
     throw_bad_input(fmt::format("{}: no summary of bigbird variants: {}", path, json_problem(error)),
-                    "give what `bigbird variants` wrote beside its output");
+                    "give what `bigbird variants` wrote next to its output");
   }
   return summary;
 }

@@ -135,7 +135,7 @@ bool may_pass(const Answer& answer) {
   throw_if_cancelled();
   if (answer.code == CURLE_WRITE_ERROR) {  // of a file's bytes its receiver tells
     throw_bad_input(fmt::format("{}: the answer is longer than {} MiB", url, longest_text >> 20),
-                    "it is no list of files: check the name");
+                    "it is not a list of files: check the name");
   }
   if (answer.code != CURLE_OK) {
     throw_runtime(

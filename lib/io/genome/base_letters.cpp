@@ -59,9 +59,9 @@ void warn_of_replaced_letters(const std::string& where, std::uint64_t count) {
 }
 
 void throw_no_base(const std::string& where, std::uint8_t byte, std::string_view record) {
-  throw_bad_input(
-      fmt::format("{}: {} in record {} is no base", where, name_of_byte(byte), text_for_message(record, 40)),
-      hint_of_byte(byte));
+  throw_bad_input(fmt::format("{}: {} in record {} is not a base", where, name_of_byte(byte),
+                              text_for_message(record, 40)),
+                  hint_of_byte(byte));
 }
 
 }  // namespace bigbird

@@ -64,8 +64,8 @@ void read_blocks(const std::vector<std::string_view>& fields, const std::string&
   std::int64_t reached = 0;
   for (const BedBlock& block : record.blocks) {
     if (block.length < 0 || block.begin < reached || block.length > whole - block.begin) {
-      fail(fmt::format("block {}+{} overlaps another or lies outside of the record", block.begin,
-                       block.length));
+      fail(
+          fmt::format("block {}+{} overlaps another or is outside of the record", block.begin, block.length));
     }
     reached = block.begin + block.length;
   }
@@ -174,7 +174,7 @@ void parse_bed_line(std::string_view line, const LineReader& lines, int most_col
   const bool no_thick = record.thick_begin == record.thick_end;  // written as 0 0 or start start
   if (!no_thick && (record.thick_begin < record.begin || record.thick_end > record.end ||
                     record.thick_begin > record.thick_end)) {
-    fail(fmt::format("thick range {}-{} lies outside of the record", record.thick_begin, record.thick_end),
+    fail(fmt::format("thick range {}-{} is outside of the record", record.thick_begin, record.thick_end),
          "columns 7 and 8 of BED are the thick start and end");
   }
   record.item_rgb = columns > 8 ? fields[8] : std::string_view("0");

@@ -338,7 +338,7 @@ class BigWigWriter : public TrackWriter {
     }
     if (!(digest == added_)) {
       throw_runtime(file_.path() + ": bigWig: what was read back differs from what was written",
-                    "check the disk; nothing was left behind");
+                    "check the disk; nothing was left there");
     }
     for (bigwig::ZoomLevel& level : levels) level.finish();
     return levels;

@@ -33,7 +33,7 @@ class BigWigReader : public TrackReader {
     const std::uint32_t magic = file_.size() < sizeof(std::uint32_t) ? 0 : at<std::uint32_t>(0, "magic");
     if (magic != bigwig::magic) {
       throw_bad_input(
-          fmt::format("{}: is no bigWig{}", path, magic == bigwig::bigbed_magic ? ", but a bigBed" : ""),
+          fmt::format("{}: is not a bigWig{}", path, magic == bigwig::bigbed_magic ? ", but a bigBed" : ""),
           "tracks are bigWig files; UCSC's wigToBigWig and bedGraphToBigWig make them");
     }
     need(0, bigwig::header_bytes, "header");
@@ -57,7 +57,7 @@ class BigWigReader : public TrackReader {
     std::int64_t budget = 4 * (end - begin) + (std::int64_t{1} << 20);
     for_each(contig, begin, end, [&](std::int64_t first, std::int64_t last, float value) {
       budget -= last - first;
-      if (budget < 0) refuse(root_, "values of the index lie over each other");
+      if (budget < 0) refuse(root_, "values of the index overlap");
       std::fill(values.begin() + (first - begin), values.begin() + (last - begin), value);
     });
     return values;
@@ -86,7 +86,7 @@ class BigWigReader : public TrackReader {
                      take);
           continue;
         }
-        if (!seen.insert(place).second) refuse(item, "a node of the index stands in it twice");
+        if (!seen.insert(place).second) refuse(item, "a node of the index is in it twice");
         waiting.push_back(place);
       }
     }
@@ -162,7 +162,7 @@ class BigWigReader : public TrackReader {
         const bool plain = !name.empty() && find_invalid_utf8(name) == name.size() &&
                            std::none_of(name.begin(), name.end(),
                                         [](char c) { return static_cast<unsigned char>(c) < 0x20; });
-        if (!plain) refuse(item, "a contig's name is no text");
+        if (!plain) refuse(item, "a contig's name is not text");
         if (id >= count || found[id]) refuse(item, fmt::format("contig number {} of {}", id, count));
         if (!names.insert(name).second) refuse(item, "a contig stands in the list twice");
         found[id] = true;

@@ -100,7 +100,7 @@ ChainFile::ChainFile(const std::string& path) {
     };
     Chain chain;
     chain.score = parse_number(fields[1], lines.where(), "chain score");
-    if (!std::isfinite(chain.score)) fail(lines.where(), "a chain score that is no number");
+    if (!std::isfinite(chain.score)) fail(lines.where(), "a chain score that is not a number");
     const std::int64_t from_length = number(3);
     const std::int64_t to_length = number(8);
     const std::int64_t to_end = number(11);

@@ -130,7 +130,7 @@ class FastaFit {
     const std::string_view rest = bytes(begin, std::min(fasta_.size() - begin, most_looked_at));
     const std::size_t other = rest.find_first_not_of(blanks_and_ends);
     if (other == std::string_view::npos) return;
-    misfit(fmt::format("the file goes on behind {}, at byte {}", shown(name(order_.size() - 1)),
+    misfit(fmt::format("the file goes on after {}, at byte {}", shown(name(order_.size() - 1)),
                        begin + static_cast<std::int64_t>(other)));
   }
 

@@ -158,7 +158,7 @@ class IndexBuilder {
 };
 
 std::string faidx_hint(const std::string& path) {
-  return fmt::format("make it where you may write, and put it beside the FASTA: samtools faidx {}", path);
+  return fmt::format("make it where you may write, and put it next to the FASTA: samtools faidx {}", path);
 }
 
 // bgzf or no_compression. Errors: a pipe, a folder, plain gzip.

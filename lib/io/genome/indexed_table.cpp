@@ -33,7 +33,7 @@ IndexedTable::IndexedTable(const std::string& path) : path_(path), handles_(std:
   const std::string index = table_index_beside(path).value_or(path + ".tbi");
   handles_->file.reset(hts_open(path.c_str(), "r"));
   if (!handles_->file || handles_->file->format.compression != bgzf) {
-    throw_bad_input(fmt::format("{}: has an index, {}, but is no BGZF file", path, index),
+    throw_bad_input(fmt::format("{}: has an index, {}, but is not a BGZF file", path, index),
                     "make both again: bgzip FILE && tabix -s 1 -b 2 -e 2 FILE.gz, or remove the index");
   }
   const TableIndex checked = read_table_index(index, path);
@@ -61,7 +61,7 @@ bool IndexedTable::next(std::string_view& line) {
   if (code < -1) {
     throw_bad_input(
         path_ +
-            ": what its index points to is no line of a table: the data are damaged, or the index is of another file",
+            ": what its index points to is not a line of a table: the data are damaged, or the index is of another file",
         handles_->hint);
   }
   line = {handles_->line.text.s, code < 0 ? 0 : handles_->line.text.l};

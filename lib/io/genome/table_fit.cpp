@@ -63,7 +63,7 @@ class TableFit {
 
   void check_place(const TableIndex::Place& place) {
     const auto nothing = [&] {
-      misfit(fmt::format("no record {} where it says (byte {}, {} in its block)",
+      misfit(fmt::format("no record {} at the place that it names (byte {}, {} in its block)",
                          place.contig ? "of " + name(*place.contig) + " begins" : "ends", place.offset >> 16,
                          place.offset & in_block));
     };

@@ -103,7 +103,7 @@ class IndexParser {
     for (std::int32_t contig = 0; contig < contigs; ++contig) parse_contig();
     if (!numbers_.at_end()) {
       numbers_.next<std::uint64_t>();  // records without a place
-      if (!numbers_.at_end()) refuse("it goes on behind its end");
+      if (!numbers_.at_end()) refuse("it goes on after its end");
     }
     if (counted_) index_.records = counted_records_;
   }
@@ -196,7 +196,7 @@ class IndexParser {
 
   // The bin that is none: where the records of the contig lie, and how many there are.
   void parse_counts(std::int32_t chunks) {
-    if (chunks != 2) refuse("counts that are no counts");
+    if (chunks != 2) refuse("counts that are not counts");
     check_offset(numbers_.next<std::uint64_t>());
     check_offset(numbers_.next<std::uint64_t>());
     const auto placed = numbers_.next<std::uint64_t>();

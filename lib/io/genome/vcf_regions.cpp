@@ -124,8 +124,9 @@ int VcfRegions::next(const Step& step) {
 
 void VcfRegions::throw_damaged(const std::string& path) const {
   throw_bad_input(
-      fmt::format("{}: what {} points to is no record: the data are damaged, or the index is of another file",
-                  path, index_name_),
+      fmt::format(
+          "{}: what {} points to is not a record: the data are damaged, or the index is of another file",
+          path, index_name_),
       hint_);
 }
 

@@ -80,7 +80,7 @@ void split_alts(std::string_view text, const std::string& where, std::vector<std
     const std::string_view allele = text.substr(0, comma);
     if (allele.empty()) {
       throw_bad_input(where + ": an allele of ALT is empty",
-                      "write \".\" when there is no alternative allele; a comma stands between two alleles");
+                      "write \".\" when there is no alternative allele; a comma separates two alleles");
     }
     alts.emplace_back(allele);
     if (comma == std::string_view::npos) return;
@@ -183,7 +183,7 @@ std::string parse_record_line(std::string_view line, const VcfHeader& header, co
                               VcfRecord& record) {
   if (line.starts_with('#')) {
     throw_bad_input(where + ": a header line among the records",
-                    "files that were simply joined are no VCF: use bcftools concat");
+                    "files that were simply joined are not a VCF: use bcftools concat");
   }
   std::array<std::string_view, site_columns> columns;
   const std::size_t count = first_columns(line, columns);

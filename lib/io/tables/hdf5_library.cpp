@@ -80,7 +80,7 @@ struct Hdf5Library::State {
     }
     const Hdf5Properties stored(H5Dget_create_plist(dataset.get()));
     if (H5Pget_external_count(stored.get()) != 0 || H5Pget_layout(stored.get()) == H5D_VIRTUAL) {
-      fail(name, "its values lie in other files, which are not read");
+      fail(name, "its values are in other files, which are not read");
     }
     return dataset;
   }
@@ -205,7 +205,7 @@ struct Hdf5Library::State {
     if (H5Tget_class(stored.get()) != H5T_FLOAT) fail(name, "holds no floating-point numbers");
     std::vector<hsize_t> sizes = extents(name, dataset);
     if (sizes.size() != 2 || begin < 0 || end < begin || static_cast<hsize_t>(end) > sizes[0])
-      fail(name, fmt::format("is no matrix with rows {}-{}", begin, end));
+      fail(name, fmt::format("is not a matrix with rows {}-{}", begin, end));
     const std::array<hsize_t, 2> first{static_cast<hsize_t>(begin), 0};
     sizes[0] = static_cast<hsize_t>(end - begin);
     std::vector<float> out(sizes[0] * sizes[1]);
@@ -245,7 +245,7 @@ struct Hdf5Library::State {
     char* text = nullptr;  // for one string: the library would write as many as the attribute has
     if (!attribute || H5Sget_simple_extent_npoints(space.get()) != 1 ||
         H5Aread(attribute.get(), type.get(), &text) < 0) {
-      fail("attribute " + name, "is no single string of variable length");
+      fail("attribute " + name, "is not a single string of variable length");
     }
     const std::string value = text == nullptr ? "" : text;
     H5free_memory(text);

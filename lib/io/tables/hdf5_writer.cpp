@@ -36,7 +36,7 @@ std::string hdf5_reason() {
     reason = reason.substr(begin + mark.size(), end - begin - mark.size());
   }
   std::replace(reason.begin(), reason.end(), '\n', ' ');
-  return reason.empty() ? "the HDF5 library does not say why" : reason;
+  return reason.empty() ? "the HDF5 library gives no reason" : reason;
 }
 
 Hdf5Type hdf5_string_type() {
@@ -72,7 +72,7 @@ struct Hdf5Writer::State {
 
   [[noreturn]] void fail(const std::string& what) {
     throw_runtime(fmt::format("{}: HDF5: cannot write {}: {}", file.path(), what, hdf5_reason()),
-                  "check the space left on the disk and your rights in the folder; nothing was left behind");
+                  "check the space left on the disk and your rights in the folder; nothing was left there");
   }
 
   void write_rows(Matrix& matrix, std::span<const float> values) {

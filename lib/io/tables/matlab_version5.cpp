@@ -47,7 +47,7 @@ std::uint64_t check_version5(const MappedFile& file) {
   const bool little = bytes[126] == 'I';
   // matio goes by this number: for 2 it would open an HDF5 file, and there links into other files.
   if (bytes[little ? 125 : 124] != 1 || bytes[little ? 124 : 125] != 0) {
-    throw_damaged(file.path(), "MATLAB", "the number behind the head is not that of version 5");
+    throw_damaged(file.path(), "MATLAB", "the number after the head is not the one of version 5");
   }
   const auto number = [&](std::size_t at) {
     std::uint32_t value = 0;
@@ -106,7 +106,7 @@ class MatioFile : public MatlabVersion5 {
     const VariableHandle variable(Mat_VarReadInfo(mat_.get(), array.name.c_str()));
     if (!variable) throw_damaged(path_, array.name, "cannot be read");
     if (variable->class_type != MAT_C_UINT8 || variable->isComplex != 0) {
-      throw_damaged(path_, array.name, "is no array of uint8");
+      throw_damaged(path_, array.name, "is not an array of uint8");
     }
     std::int64_t elements = 1;
     bool possible = true;

@@ -149,8 +149,8 @@ bool DelimitedReader::read_row(std::vector<std::string>& row, std::uint64_t& lin
 void DelimitedReader::tally_fields(const std::vector<std::string>& row, std::uint64_t line) {
   // Of one column any text may be the name of it.
   if (row.size() > 1 && &row != &header_ && row == header_) {
-    throw_bad_input(fmt::format("{}:{}: the header stands here again", path(), line),
-                    "take the line out: files that were put one behind another have one each");
+    throw_bad_input(fmt::format("{}:{}: the header is here again", path(), line),
+                    "take the line out: files that were joined have one each");
   }
   for (const std::string& field : row) {
     if (field.find_first_of("\t\n\r") != std::string::npos) {
@@ -235,7 +235,7 @@ void DelimitedReader::split_quoted(std::string_view line, std::vector<std::strin
 
 void DelimitedReader::check_width(const std::vector<std::string>& row, std::uint64_t line) const {
   if (row.size() == width_ || options_.ragged == RaggedRows::kept) return;
-  std::string hint = "a field that holds the separator or a newline stands in quotes";
+  std::string hint = "a field that holds the separator or a newline is in quotes";
   if (options_.separator == '\t') {
     const bool quotes = options_.quoting == Quoting::none && quoting_chosen_ &&
                         std::any_of(row.begin(), row.end(), [](const std::string& field) {

@@ -157,7 +157,7 @@ void JsonScanner::word(std::string* out) {
   if (found == "true" || found == "false" || found == "null") return copy(out, size);
   const bool cut = size == bytes.size() && size < 5;
   if (found == "NaN" || found == "Infinity") {
-    refuse(begin, fmt::format("{} is no JSON", found), "write null, or leave the member out");
+    refuse(begin, fmt::format("{} is not JSON", found), "write null, or leave the member out");
   }
   refuse(begin, fmt::format("'{}' where a value is expected", found), cut ? cut_off_hint : broken_hint);
 }
@@ -175,7 +175,7 @@ void JsonScanner::number(std::string* out) {
     }
   };
   if (peek() == '-') take(&text);
-  if (peek() == 'I') refuse(begin, "-Infinity is no JSON", "write null, or leave the member out");
+  if (peek() == 'I') refuse(begin, "-Infinity is not JSON", "write null, or leave the member out");
   if (peek() == '0') {
     take(&text);
     if (is_json_digit(peek())) refuse(begin, "a number with a 0 in front", broken_hint);
@@ -301,7 +301,7 @@ void JsonScanner::escape(std::string* out, const JsonPlace& begin) {
   }
   if (high(unit) || low(unit)) {
     if (!replace_invalid_) {
-      refuse(place, fmt::format("a lone surrogate {}, which is no character", text),
+      refuse(place, fmt::format("a lone surrogate {}, which is not a character", text),
              message("the file was cut inside of a character; `replace_invalid` reads U+FFFD"));
     }
     ++replaced_;

@@ -108,7 +108,7 @@ struct ArticleReader::Parser {
       for (; *attributes != nullptr; attributes += 2)
         self.open.attributes.emplace_back(attributes[0], attributes[1]);
     } else if (self.depth == 1) {
-      self.stop(fmt::format("<{}> stands where an <article> should", text_for_message(std::string(element))));
+      self.stop(fmt::format("<{}> is where an <article> should be", text_for_message(std::string(element))));
     } else if (ends_line(element)) {
       self.end_line();
     }
@@ -210,7 +210,7 @@ class ArticleSource : public LabelledTexts::Source {
     if (options.labels == Labels::required && options.label_files.empty()) {
       throw_bad_input(
           fmt::format("{}: articles without their labels", path()),
-          message("these lie in a file of their own (ground-truth-*.xml): set `label_files` to it"));
+          message("these are in a file of their own (ground-truth-*.xml): set `label_files` to it"));
     }
     if (!labels) return;
     label_ = options.label_column.empty() ? usual_label : options.label_column;

@@ -296,7 +296,7 @@ class FolderSource : public LabelledTexts::Source {
  public:
   FolderSource(const std::string& path, const LabelledTextOptions& options) : Source(path, options) {
     if (!folder_exists(path)) {
-      throw_bad_input(fmt::format("{}: is no folder", path),
+      throw_bad_input(fmt::format("{}: is not a folder", path),
                       message("`format` folder reads FOLDER/CLASS/*.txt; check the path"));
     }
     classes_ = folders_in(path);
@@ -415,7 +415,7 @@ TableFormat format_of_path(const std::string& path) {
   if (is_one_of(path, {".jsonl", ".ndjson", ".json"})) return TableFormat::jsonl;
   if (is_one_of(path, {".xml"})) return TableFormat::articles;
   if (is_one_of(path, {".txt"})) return TableFormat::automatic;
-  throw_usage(fmt::format("{}: its name does not tell its format", path),
+  throw_usage(fmt::format("{}: its name does not show its format", path),
               message("set `format` to csv, tsv, jsonl, lines, folder or articles"));
 }
 
@@ -426,7 +426,7 @@ std::unique_ptr<LabelledTexts::Source> open_labelled_source(const std::string& p
   LabelledTextOptions options = given;
   const auto refuse_label_files = [&](TableFormat found) {
     if (found == TableFormat::articles || options.label_files.empty()) return;
-    throw_usage(fmt::format("{}: its labels stand with its texts", path),
+    throw_usage(fmt::format("{}: its labels are with its texts", path),
                 message("`label_files` is for articles (.xml)"));
   };
   TableFormat format = options.format;

@@ -25,7 +25,7 @@ void LabelledTexts::Source::check_id(const std::string& id, std::uint64_t line, 
                              : fmt::format("{}:{}:{}", path_, place.line, place.column);
   };
   throw_bad_input(
-      fmt::format("{}: the id '{}' is that of {} as well", shown({line, column}), text_for_message(id),
+      fmt::format("{}: the id '{}' is the one of {} as well", shown({line, column}), text_for_message(id),
                   shown(found->second)),
       message("ids must differ; set `id_column` to another column, or leave the column out to count rows"));
 }

@@ -329,7 +329,7 @@ SummaryFormat summary_format_of_path(const std::string& path) {
   if (is_one_of(path, {".csv"})) return SummaryFormat::csv;
   if (is_one_of(path, {".tsv", ".tab"})) return SummaryFormat::tsv;
   if (is_one_of(path, {".txt"})) return SummaryFormat::lines;
-  throw_usage(fmt::format("{}: its name does not tell its format", path),
+  throw_usage(fmt::format("{}: its name does not show its format", path),
               message("set `format` to jsonl, csv, tsv, lines or folder"));
 }
 
@@ -398,7 +398,7 @@ bool SummaryPairs::Source::next(SummaryPair& pair) {
     }
     const auto [other, is_new] = places_.try_emplace(pair.id, pair.place);
     if (!is_new) {
-      throw_bad_input(fmt::format("{}: the id '{}' is that of {} as well", pair.place,
+      throw_bad_input(fmt::format("{}: the id '{}' is the one of {} as well", pair.place,
                                   text_for_message(pair.id), other->second),
                       message("ids must differ; set `id_field` to another field"));
     }

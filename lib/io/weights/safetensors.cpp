@@ -43,7 +43,7 @@ void parse_header(const std::string& path, const char* begin, const char* end, c
     if (nested) malformed(path, "the header is nested too deeply");
     if (depth == 0 && event == Event::object_start) is_object = true;
     const bool ends = event != Event::array_start && event != Event::object_start;
-    if (ends && !is_object) malformed(path, "the header is no JSON object");
+    if (ends && !is_object) malformed(path, "the header is not a JSON object");
     if (depth != 1 || event == Event::object_start || event == Event::array_start) return true;
     if (event == Event::key) {
       name = value.get<std::string>();
@@ -57,14 +57,14 @@ void parse_header(const std::string& path, const char* begin, const char* end, c
   try {
     [[maybe_unused]] const Json emptied = Json::parse(begin, end, watch);
   } catch (const Json::exception&) {
-    malformed(path, "the header is no valid JSON");
+    malformed(path, "the header is not valid JSON");
   }
 }
 
 std::uint64_t whole_number(const Json& value, const std::string& path, const std::string& name,
                            const char* what) {
   if (!value.is_number_unsigned())
-    malformed(path, fmt::format("tensor {}: {} is no whole number >= 0", name, what));
+    malformed(path, fmt::format("tensor {}: {} is not a whole number >= 0", name, what));
   return value.get<std::uint64_t>();
 }
 
@@ -106,7 +106,7 @@ TensorInfo parse_tensor(const std::string& path, const std::string& key, const J
   info.begin = whole_number(entry["data_offsets"][0], path, name, "offset");
   info.end = whole_number(entry["data_offsets"][1], path, name, "offset");
   if (info.begin > info.end || info.end > data_size) {
-    malformed(path, fmt::format("tensor {}: offsets {}-{} lie outside of the file's {} bytes of data", name,
+    malformed(path, fmt::format("tensor {}: offsets {}-{} are outside of the file's {} bytes of data", name,
                                 info.begin, info.end, data_size));
   }
   if (info.end - info.begin != bytes) {
@@ -141,7 +141,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
       tensors_.push_back(parse_tensor(path, key, entry, data_size));
       return;
     }
-    if (!entry.is_object()) malformed(path, "__metadata__ is no JSON object");
+    if (!entry.is_object()) malformed(path, "__metadata__ is not a JSON object");
     for (const auto& [name, value] : entry.items()) {
       if (!value.is_string()) malformed(path, "__metadata__ holds something other than text");
       metadata_.emplace(name, value.get<std::string>());
@@ -156,7 +156,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
     if (tensor.begin != reached) {
       malformed(path, fmt::format("tensor {}: {}", one_line_name(tensor.name),
                                   tensor.begin < reached ? "its bytes overlap another tensor's"
-                                                         : "unused bytes lie before it"));
+                                                         : "there are unused bytes before it"));
     }
     reached = tensor.end;
     by_name_.emplace(tensor.name, i);

@@ -56,7 +56,7 @@ class SortedTable {
     footer.remove_suffix(sizeof magic);
     BlockPlace further, places;
     if (!take_place(footer, further) || !take_place(footer, places))
-      refuse_table(path_, "the footer does not say where the blocks lie");
+      refuse_table(path_, "the footer does not have the places of the blocks");
     block(further);  // of filters and the like, which are not needed
     std::uint64_t reached = 0;
     std::optional<std::string> last_key, last_place;
@@ -65,7 +65,7 @@ class SortedTable {
       if (!take_place(value, place) || !value.empty()) refuse_table(path_, "the place of a block is damaged");
       // In order and apart, so that no block is read twice.
       if (place.offset < reached)
-        refuse_table(path_, fmt::format("the block at byte {} lies in another", place.offset));
+        refuse_table(path_, fmt::format("the block at byte {} is in another", place.offset));
       each_entry(place, last_key, take);
       reached = place.offset + place.size + trailer_bytes;
     });

@@ -153,7 +153,7 @@ TensorType numbers_of(const BundleEntry& entry, const std::string& name, const s
   if (found != tensorflow_types.end() && found->type) return *found->type;
   const std::string type = found != tensorflow_types.end() ? found->name : std::to_string(entry.type);
   throw_bad_input(fmt::format("{}: tensor {} {}", path, name, unread_type_words(type)),
-                  "save a checkpoint of the variables of the model alone");
+                  "save a checkpoint of the model's variables only");
 }
 
 // Bytes that the shape takes; nothing where that is no number.
@@ -219,7 +219,7 @@ TensorFlowBundle::TensorFlowBundle(const std::string& path) {
       damaged_bundle(
           index, fmt::format("tensor {}: {} bytes for a shape that takes another number", name, entry.size));
     if (entry.shard >= shards)
-      damaged_bundle(index, fmt::format("tensor {} lies in data file {} of {}", name, entry.shard, shards));
+      damaged_bundle(index, fmt::format("tensor {} is in data file {} of {}", name, entry.shard, shards));
     const std::string data = fmt::format("{}.data-{:05}-of-{:05}", prefix, entry.shard, shards);
     const auto [found, fresh] = map_of.try_emplace(entry.shard, maps_.size());
     if (fresh) {

@@ -289,7 +289,7 @@ class Machine {
   void persistent_storage() {
     const std::vector<Index>& parts = expect(pop(), Kind::tuple, "a storage").items;
     if (parts.size() != 5 || expect(parts[0], Kind::text, "a storage").text != "storage") {
-      fail("a persistent id that is no storage");
+      fail("a persistent id that is not a storage");
     }
     PickledTensor storage;
     const std::string& name = expect(parts[1], Kind::global, "a storage class").text;
@@ -299,7 +299,7 @@ class Machine {
       storage.type = entry.type;
       known = true;
     }
-    if (!known) fail(fmt::format("{} is no storage class", name));
+    if (!known) fail(fmt::format("{} is not a storage class", name));
     storage.storage = expect(parts[2], Kind::text, "a storage key").text;
     if (storage.storage.size() > most_storage_key) fail("a storage key of more than 64 bytes");
     storage.storage_elements = size_of(parts[4], "the size of a storage");
@@ -499,8 +499,8 @@ class Machine {
       const std::string& name = expect(dict.items[i], Kind::text, "a text as key").text;
       const Value& value = values_[dict.items[i + 1]];
       if (value.kind != Kind::tensor) {
-        fail(fmt::format("'{}' in the dictionary is no tensor", one_line_name(name)),
-             "save the state dictionary alone: torch.save(model.state_dict(), FILE)");
+        fail(fmt::format("'{}' in the dictionary is not a tensor", one_line_name(name)),
+             "save only the state dictionary: torch.save(model.state_dict(), FILE)");
       }
       if (!names.insert(name).second) fail(fmt::format("tensor {} is listed twice", one_line_name(name)));
       result.push_back(tensors_[static_cast<std::size_t>(value.number)]);

@@ -115,7 +115,7 @@ std::string checkpoint_in(const std::string& folder) {
   std::sort(found.begin(), found.end());
   if (found.empty()) {
     throw_bad_input(folder + ": etc_config.json, but no checkpoint of TensorFlow",
-                    "etcmodel's folders hold model.ckpt.index beside model.ckpt.data-00000-of-00001");
+                    "etcmodel's folders hold model.ckpt.index and model.ckpt.data-00000-of-00001");
   }
   if (found.size() > 1) {
     throw_bad_input(
@@ -142,7 +142,7 @@ std::string find_weights(const std::string& folder) {
                     hint_for(foreign, folder));
   }
   if (present.size() > 1) {
-    log_info_once(fmt::format("{}: {} is read; {} beside it is not", folder, present[0],
+    log_info_once(fmt::format("{}: {} is read; {} next to it is not", folder, present[0],
                               fmt::join(present.begin() + 1, present.end(), ", ")));
   }
   return folder + "/" + present[0];
@@ -195,12 +195,12 @@ std::map<std::string, std::string> read_weight_map(const std::string& index) {
   std::map<std::string, std::string> shards;
   for (const auto& [name, value] : json["weight_map"].items()) {
     if (!value.is_string())
-      fail_index(index, fmt::format("the shard of tensor {} is no text", one_line_name(name)));
+      fail_index(index, fmt::format("the shard of tensor {} is not text", one_line_name(name)));
     const auto shard = value.get<std::string>();
     if (shard.empty() || shard == "." || shard == ".." ||
         shard.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
       fail_index(index,
-                 fmt::format("'{}' is not the name of a shard beside the index", one_line_name(shard)));
+                 fmt::format("'{}' is not the name of a shard next to the index", one_line_name(shard)));
     }
     shards[name] = shard;
   }
@@ -252,7 +252,7 @@ void WeightFiles::open_bundle(const std::string& prefix) {
 void WeightFiles::add(std::vector<StoredTensor> found) {
   for (StoredTensor& tensor : found) {
     if (!by_name_.emplace(tensor.name, tensors_.size()).second) {
-      throw_bad_input(fmt::format("{}: tensor {} lies in {} as well", tensor.file, one_line_name(tensor.name),
+      throw_bad_input(fmt::format("{}: tensor {} is in {} as well", tensor.file, one_line_name(tensor.name),
                                   find(tensor.name)->file),
                       "every tensor belongs into one shard");
     }
@@ -274,10 +274,10 @@ void WeightFiles::open_index(const std::string& index) {
   for (const StoredTensor& tensor : tensors_) {
     const auto listed = shard_of.find(tensor.name);
     if (listed == shard_of.end() || folder + listed->second != tensor.file) {
-      fail_index(index, fmt::format("tensor {} lies in {}, and the index {}", one_line_name(tensor.name),
-                                    tensor.file,
-                                    listed == shard_of.end() ? "does not list it"
-                                                             : "says " + one_line_name(listed->second)));
+      fail_index(index,
+                 fmt::format("tensor {} is in {}, and the index {}", one_line_name(tensor.name), tensor.file,
+                             listed == shard_of.end() ? "does not list it"
+                                                      : "names " + one_line_name(listed->second)));
     }
   }
   for (const auto& [name, shard] : shard_of) {

@@ -90,7 +90,7 @@ Directory find_directory(const Bytes& file, const std::string& path) {
   if (directory.entries > most_entries)
     damaged(path, fmt::format("{} zip entries are too many", directory.entries));
   if (directory.begin > directory.end_record || directory.size > directory.end_record - directory.begin) {
-    damaged(path, "the zip directory lies beyond the end");
+    damaged(path, "the zip directory is beyond the end");
   }
   return directory;
 }
@@ -153,7 +153,7 @@ ZipArchive::ZipArchive(const std::string& path) : file_(path) {
     }
     if (entry.header > directory.begin || file.u32(entry.header) != local_signature ||
         file.u16(entry.header + 8) != method) {
-      damaged(path, fmt::format("zip entry '{}' has no local header where the directory says", name));
+      damaged(path, fmt::format("zip entry '{}' has no local header where the directory has it", name));
     }
     const std::uint64_t local_name_size = file.u16(entry.header + 26);
     if (file.text(entry.header + local_size, local_name_size) != entry.name) {

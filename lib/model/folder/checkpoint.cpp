@@ -85,7 +85,7 @@ void add_gena_buffers(const ModelConfig& config, GenaBuffers& buffers, std::vect
           std::int64_t& cell = layout[row * static_cast<std::size_t>(blocks) + static_cast<std::size_t>(key)];
           if (cell != 0) {
             throw_bad_input(fmt::format("layer {} of the plan lists block {} twice in one row", layer, key),
-                            "a DeepSpeed layout cannot say this: write the hf form");
+                            "a DeepSpeed layout has no place for this: write the hf form");
           }
           cell = 1;
         }
@@ -171,7 +171,7 @@ void write_model_files(const std::string& folder, const ModelConfig& of, const P
 
 void leave_int8(LoadedModel& model) {
   if (model.config.quantization == nullptr) return;
-  log_info(fmt::format("{} int8 layers are taken as the numbers that their integers stand for",
+  log_info(fmt::format("{} int8 layers are taken as the numbers that their integers mean",
                        model.config.quantization->int8.size()));
   model.config.quantization = nullptr;
 }
@@ -187,7 +187,7 @@ void check_tokenizer_agrees(const ModelConfig& config, std::int64_t vocabulary_s
         own ? "tokens were added to the tokenizer after the weights were saved: in transformers, "
               "model.resize_token_embeddings(len(tokenizer)) and save_pretrained for both; or take the "
               "tokenizer without them"
-            : "use the tokenizer that lies in the model's own folder");
+            : "use the tokenizer in the model's own folder");
   }
   // Of the own tokenizer no more than there are pieces: with so many it is another one that was put there. Of
   // a tokenizer from elsewhere only what padding explains.
@@ -197,7 +197,7 @@ void check_tokenizer_agrees(const ModelConfig& config, std::int64_t vocabulary_s
   if (!explained && config.tokenizer_digest != tokenizer_digest) {
     throw_bad_input(fmt::format("{}: the tokenizer has {} pieces, the model in {} was trained with {}",
                                 tokenizer_folder, vocabulary_size, model_folder, config.vocab_size),
-                    "use the tokenizer that lies in the model's own folder");
+                    "use the tokenizer in the model's own folder");
   }
   if (!config.tokenizer_digest.empty() && !tokenizer_digest.empty() &&
       config.tokenizer_digest != tokenizer_digest) {
@@ -207,10 +207,10 @@ void check_tokenizer_agrees(const ModelConfig& config, std::int64_t vocabulary_s
                     config.tokenizer_digest.substr(0, 12)),
         own ? "a tokenizer file in the folder was changed after training: put the one back that the model was "
               "trained with"
-            : "use the tokenizer that lies in the model's own folder");
+            : "use the tokenizer in the model's own folder");
   }
   if (unused > 0) {
-    log_info_once(fmt::format("{}: {} rows of the vocabulary for {} pieces: the last {} stand for no piece",
+    log_info_once(fmt::format("{}: {} rows of the vocabulary for {} pieces: the last {} have no piece",
                               model_folder, config.vocab_size, vocabulary_size, unused));
   }
 }

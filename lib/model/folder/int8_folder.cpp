@@ -87,7 +87,7 @@ Int8Tensor int8_tensor(const float* values, const TensorSpec& spec) {
   });
   if (!exact) {
     throw_bad_input(
-        fmt::format("tensor {} is to be int8, but its values are no integers times a scale", spec.name),
+        fmt::format("tensor {} is to be int8, but its values are not integers times a scale", spec.name),
         "make such a model with `bigbird quantize`");
   }
   return result;
@@ -96,7 +96,7 @@ Int8Tensor int8_tensor(const float* values, const TensorSpec& spec) {
 void read_int8(const StoredTensor& integers, const StoredTensor& scales, std::span<float> out) {
   const std::string name = one_line_name(integers.name);
   if (integers.type != TensorType::i8 || !integers.is_contiguous()) {
-    throw_bad_input(fmt::format("{}: config.json says that tensor {} is I8, it is {}", integers.file, name,
+    throw_bad_input(fmt::format("{}: by config.json tensor {} is I8, it is {}", integers.file, name,
                                 tensor_type_name(integers.type)),
                     take_it_as_written);
   }
@@ -162,7 +162,7 @@ Quantization parse_quantization(const std::string& text, const std::string& wher
     for (const LayerError& layer : *layers) {
       if (!places.contains(layer.layer) || !seen.insert(layer.layer).second) {
         reject_quantization(
-            fmt::format("{}: {} is no layer of the model, or is there twice", where, layer.layer));
+            fmt::format("{}: {} is not a layer of the model, or is there twice", where, layer.layer));
       }
     }
     std::sort(layers->begin(), layers->end(), [&](const LayerError& one, const LayerError& other) {

@@ -440,10 +440,10 @@ class Loader {
       const float* loaded = parameters_ + spec->offset;
       if (tensor.elements() != spec->count ||
           std::memcmp(values.data(), loaded, values.size() * sizeof(float)) != 0) {
-        throw_bad_input(fmt::format("{}: tensor {} differs from {}", tensor.file, one_line_name(tensor.name),
-                                    one_line_name(stored_.at(tied.equals)->name)),
-                        "config.json says that the two are one (tie_word_embeddings, true where it is not "
-                        "said): with false both are read");
+        throw_bad_input(
+            fmt::format("{}: tensor {} differs from {}", tensor.file, one_line_name(tensor.name),
+                        one_line_name(stored_.at(tied.equals)->name)),
+            "by config.json the two are one (tie_word_embeddings, true where it is not given): with false both are read");
       }
     }
   }

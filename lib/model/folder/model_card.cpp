@@ -50,7 +50,7 @@ std::string longformer_globals_text(const ModelConfig& config) {
 std::string huggingface_text(const ModelConfig& config, const WriteOptions& written) {
   if (written.dialect == Dialect::gena) {
     return "The folder is in the form of GENA-LM's own code: load it with the modeling_bert.py of "
-           "AIRI-Institute/GENA_LM. `bigbird` reads it as it stands.\n";
+           "AIRI-Institute/GENA_LM. `bigbird` reads it as it is.\n";
   }
   if (config.quantization != nullptr) {
     return "The transformers library knows nothing of its int8 weights, and refuses the folder by its "

@@ -65,7 +65,7 @@ void ModelFolder::require(Alphabet wanted) const {
 std::string ModelFolder::head_words() const {
   return config_.foreign_class.empty()
              ? name_of(config_.head)
-             : "that of a " + one_line_name(config_.foreign_class) + ", which is not read";
+             : "the one of a " + one_line_name(config_.foreign_class) + ", which is not read";
 }
 
 void ModelFolder::require_classifier() const {

@@ -262,9 +262,9 @@ std::vector<ListedFile> read_sums(const std::string& url, const std::string& tex
                       line.find_first_not_of("0123456789abcdef") == digest_length;
     const std::string name = good ? line.substr(digest_length + 2) : "";
     if (name.empty() || name.find('/') != std::string::npos || name.front() == '.') {
-      throw_bad_input(
-          fmt::format("{}: '{}' is no line of a digest and the name of a file", url, text_for_message(line)),
-          "as `sha256sum *` writes it");
+      throw_bad_input(fmt::format("{}: '{}' is not a line of a digest and the name of a file", url,
+                                  text_for_message(line)),
+                      "as `sha256sum *` writes it");
     }
     files.push_back({name, line.substr(0, digest_length), std::nullopt});
   }

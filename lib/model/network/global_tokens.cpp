@@ -41,7 +41,7 @@ void check_inputs(const TwoInputs& inputs) {
   require_as_many(inputs.parts.size(), globals, "parts");
   require_as_many(inputs.examples.size(), longs, "numbers of examples");
   require_as_many(inputs.global_examples.size(), globals, "numbers of examples");
-  if (inputs.examples.empty() != inputs.global_examples.empty()) throw_runtime("examples of one input alone");
+  if (inputs.examples.empty() != inputs.global_examples.empty()) throw_runtime("only examples of one input");
   require_as_many(inputs.free.size(), longs, "free tokens");
   require_as_many(inputs.global_free.size(), globals, "free global tokens");
 }

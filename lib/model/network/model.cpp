@@ -59,7 +59,7 @@ struct Model::Impl {
     parameter_tensors = model_tensors(config, layout, held.parameters);
     const std::int64_t behind = floats_behind_parameters(config, backend);
     if (layout.count() < (config.vocab_size + behind) * config.hidden_size)
-      throw_runtime("too few parameters behind the word table for padded rows of logits");
+      throw_runtime("too few parameters after the word table for padded rows of logits");
     const std::size_t bytes = parameter_bytes() + static_cast<std::size_t>(behind) * sizeof(float);
     options.training ? backend.zero(held.parameters, bytes) : backend.clear(held.parameters, bytes);
     if (!options.training) packed = packed_layers(config, parameter_tensors, backend);
@@ -79,7 +79,7 @@ struct Model::Impl {
     int8_names = int8_layer_names(config);
     if (!int8_names.empty() && (options.training || Int8Layers::bytes(backend, config, int8_names) == 0)) {
       log_info(fmt::format(
-          "{} int8 layers are computed from the numbers that their integers stand for, {}", int8_names.size(),
+          "{} int8 layers are computed from the numbers that their integers mean, {}", int8_names.size(),
           options.training ? "as gradients are wanted" : "as " + backend.name() + " has no int8"));
       int8_names.clear();
     }
@@ -440,7 +440,7 @@ std::vector<float> Model::input_gradients(const std::vector<float>& weights) {
   const std::int64_t logits = impl_->batch.outputs() * impl_->config.num_labels;
   if (static_cast<std::int64_t>(weights.size()) != logits)
     throw_runtime(fmt::format("{} weights for {} logits", weights.size(), logits));
-  if (impl_->config.has_stem()) throw_runtime("no vector stands for a single token of a model with a stem");
+  if (impl_->config.has_stem()) throw_runtime("a single token of a model with a stem has no vector");
   impl_->backward_possible = false;
   kernels::Backend& backend = impl_->backend;
   const Activations& kept = impl_->held.activations;

@@ -85,7 +85,7 @@ void check_decoder(const ModelConfig& config, const std::string& where) {
       reject(fmt::format("{}: {} = {} of the decoder is outside 0 <= p < 1", where, field, value));
   }
   if (decoder.start_token_id < 0 || decoder.start_token_id >= config.vocab_size) {
-    reject(fmt::format("{}: start_token_id {} of the decoder is no piece of {}", where,
+    reject(fmt::format("{}: start_token_id {} of the decoder is not a piece of {}", where,
                        decoder.start_token_id, config.vocab_size));
   }
   if (config.position_type == PositionType::rotary) {
@@ -147,7 +147,7 @@ void check_stem(const ModelConfig& config, const std::string& where) {
     reject(fmt::format("{}: type_vocab_size {} with a stem, which has none", where, config.type_vocab_size));
   if (config.attention == AttentionPattern::etc || config.attention == AttentionPattern::longformer ||
       has_windows(config)) {
-    throw_bad_input(fmt::format("{}: a stem before attention {}, which tells tokens apart", where,
+    throw_bad_input(fmt::format("{}: a stem before attention {}, which treats tokens differently", where,
                                 name_of(config.attention)),
                     message("take another `attention`"));
   }

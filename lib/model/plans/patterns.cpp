@@ -311,7 +311,7 @@ void check_dilation(const ModelConfig& config, const std::string& where) {
   refuse_option(where,
                 dilated ? fmt::format("dilation {} of no head", fmt::join(options.dilations, ":"))
                         : fmt::format("dilated_heads {} with dilation 1", options.dilated_heads),
-                "dilation says how far apart, dilated_heads in how many heads: give both, or neither");
+                "dilation sets how far apart, dilated_heads in how many heads: give both, or neither");
 }
 
 void check_longformer(const ModelConfig& config, const std::string& where) {

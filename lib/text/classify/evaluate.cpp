@@ -144,9 +144,8 @@ PredictedTable read_predicted_table(const std::string& path) {
     }
     const auto [found, is_new] = table.rows.try_emplace(std::string(fields[id]), std::move(row));
     if (!is_new) {
-      throw_bad_input(
-          fmt::format("{}: id {} stands at {} too", file.where(), found->first, found->second.place),
-          "a text has one prediction");
+      throw_bad_input(fmt::format("{}: id {} is at {} too", file.where(), found->first, found->second.place),
+                      "a text has one prediction");
     }
   }
   return table;
@@ -162,13 +161,13 @@ std::vector<std::string> renamed_classes(const std::vector<std::string>& classes
   if (labels.size() == classes.size() && distinct) return labels;
   throw_usage(
       message("`labels` {}: {} where the model has {} classes", fmt::join(labels, ","),
-              distinct ? fmt::format("{} names", labels.size()) : "a name stands twice", classes.size()),
+              distinct ? fmt::format("{} names", labels.size()) : "a name is there twice", classes.size()),
       fmt::format("one for each of {}, in that order", fmt::join(classes, ",")));
 }
 
 void rename_classes(PredictedTable& table, const std::vector<std::string>& labels, const std::string& path) {
   if (table.classes.empty()) {
-    throw_usage(message("`labels`: {} has no columns p.NAME, which say what the classes are", path),
+    throw_usage(message("`labels`: {} has no columns p.NAME, which name the classes", path),
                 "give the table that `bigbird text classify predict` wrote");
   }
   const ClassNames before = ClassNames::in_order(table.classes);
@@ -205,7 +204,7 @@ void warn_of_foreign_labels(const std::string& data, const std::string& predicti
     return text_for_message(fmt::format("{}", fmt::join(all, ", ")), 120);
   };
   log_warning(
-      message("{}: the labels of {} of {} rows ({}) are no class of {} ({}), and count as wrong; where "
+      message("{}: the labels of {} of {} rows ({}) are not a class of {} ({}), and count as wrong; where "
               "they are other names of its classes, give `labels`",
               data, rows, pairs.size(), listed(foreign), predictions, listed(names)));
 }
@@ -292,8 +291,9 @@ ScoredTexts read_scored_texts(const TextRows& gold, const std::string& predictio
     if (table.regression) {
       const auto value = parse_regression_label(found->second.label);
       if (!value)
-        throw_bad_input(fmt::format("{}: score '{}' is no number", found->second.place, found->second.label),
-                        "give what `bigbird text classify predict` wrote");
+        throw_bad_input(
+            fmt::format("{}: score '{}' is not a number", found->second.place, found->second.label),
+            "give what `bigbird text classify predict` wrote");
       scored.values.push_back(gold_value(row));
       scored.predicted_values.push_back(*value);
       continue;
@@ -308,7 +308,7 @@ ScoredTexts read_scored_texts(const TextRows& gold, const std::string& predictio
     scored.problem = ProblemType::regression;
   } else if (lists) {
     if (table.classes.empty()) {
-      throw_bad_input(predictions + ": no columns p.NAME, which say of each class whether it is there",
+      throw_bad_input(predictions + ": no columns p.NAME, a probability for each class",
                       "give the table that `bigbird text classify predict` wrote");
     }
     scored.problem = ProblemType::multi_label;

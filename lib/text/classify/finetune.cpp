@@ -95,7 +95,7 @@ TrainingSummary text_finetune(const TextFinetuneOptions& given, const TextRows& 
   const Tokenizer& tokenizer = init.tokenizer();
   const ModelConfig& stored = init.config();
   if (options.length != 0 && (options.length < 3 || options.length > stored.max_position_embeddings)) {
-    throw_usage(message("`length` {}: must lie between 3 and the model's {} positions", options.length,
+    throw_usage(message("`length` {}: must be between 3 and the model's {} positions", options.length,
                         stored.max_position_embeddings));
   }
   const std::int64_t length = options.length != 0 ? options.length : stored.max_position_embeddings;

@@ -299,7 +299,7 @@ std::string GlueFile::label_of(const std::string& cell) const {
   if (task_.classes.empty()) {
     if (!similarity_score(cell)) {
       throw_bad_input(
-          fmt::format("{}: score '{}' is no number from 0 to 5", reader_.where(), text_for_message(cell)),
+          fmt::format("{}: score '{}' is not a number from 0 to 5", reader_.where(), text_for_message(cell)),
           "scores are learned as they are, not divided by 5");
     }
     return cell;
@@ -317,11 +317,11 @@ std::string GlueFile::label_of(const std::string& cell) const {
 void GlueFile::check_index(const std::string& index) {
   if (!is_whole_number(index)) {
     throw_bad_input(
-        fmt::format("{}: index '{}' is no whole number", reader_.where(), text_for_message(index)),
+        fmt::format("{}: index '{}' is not a whole number", reader_.where(), text_for_message(index)),
         "the first column of a test file is the index of the submission");
   }
   if (!indices_.insert(index).second) {
-    throw_bad_input(fmt::format("{}: index {} stands in a line before it too", reader_.where(), index),
+    throw_bad_input(fmt::format("{}: index {} is in a line before it too", reader_.where(), index),
                     "a row of a test file has an index of its own");
   }
 }

@@ -76,7 +76,7 @@ SubmittedRow read_prediction(const GlueTask& task, const std::string& cell, cons
   if (task.classes.empty()) {
     const auto score = parse_regression_label(cell);
     if (!score)
-      throw_bad_input(fmt::format("{}: prediction '{}' is no number", place, text_for_message(cell)),
+      throw_bad_input(fmt::format("{}: prediction '{}' is not a number", place, text_for_message(cell)),
                       "STS-B's predictions are numbers from 0 to 5");
     row.value = *score;
     return row;
@@ -109,7 +109,7 @@ std::map<std::string, SubmittedRow> read_submission(const GlueTask& task, const 
     row.line = reader.line_number();
     const auto [found, is_new] = rows.try_emplace(cells[0], row);
     if (!is_new) {
-      throw_bad_input(fmt::format("{}: index {} stands in line {} too", reader.where(),
+      throw_bad_input(fmt::format("{}: index {} is in line {} too", reader.where(),
                                   text_for_message(cells[0]), found->second.line),
                       "a row has one prediction");
     }

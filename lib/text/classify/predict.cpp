@@ -83,7 +83,7 @@ TextClassifier::TextClassifier(const TextClassifierOptions& options, kernels::Ba
             : settings_.length != 0 ? settings_.length
                                     : most_tokens(folder_.config());
   if (length_ < 3) {
-    throw_usage(message("`length` {}: no room for a token beside [CLS] and [SEP]", length_),
+    throw_usage(message("`length` {}: no room for a token next to [CLS] and [SEP]", length_),
                 "the usual values are 128 to 4096");
   }
   names_ = output_names(folder_.config());

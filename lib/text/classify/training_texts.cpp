@@ -167,7 +167,7 @@ double regression_label(const std::vector<std::string>& labels, const std::strin
                         const std::string& hint) {
   const auto value = labels.size() == 1 ? parse_regression_label(labels.front()) : std::optional<double>();
   if (!value)
-    throw_bad_input(fmt::format("{}: label '{}' is no number", place, fmt::join(labels, ", ")), hint);
+    throw_bad_input(fmt::format("{}: label '{}' is not a number", place, fmt::join(labels, ", ")), hint);
   return *value;
 }
 

@@ -35,7 +35,7 @@ class PredictionObject {
     }
     JsonRecord more;
     if (records.next(more)) {
-      throw_bad_input(record_place(path, more) + ": there is more behind the object of predictions",
+      throw_bad_input(record_place(path, more) + ": there is more after the object of predictions",
                       "predictions are one JSON object: {\"id\": \"text\"}");
     }
   }
@@ -118,13 +118,13 @@ const PredictionJson& part_of(const PredictionObject& file, const char* key) {
 std::int64_t nq_number(const nlohmann::json& value, const char* key, const std::string& place) {
   if (!is_whole_number(value)) {
     throw_bad_input(fmt::format("{}: '{}' is not a whole number", place, key),
-                    "numbers stand without quotes and without a point");
+                    "numbers have no quotes and no point");
   }
   return value.get<std::int64_t>();
 }
 
 NqSpan nq_span(const nlohmann::json& span, const std::string& place) {
-  if (!span.is_object()) throw_bad_input(place + ": a span is not an object {...}", "-1 stands for nothing");
+  if (!span.is_object()) throw_bad_input(place + ": a span is not an object {...}", "-1 means nothing");
   const auto number = [&](const char* key) {
     const auto found = span.find(key);
     return found == span.end() ? -1 : nq_number(*found, key, place);

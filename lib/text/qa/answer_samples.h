@@ -139,7 +139,7 @@ class AnswerSamples {
 };
 
 // Reads a file of a data set to its end. Error{bad_input}: what its reader refuses, and nothing to learn
-// from. Error{usage}: a length that leaves no room beside a question.
+// from. Error{usage}: a length that leaves no room next to a question.
 AnswerSamples read_samples(const QuestionTask& task, const std::string& path, const SampleOptions& options,
                            const Tokenizer& tokenizer);
 

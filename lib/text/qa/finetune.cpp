@@ -74,7 +74,7 @@ void check_answer_options(const QuestionFinetuneOptions& options) {
     throw_usage(message("`max_windows` 0: a question needs one window at least"), "the default is 4");
   }
   if (!(options.keep_null >= 0 && options.keep_null <= 1)) {
-    throw_usage(message("`keep_null` {:g}: must lie between 0 and 1", options.keep_null),
+    throw_usage(message("`keep_null` {:g}: must be between 0 and 1", options.keep_null),
                 "1 keeps all windows without an answer");
   }
 }

@@ -92,7 +92,7 @@ std::int64_t RecordField::integer() const {
   const nlohmann::json& json = as_json(value_);
   // The library keeps what lies above the largest std::int64_t as unsigned.
   if (!json.is_number_integer() || (json.is_number_unsigned() && json.get<std::uint64_t>() >> 63 != 0)) {
-    fail("is not a whole number", "numbers stand without quotes and without a point");
+    fail("is not a whole number", "numbers have no quotes and no point");
   }
   return json.get<std::int64_t>();
 }

@@ -36,7 +36,7 @@ const QuestionTask& question_task(std::string_view name) {
     if (task->name == name) return *task;
     names.push_back(task->name);
   }
-  throw_usage(fmt::format("'{}' is no format of questions", name),
+  throw_usage(fmt::format("'{}' is not a format of questions", name),
               fmt::format("one of: {}", fmt::join(names, ", ")));
 }
 

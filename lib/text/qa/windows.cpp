@@ -20,8 +20,8 @@ constexpr std::size_t special_pieces = 3;  // [CLS] and twice [SEP]
                                 const WindowOptions& options) {
   const std::size_t taken = question + special_pieces;
   const std::size_t room = options.length > taken ? options.length - taken : 0;
-  const std::string context = message("{}`length` {} leaves {} context tokens beside a question of {}", where,
-                                      options.length, room, question);
+  const std::string context = message("{}`length` {} leaves {} context tokens next to a question of {}",
+                                      where, options.length, room, question);
   if (options.step) {
     throw_usage(
         message("{}, and `step` is {}", context, *options.step),
@@ -52,7 +52,7 @@ constexpr std::size_t usual_question = 64;
 std::int64_t checked_length(std::int64_t asked, const ModelConfig& config) {
   const std::int64_t most = config.max_position_embeddings;
   if (asked < 4 || asked > most) {
-    throw_usage(message("`length` {}: must lie between 4 and the model's {} positions", asked, most),
+    throw_usage(message("`length` {}: must be between 4 and the model's {} positions", asked, most),
                 "the usual values are 384 to 4096");
   }
   return asked;

@@ -146,8 +146,7 @@ TrainingSummary summary_finetune(const SummaryFinetuneOptions& asked, kernels::B
   }
   const std::int64_t most = stored.max_position_embeddings;
   if (options.length != 0 && (options.length < 2 || options.length > most))
-    throw_usage(
-        message("`length` {}: must lie between 2 and the model's {} positions", options.length, most));
+    throw_usage(message("`length` {}: must be between 2 and the model's {} positions", options.length, most));
   if (options.target_length < 2)
     throw_usage(message("`target_length` {}: must be at least 2", options.target_length));
   if (!(options.smoothing.epsilon >= 0.0 && options.smoothing.epsilon < 1.0))

@@ -318,12 +318,12 @@ void check_search(const SearchOptions& options) {
   if (options.beams < 1)
     refuse(message("`beams` is below 1"), "5 is what the published models were measured with");
   if (options.max_length < 2)
-    refuse(message("`max_length` leaves no token behind the start symbol"),
+    refuse(message("`max_length` leaves no token after the start symbol"),
            "lengths count the start symbol: 2 or more");
   if (options.min_length > options.max_length)
     refuse(message("`min_length` is above `max_length`"), "lower the one or raise the other");
   if (options.no_repeat_ngram < 0 || options.min_length < 0)
-    refuse(message("`no_repeat_ngram` or `min_length` is negative"), "0 is no such rule");
+    refuse(message("`no_repeat_ngram` or `min_length` is negative"), "0 is not such a rule");
   if (!(options.repetition_penalty > 0) || !std::isfinite(options.length_penalty))
     refuse(message("`repetition_penalty` must be above 0 and `length_penalty` a number"),
            "1 changes nothing");

@@ -213,7 +213,7 @@ TEST(CalibrationMeasure, CertaintyThatIsWrongCostsALot) {
   const CalibrationMeasure measured = measure_calibration(positives, negatives, {}, 4);
   EXPECT_NEAR(measured.scores.log_loss, -2 * std::log(0x1p-52) / 3, 1e-9);
   EXPECT_NEAR(measured.scores.brier, 2 / 3.0, 1e-15);
-  EXPECT_EQ(measured.equal_width[3].examples, 2) << "1 lies in the last bin";
+  EXPECT_EQ(measured.equal_width[3].examples, 2) << "1 is in the last bin";
   EXPECT_EQ(measured.equal_width[1].examples, 0);
   EXPECT_TRUE(std::isnan(measured.equal_width[1].predicted));
   std::vector<double> nobody;

@@ -78,13 +78,13 @@ TEST_F(CalibrationFile, EveryNumberComesBack) {
 TEST_F(CalibrationFile, WhatIsNoCalibrationIsRefusedByField) {
   expect_bad_input(error_of([&] { read_calibration(folder_, 3); }), path_,
                    "outputs has 2 entries, and the model has 3 outputs");
-  expect_refused("{\n", "[\n", "is no JSON");
+  expect_refused("{\n", "[\n", "is not JSON");
   expect_refused("bigbird calibration 1", "bigbird calibration 9", "format is 'bigbird calibration 9'");
   expect_refused("\"weights\"", "\"weight\"", "weights is missing");
   expect_refused("\"strands\": \"-\"", "\"strands\": \"auto\"", "strands is none of");
-  expect_refused("\"windows\": 1234", "\"windows\": -1", "windows is no count");
-  expect_refused("\"prior\": null", "\"prior\": \"x\"", "prior is no number");
-  expect_refused("\"slope\":0.1", "\"slope\":null", "outputs[0].platt.slope is no number");
+  expect_refused("\"windows\": 1234", "\"windows\": -1", "windows is not a count");
+  expect_refused("\"prior\": null", "\"prior\": \"x\"", "prior is not a number");
+  expect_refused("\"slope\":0.1", "\"slope\":null", "outputs[0].platt.slope is not a number");
   expect_refused("\"slope\":0.1", "\"slope\":1e999", path_);
   expect_refused("\"platt\":null", "\"platt\":{\"slope\":1,\"offset\":0}",
                  "outputs[1] has only one of platt and isotonic");
@@ -92,9 +92,8 @@ TEST_F(CalibrationFile, WhatIsNoCalibrationIsRefusedByField) {
   expect_refused("[0.0,0.3333333333333333,0.7]", "[]", "outputs[0].isotonic.scores is empty");
   expect_refused("[0.0,0.1,1.0]", "[0.0,0.1]", "outputs[0].isotonic.values has 2 numbers for 3 scores");
   expect_refused("[0.0,0.1,1.0]", "[0.0,0.1,0.05]", "outputs[0].isotonic.values falls");
-  expect_refused("[0.0,0.1,1.0]", "[0.0,0.1,1.5]",
-                 "outputs[0].isotonic.values[2] does not lie between 0 and 1");
-  expect_refused("\"outputs\": [", "\"outputs\": 1, \"more\": [", "outputs is no list");
+  expect_refused("[0.0,0.1,1.0]", "[0.0,0.1,1.5]", "outputs[0].isotonic.values[2] is not between 0 and 1");
+  expect_refused("\"outputs\": [", "\"outputs\": 1, \"more\": [", "outputs is not a list");
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(Names, AWordThatIsNoNameIsRefusedWithAllOfThem) {
     FAIL() << "no Error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_EQ(error.message(), "'blue' is no colour");
+    EXPECT_EQ(error.message(), "'blue' is not a colour");
     EXPECT_EQ(error.hint(), "one of: red, leaf-green");
   }
 }

@@ -241,7 +241,7 @@ TEST_F(IntegratedGradients, ModelsThatDifferAreRefused) {
     attribute({first, folder_ / "second"}, drawn_bases(90, 9), {1}, {});
   });
   ASSERT_TRUE(error);
-  EXPECT_NE(std::string(error->what()).find("second: its window and target are not those"),
+  EXPECT_NE(std::string(error->what()).find("second: its window and target are not the ones"),
             std::string::npos);
 }
 

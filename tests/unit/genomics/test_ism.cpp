@@ -268,7 +268,7 @@ TEST_F(Ism, BadRegionsAndChoices) {
   fold.models = {(folder_ / "regression").string()};
   EXPECT_EQ(mutate_region(fold, *backend_).values.size(), 36u);
   fold.value = IsmValue::log_fold_change;
-  expect_message(error_of([&] { mutate_region(fold, *backend_); }), "regression", "no probabilities");
+  expect_message(error_of([&] { mutate_region(fold, *backend_); }), "regression", "not probabilities");
 }
 
 TEST_F(Ism, FilesOfAResult) {

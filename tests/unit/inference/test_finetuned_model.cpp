@@ -98,7 +98,7 @@ TEST_F(Finetuned, AWindowThatIsNotTheModelsIsRefused) {
   std::filesystem::remove(path_ + "/window.json");
   const FinetunedModel silent(path_);
   EXPECT_EQ(silent.window_of(90), (ModelWindow{"", 90, 44, 1}));
-  testing::expect_message(error_of([&] { silent.window_of(0); }), path_, "does not tell its window");
+  testing::expect_message(error_of([&] { silent.window_of(0); }), path_, "has no window");
   EXPECT_NO_THROW(silent.require_task("promoter"));
 }
 

@@ -199,14 +199,14 @@ TEST_F(Scorer, ModelsThatDoNotBelongTogetherAreRefused) {
   EXPECT_EQ(scorer_message([&] {
               SequenceScorer({{model("a"), model("names")}, Strands::both, {8192}}, *backend);
             }),
-            model("names") + ": its profiles are not those of " + model("a"));
+            model("names") + ": its profiles are not the ones of " + model("a"));
   other = {};
   other.window.length = 120;
   testing::write_tiny_classifier(folder / "window", other);
   EXPECT_EQ(scorer_message([&] {
               SequenceScorer({{model("a"), model("window")}, Strands::both, {8192}}, *backend);
             }),
-            model("window") + ": its window and target are not those of " + model("a"));
+            model("window") + ": its window and target are not the ones of " + model("a"));
 }
 
 }  // namespace

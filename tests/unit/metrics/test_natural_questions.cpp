@@ -139,7 +139,7 @@ TEST(NaturalQuestionsMetrics, BadInputIsAnErrorThatNamesTheQuestion) {
   const std::vector<Case> cases = {
       {[](auto& gold, auto&) { gold.clear(); }, "no questions to score"},
       {[](auto&, auto& predictions) { predictions.pop_back(); }, "question 4 has no prediction"},
-      {[](auto& gold, auto&) { gold.pop_back(); }, "prediction for 5, which is no question"},
+      {[](auto& gold, auto&) { gold.pop_back(); }, "prediction for 5, which is not a question"},
       {[](auto&, auto& predictions) { predictions.push_back(predictions[1]); }, "two predictions for 1"},
       {[](auto& gold, auto&) { gold.push_back(gold[1]); }, "question 2 is there twice"},
       {[](auto& gold, auto&) { gold[2].annotations.clear(); }, "question 3 has no annotations"},
@@ -152,7 +152,7 @@ TEST(NaturalQuestionsMetrics, BadInputIsAnErrorThatNamesTheQuestion) {
       {[](auto& gold, auto&) { gold[3].annotations[1].short_answers[0].start_token = -1; },
        "question 4: a span"},
       {[](auto&, auto& predictions) { predictions[1].yes_no = NqYesNo::yes; },
-       "yes or no beside short answers"},
+       "yes or no together with short answers"},
       {[](auto&, auto& predictions) { predictions[2].short_score = std::nan(""); },
        "a score is not a finite number"},
   };

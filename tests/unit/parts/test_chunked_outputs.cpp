@@ -118,7 +118,7 @@ TEST_F(ChunkedOutputsTest, ShardsOfAnyNumberMergeToTheWhole) {
       for (const char* end : chunk_ends) shards[end].push_back(path(name + end));
     }
     if (count == 1) {
-      expect_refused("nothing that says which shard", [&] { merge_outputs(shards[".tsv"], path("never")); });
+      expect_refused("nothing that names its shard", [&] { merge_outputs(shards[".tsv"], path("never")); });
       continue;
     }
     for (const std::string end : chunk_ends) {

@@ -56,7 +56,7 @@ TEST(GenomeBrowser, RowsOfCallsLeadThere) {
     return std::vector<std::string>{"no table"};
   };
   const std::vector<std::string> none = {"", ""};
-  EXPECT_EQ(links(), none) << "the genome lies elsewhere by now";
+  EXPECT_EQ(links(), none) << "the genome is elsewhere by now";
   testing::write_text(path("g.fa.fai"), "chrI\t230218\t6\t60\t61\n");
   const std::vector<std::string> both = {
       ucsc + "sacCer3&position=chrI:801-1100&highlight=sacCer3.chrI:901-1000",

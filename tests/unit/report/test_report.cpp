@@ -225,12 +225,12 @@ TEST_F(ReportOf, ATrackTakesNoMemoryForTheBasesOfItsIntervals) {
   EXPECT_EQ(scores->lines[0].points[1].second, 100);
   for (const char* row : {"chr1\t9\t9\t1\n", "chr1\t9\t5\t1\n", "chr1\t-9\t5\t1\n"}) {
     testing::expect_bad_input(testing::error_of([&] { make({file("s.bedgraph", row)}); }), "s.bedgraph:1",
-                              "is no interval");
+                              "is not an interval");
   }
   for (const char* step : {"0", "-5", "1e300", "\"9\"", "18446744073709551615"}) {
     file("s.bedgraph.summary.json", std::string(R"({"positions": 6, "step": )") + step + "}");
     testing::expect_bad_input(testing::error_of([&] { make({file("s.bedgraph", "chr1\t0\t100\t0.25\n")}); }),
-                              "s.bedgraph.summary.json", "its step is no number from 1");
+                              "s.bedgraph.summary.json", "its step is not a number from 1");
   }
 }
 

@@ -31,7 +31,7 @@ TEST(SequenceLogo, DrawsALetterForEachKnownBaseAndACellForEachSubstitution) {
   EXPECT_EQ(occurrences(svg, "<use href=\"#A\""), 1u);
   EXPECT_EQ(occurrences(svg, "<use href=\"#C\""), 1u);
   EXPECT_EQ(occurrences(svg, "<use href=\"#G\""), 0u);
-  EXPECT_EQ(occurrences(svg, "<circle"), 3u) << "the base itself, where it is no N";
+  EXPECT_EQ(occurrences(svg, "<circle"), 3u) << "the base itself, where it is not a N";
   EXPECT_EQ(occurrences(svg, "#d9d9d9"), 7u) << "cells that are not known";
   EXPECT_EQ(occurrences(svg, "opacity"), 1u) << "the letter below the axis";
   EXPECT_NE(svg.find("K562|CTCF &lt;TF&gt;"), std::string::npos);

@@ -462,8 +462,8 @@ TEST(ByteLevelFiles, SayWhatContradictsItself) {
   vocabulary("[1]", "not a JSON object");
   vocabulary("{}", "no pieces");
   vocabulary(std::string(100'000, '['), "not a JSON object");
-  vocabulary(R"({"a": 0, "b": 0})", "id 0 stands for");
-  vocabulary(R"({"a": 0, "a": 1})", "'a' stands twice");
+  vocabulary(R"({"a": 0, "b": 0})", "id 0 is");
+  vocabulary(R"({"a": 0, "a": 1})", "'a' is there twice");
   vocabulary(R"({"a": 0, "b": 2})", "has id 2 of 2 pieces");
   vocabulary(R"({"a": -1})", "has no id");
   vocabulary(R"({"a": 1e3})", "has no id");
@@ -475,8 +475,8 @@ TEST(ByteLevelFiles, SayWhatContradictsItself) {
   merges("a\n", "merges.txt:1: 'a' is not a pair");
   merges("#version: 0.2\na b c\n", "merges.txt:2");
   merges("h e\na  a\n", "merges.txt:2");
-  merges("h e\nh e\n", "merges.txt:2: the merge of 'h' and 'e' stands twice");
-  merges("q e\n", "needs 'qe', which is no piece");
+  merges("h e\nh e\n", "merges.txt:2: the merge of 'h' and 'e' is there twice");
+  merges("q e\n", "needs 'qe', which is not a piece");
   merges("xx e\n", "needs 'xx'");
   merges(std::string(5000, 'x'), "is not a pair");
   expect_bad_files([] { load_files(small_vocabulary().dump(), merges_text(), {}, R"({"a": 271})"); },

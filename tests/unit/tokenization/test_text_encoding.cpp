@@ -168,7 +168,7 @@ TEST(FastView, RefusesPiecesThatContradictThemselves) {
   EXPECT_NE(message({{"<unk>", 0, PieceType::unknown}, {"a\n"}, {"a\n"}}).find("FILE: piece 2"),
             std::string::npos);
   EXPECT_NE(message({{"<unk>", 0, PieceType::unknown}, {""}}).find("is empty"), std::string::npos);
-  EXPECT_NE(message({{"<unk>", 0, PieceType::unknown}, {"a", std::nanf("")}}).find("no number"),
+  EXPECT_NE(message({{"<unk>", 0, PieceType::unknown}, {"a", std::nanf("")}}).find("not a number"),
             std::string::npos);
 }
 

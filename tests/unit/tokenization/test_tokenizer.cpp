@@ -260,7 +260,7 @@ TEST(LoadTokenizer, NamesWhatIsWrongWithTheFolder) {
   const std::string path = folder.path().string();
   EXPECT_NE(load_error(path + "/none").message().find("none: no such tokenizer folder"), std::string::npos);
   EXPECT_NE(load_error(path).message().find("spiece.model: no such file"), std::string::npos);
-  testing::write_text(folder / "spiece.model", "this is no protobuf");
+  testing::write_text(folder / "spiece.model", "this is not a protobuf");
   EXPECT_NE(load_error(path).message().find("spiece.model"), std::string::npos);
   EXPECT_FALSE(load_error(path).hint().empty());
   testing::write_text(folder / "spiece.model", "");

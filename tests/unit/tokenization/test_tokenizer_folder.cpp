@@ -163,10 +163,10 @@ TEST(TokenizerJsonOfText, RefusesWhatContradictsItself) {
   };
   refused("/model/vocab/7/0", "", "piece 7 is empty");
   refused("/model/vocab/7", "the", "entry 7 is not a piece and a score");
-  refused("/model/vocab/7/1", 1e300, "score that is no number");
+  refused("/model/vocab/7/1", 1e300, "score that is not a number");
   refused("/model/vocab", FolderJson::object(), "holds no pieces");
-  refused("/model/unk_id", 4000, "unk_id is no piece");
-  refused("/normalizer", {{"type", "Precompiled"}, {"precompiled_charsmap", "!"}}, "is no base64");
+  refused("/model/unk_id", 4000, "unk_id is not a piece");
+  refused("/normalizer", {{"type", "Precompiled"}, {"precompiled_charsmap", "!"}}, "is not base64");
   refused("/normalizer", {{"type", "Precompiled"}, {"precompiled_charsmap", "AAECAw=="}},
           "table of characters");
   refused("/normalizer", {{"type", "BertNormalizer"}}, "normalizer type BertNormalizer is not understood");

@@ -175,7 +175,7 @@ TEST(LoadTokenizer, PrefersTokenizerJsonToSpieceModel) {
   const TemporaryFolder folder;
   testing::write_text(folder / "tokenizer.json", small_file().dump());
   EXPECT_EQ(load_tokenizer(folder.path().string())->vocab_size(), 16u);
-  testing::write_text(folder / "spiece.model", "this is no protobuf");
+  testing::write_text(folder / "spiece.model", "this is not a protobuf");
   EXPECT_EQ(load_tokenizer(folder.path().string())->vocab_size(), 16u);
   Json file = small_file();
   file["model"]["type"] = "WordLevel";
@@ -220,7 +220,7 @@ TEST(TokenizerJsonErrors, NameWhatIsNotUnderstood) {
   expect_refused(with("/pre_tokenizer/behavior", "MergedWithNext"), "behavior MergedWithNext");
   expect_refused(with("/pre_tokenizer/invert", true), "pre_tokenizer.invert");
   expect_refused(with("/post_processor", {{"type", "RobertaProcessing"}}), "post_processor type Roberta");
-  expect_refused(with("/model/merges/3", "\xC3\xA9 T"), "which is no piece");
+  expect_refused(with("/model/merges/3", "\xC3\xA9 T"), "which is not a piece");
 }
 
 TEST(TokenizerJsonErrors, NameWhatContradictsItself) {
@@ -229,7 +229,7 @@ TEST(TokenizerJsonErrors, NameWhatContradictsItself) {
     file[Json::json_pointer(pointer)] = value;
     return file;
   };
-  expect_refused(with("/model/vocab/TT", 14), "id 14 stands for");
+  expect_refused(with("/model/vocab/TT", 14), "id 14 is");
   expect_refused(with("/model/vocab/TT", 17), "no piece has id 15");
   expect_refused(with("/model/vocab/TT", 4'000'000'000u), "has no id below 16777216");
   expect_refused(with("/model/vocab/TT", 16'000'000), "has id 16000000 of 22 pieces");
@@ -238,16 +238,16 @@ TEST(TokenizerJsonErrors, NameWhatContradictsItself) {
   expect_refused(with("/model/vocab", Json::object()), "holds no pieces");
   expect_refused(with("/model/vocab", 3), "holds no pieces");
   expect_refused(with("/model/merges/3", "T\nT"), "merge 4 is not a pair");
-  expect_refused(with("/model/merges/3", "T G"), "needs 'TG', which is no piece");
+  expect_refused(with("/model/merges/3", "T G"), "needs 'TG', which is not a piece");
   expect_refused(with("/model/merges/3", "Q T"), "needs 'Q'");
-  expect_refused(with("/model/merges/3", "A C"), "stands twice");
+  expect_refused(with("/model/merges/3", "A C"), "is there twice");
   expect_refused(with("/model/merges/3", Json::array({"T"})), "merge 4 is not a pair");
   expect_refused(with("/model/merges", "T T"), "model.merges is not a list");
   expect_refused(with("/model/unk_token", "<unk>"), "lacks the unknown piece '<unk>'");
   expect_refused(with("/model/unk_token", nullptr), "model.unk_token is not a string");
   expect_refused(with("/added_tokens/5/id", 6), "has id 6, and 5 in model.vocab");
   expect_refused(with("/added_tokens/5/content", ""), "empty token");
-  expect_refused(with("/added_tokens/5/content", "[PAD]"), "stands twice");
+  expect_refused(with("/added_tokens/5/content", "[PAD]"), "is there twice");
   expect_refused(with("/added_tokens/5/special", 1), "neither true nor false");
   expect_refused(with("/added_tokens/5", Json{{"id", 12'000'000}, {"content", "<far>"}}),
                  "far beyond the others");

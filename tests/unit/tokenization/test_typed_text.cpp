@@ -92,7 +92,7 @@ TEST(TypedText, PlacesAreThoseOfTheTypedText) {
 
 TEST(TypedText, WordsAreNoDna) {
   for (const auto& tokenizer : {dna_vocabulary(), json_vocabulary()}) {
-    EXPECT_NE(refusal("Paris is the [MASK] of France.", *tokenizer).find("'P' in column 1 is no base"),
+    EXPECT_NE(refusal("Paris is the [MASK] of France.", *tokenizer).find("'P' in column 1 is not a base"),
               std::string::npos);
     EXPECT_NE(refusal("ACGT[mask]ACGT", *tokenizer).find("'[' in column 5"), std::string::npos);
     EXPECT_NE(refusal("[MASK]A CAT", *tokenizer).find("' ' in column 8"), std::string::npos);

@@ -125,7 +125,7 @@ TEST_F(RunMemory, ARunKeepsTheBatchThatWasChosenForIt) {
   pretrain(given, *backend_);
   EXPECT_EQ(tensors(path("kept") + "/final/model.safetensors"),
             tensors(path("given") + "/final/model.safetensors"))
-      << "how a number was found is no part of the run";
+      << "how a number was found is not a part of the run";
 
   // On a machine that would choose another one.
   std::filesystem::remove_all(path("kept") + "/checkpoint-2");

@@ -320,18 +320,18 @@ TEST(RunOptions, WhatIsOutOfRangeIsNamedByItsField) {
   };
   EXPECT_EQ(message([](RunOptions& o) { o.batch = 0; }), "`batch` 0: must be at least 1");
   EXPECT_EQ(message([](RunOptions& o) { o.accumulate = 33; }),
-            "`accumulate` 33: must lie between 1 and the batch of 32 sequences");
+            "`accumulate` 33: must be between 1 and the batch of 32 sequences");
   EXPECT_EQ(message([](RunOptions& o) { o.accumulate = 0; }),
-            "`accumulate` 0: must lie between 1 and the batch of 32 sequences");
+            "`accumulate` 0: must be between 1 and the batch of 32 sequences");
   EXPECT_EQ(message([](RunOptions& o) { o.epochs = 0; }), "`steps` 0 and `epochs` 0: the run has no update");
   EXPECT_EQ(message([](RunOptions& o) { o.epochs = -1; }), "`epochs` -1: must be above 0");
   EXPECT_EQ(message([](RunOptions& o) { o.learning_rate = 1; }),
-            "`learning_rate` 1: must lie between 0 and 1");
-  EXPECT_EQ(message([](RunOptions& o) { o.dropout = 1; }), "`dropout` 1: must lie between 0 and 1");
+            "`learning_rate` 1: must be between 0 and 1");
+  EXPECT_EQ(message([](RunOptions& o) { o.dropout = 1; }), "`dropout` 1: must be between 0 and 1");
   EXPECT_EQ(message([](RunOptions& o) { o.average_decay = 1; }),
-            "`average_decay` 1: must lie between 0 and 1");
-  EXPECT_EQ(message([](RunOptions& o) { o.optimizer.beta1 = 1; }), "`beta1` 1: must lie between 0 and 1");
-  EXPECT_EQ(message([](RunOptions& o) { o.optimizer.beta2 = -1; }), "`beta2` -1: must lie between 0 and 1");
+            "`average_decay` 1: must be between 0 and 1");
+  EXPECT_EQ(message([](RunOptions& o) { o.optimizer.beta1 = 1; }), "`beta1` 1: must be between 0 and 1");
+  EXPECT_EQ(message([](RunOptions& o) { o.optimizer.beta2 = -1; }), "`beta2` -1: must be between 0 and 1");
   EXPECT_EQ(message([](RunOptions& o) { o.optimizer.epsilon = -1; }), "`epsilon` -1: must not be negative");
   EXPECT_EQ(message([](RunOptions& o) { o.optimizer.weight_decay = -1; }),
             "`weight_decay` -1: must not be negative");

@@ -41,7 +41,7 @@ bool answer_is_in_evidence(const HotpotQuestion& example) {
 void read_context(const RecordField& context, HotpotQuestion& example) {
   for (std::size_t i = 0; i < context.size(); ++i) {
     const RecordField pair = context.at(i);
-    if (pair.size() != 2) pair.fail("is no pair of title and sentences", "[title, [sentence, ...]]");
+    if (pair.size() != 2) pair.fail("is not a pair of title and sentences", "[title, [sentence, ...]]");
     HotpotParagraph& paragraph = example.paragraphs.emplace_back();
     paragraph.title = pair.at(0).text();
     for (std::size_t n = 0; n < pair.at(1).size(); ++n)
@@ -105,7 +105,7 @@ void check_hotpot_decoding(const HotpotDecoding& options) {
     throw_usage(message("`n_best` and `max_answer` must be at least 1"), "the defaults are 50 and 30");
   }
   if (!(options.support_threshold >= 0 && options.support_threshold <= 1)) {
-    throw_usage(message("`support_threshold` {:g}: must lie between 0 and 1", options.support_threshold),
+    throw_usage(message("`support_threshold` {:g}: must be between 0 and 1", options.support_threshold),
                 "0.5 is the usual one");
   }
 }
@@ -131,7 +131,7 @@ void HotpotReader::read_answer(const RecordField& root, HotpotQuestion& example)
   const RecordField facts = root["supporting_facts"];
   for (std::size_t i = 0; i < facts.size(); ++i) {
     if (facts.at(i).size() != 2)
-      facts.at(i).fail("is no pair of title and number", "[title, number of the sentence]");
+      facts.at(i).fail("is not a pair of title and number", "[title, number of the sentence]");
     const SupportingFact fact{facts.at(i).at(0).text(), facts.at(i).at(1).integer()};
     if (!fact_is_there(example, fact)) noted_.add(fact_not_there);
     example.supporting_facts.push_back(fact);
@@ -189,7 +189,7 @@ EncodedHotpot HotpotEncoder::encode_one(const HotpotQuestion& example, std::size
   input.ids.push_back(tokenizer_.special().sep);
   input.types.assign(input.ids.size(), 0);
   if (input.ids.size() + 2 > length) {
-    throw_usage(message("{}: `length` {} leaves no room beside a question of {} tokens", example.where,
+    throw_usage(message("{}: `length` {} leaves no room next to a question of {} tokens", example.where,
                         length, input.question_tokens),
                 message("a larger `length` or a smaller `max_question`"));
   }

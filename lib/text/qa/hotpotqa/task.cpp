@@ -96,7 +96,7 @@ class HotpotPredictor : public PredictorOf<HotpotQuestion, EncodedHotpot> {
   void say() const override {
     model_.say(options_.input);
     if (left_out_ > 0) {
-      log_warning(fmt::format("{}: {} sentences lie beyond {} tokens and were not read", options_.input,
+      log_warning(fmt::format("{}: {} sentences are beyond {} tokens and were not read", options_.input,
                               left_out_, model_.windows().length));
     }
   }

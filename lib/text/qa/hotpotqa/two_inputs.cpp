@@ -42,12 +42,12 @@ class HotpotParts {
 void require_room(const HotpotQuestion& example, const HotpotLimits& limits, std::size_t question) {
   // [CLS], the question, and one token of text with those of its paragraph and its title.
   if (question + 2 > limits.length) {
-    throw_usage(message("{}: `length` {} leaves no room beside a question of {} tokens", example.where,
+    throw_usage(message("{}: `length` {} leaves no room next to a question of {} tokens", example.where,
                         limits.length, question),
                 message("a larger `length` or a smaller `max_question`"));
   }
   if (question + 3 > limits.globals) {
-    throw_usage(message("{}: {} global tokens leave no room beside a question of {}", example.where,
+    throw_usage(message("{}: {} global tokens leave no room next to a question of {}", example.where,
                         limits.globals, question),
                 message("a smaller `max_question`, or a model with more global tokens"));
   }

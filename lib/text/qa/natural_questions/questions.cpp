@@ -59,11 +59,11 @@ std::optional<NqSpan> read_span(const RecordField& field, std::size_t tokens) {
       static_cast<std::uint64_t>(span.end_token) > tokens) {
     field.fail(
         fmt::format("has the tokens {} to {} of a document of {}", span.start_token, span.end_token, tokens),
-        "spans are half-open and lie in the document; -1 and -1 stand for nothing");
+        "spans are half-open and in the document; -1 and -1 mean nothing");
   }
   if (!is_null(span.start_byte, span.end_byte) && (span.start_byte < 0 || span.start_byte >= span.end_byte)) {
     field.fail(fmt::format("has the bytes {} to {}", span.start_byte, span.end_byte),
-               "spans are half-open; -1 and -1 stand for nothing");
+               "spans are half-open; -1 and -1 mean nothing");
   }
   return span;
 }
@@ -74,7 +74,7 @@ NqAnnotation read_annotation(const RecordField& field, const NqQuestion& example
   if (index.integer() != -1) {
     if (index.integer() < 0 || static_cast<std::uint64_t>(index.integer()) >= example.candidates.size()) {
       index.fail(fmt::format("is {} of {} candidates", index.integer(), example.candidates.size()),
-                 "it counts from 0; -1 stands for no long answer");
+                 "it counts from 0; -1 means no long answer");
     }
     annotation.candidate = static_cast<std::size_t>(index.integer());
     annotation.long_answer = example.candidates[*annotation.candidate].span;

@@ -11,7 +11,7 @@
 //                 "yes_no_answer"}]}
 //   simplified   "document_text" in place of the tokens: split at every U+0020 and nowhere else; no bytes
 //
-// -1 stands for nothing. Tokens are counted in the document, half-open. Inputs and labels are after
+// -1 means nothing. Tokens are counted in the document, half-open. Inputs and labels are after
 // preproc_nq_lib.py of google-research/etcmodel: the tokens of top-level candidates, each encoded alone, an
 // opening tag as <unused_35>, a closing one as <unused_36>; windows as in windows.h. From the logits of the
 // windows of a page to its prediction:

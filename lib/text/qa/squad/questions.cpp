@@ -264,7 +264,7 @@ void SquadReader::read_answers(const RecordField& field, QuestionExample& exampl
     ++answerable_;
   } else if (!reading().version_2) {
     throw_bad_input(example.where + " has no answer",
-                    message("`version_2` says that questions may be unanswerable, as in SQuAD 2.0"));
+                    message("with `version_2` questions may be unanswerable, as in SQuAD 2.0"));
   }
 }
 

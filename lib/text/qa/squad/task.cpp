@@ -87,7 +87,7 @@ AnswerSamples squad_samples(const std::string& path, const SampleOptions& option
       samples.size(), answered_windows, ceiling.exact_match());
   if (ceiling.outside() > 0) {
     facts.warning =
-        message("{} answers lie in no window whole; a larger `overlap` keeps them", ceiling.outside());
+        message("{} answers are in no window whole; a larger `overlap` keeps them", ceiling.outside());
   }
   return samples;
 }
@@ -270,7 +270,7 @@ SquadDecoder::SquadDecoder(const QuestionPredictionOptions& options)
                 message("leave `null_threshold` away, or take the other `decode`"));
   }
   if (pipeline_ && !options.null_odds.empty()) {
-    throw_usage("the pipeline's decoding gives no null odds", "they are those of run_qa's decoding");
+    throw_usage("the pipeline's decoding gives no null odds", "they belong to run_qa's decoding");
   }
 }
 

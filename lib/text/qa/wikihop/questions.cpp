@@ -10,7 +10,7 @@
 namespace bigbird {
 namespace {
 
-constexpr const char* answer_no_candidate = "answer is no candidate";
+constexpr const char* answer_no_candidate = "answer is not a candidate";
 constexpr const char* without_supports = "no supports";
 
 std::string comparable_candidate(const std::string& text) {
@@ -39,7 +39,7 @@ bool WikiHopReader::next(WikiHopQuestion& question) {
   if (found != question.candidates.end()) {
     question.answer_candidate = static_cast<std::size_t>(found - question.candidates.begin());
   } else if (reading().purpose == QuestionPurpose::train) {
-    (*root)["answer"].fail("is no candidate", "candidates and answer are compared in small letters");
+    (*root)["answer"].fail("is not a candidate", "candidates and answer are compared in small letters");
   } else {
     noted_.add(answer_no_candidate);
   }
@@ -85,7 +85,7 @@ EncodedWikiHop WikiHopEncoder::encode(const WikiHopQuestion& example, std::size_
   }
   // One token of text at least, and the last [SEP].
   if (head.ids.size() + 2 > length) {
-    throw_usage(message("{}: `length` {} leaves no room beside query and candidates, {} tokens",
+    throw_usage(message("{}: `length` {} leaves no room next to query and candidates, {} tokens",
                         example.where, length, head.ids.size()),
                 message("a larger `length`"));
   }

@@ -156,7 +156,7 @@ class WikiHopScorer : public AnswerScorer {
   AnswerEvaluation scores() override {
     WikiHopScores result = wikihop_scores(gold_, predictions_);
     if (result.predictions_not_candidates > 0) {
-      log_warning(fmt::format("{}: {} predictions are no candidate of their question: wrong",
+      log_warning(fmt::format("{}: {} predictions are not candidates of their question: wrong",
                               options_.predictions, result.predictions_not_candidates));
     }
     return evaluation({std::move(result.metrics), std::move(result.ids)}, reader_.noted());

@@ -169,7 +169,7 @@ TEST(LiftoverVcf, PlacesInsideOfARecord) {
             "#Length from POS to END changes, but SVLEN is given\n"
             "old1\t1\t.\tA\t<DEL>\t.\t.\tSVTYPE=DEL;END=65;SVLEN=-64\n");
   for (const char* line : {"old1\t1\t.\tA\t<DEL>\t.\t.\tEND=45", "old1\t9\t.\tA\t<DEL>\t.\t.\tEND=3"}) {
-    EXPECT_EQ(vcf(line, false), std::string("#END does not lift beside POS\n") + line + "\n");
+    EXPECT_EQ(vcf(line, false), std::string("#END does not lift next to POS\n") + line + "\n");
   }
   EXPECT_EQ(vcf("old1\t1\t.\tA\tA]old1:5],.A\t.\t.\t.", false), "new1\t11\t.\tA\tA]new1:15],.A\t.\t.\t.\n");
   EXPECT_EQ(vcf("old1\t1\t.\tA\t[old1:45[A", false),

@@ -349,7 +349,7 @@ TEST(LiftoverHaplotypes, WhatTheNewGenomeHasAlreadyIsNotInserted) {
     EXPECT_TRUE(with_genome.lifted.contains(5)) << "a substitution stays where its base is";
     EXPECT_TRUE(with_genome.lifted.contains(6)) << "away from the gap";
     EXPECT_TRUE(with_genome.lifted.contains(7)) << "beside the repeat, in none";
-    EXPECT_EQ(with_genome.refused.at(0), "Bases added or lost beside an indel in new");
+    EXPECT_EQ(with_genome.refused.at(0), "Bases added or lost next to an indel in new");
     EXPECT_EQ(with_genome.refused.at(1), with_genome.refused.at(0)) << "one allele, written at two places";
     const Outcome without = lift(chain, "", alleles);
     for (const std::size_t moved : {0U, 1U, 2U, 3U}) EXPECT_FALSE(without.lifted.contains(moved)) << moved;
@@ -370,7 +370,7 @@ TEST(LiftoverHaplotypes, WithoutAGenomeAnIndelLiftsFarFromGaps) {
   EXPECT_EQ(outcome.refused.at(1), "Indel near a gap of the chain needs the new genome");
   EXPECT_EQ(outcome.refused.at(2), "Indel near a gap of the chain needs the new genome");
   EXPECT_TRUE(outcome.lifted.contains(3)) << "the bases of REF tell that it cannot be moved";
-  EXPECT_TRUE(outcome.lifted.contains(4)) << "the ends of both contigs are no gap";
+  EXPECT_TRUE(outcome.lifted.contains(4)) << "the ends of both contigs are not in a gap";
   EXPECT_TRUE(outcome.lifted.contains(5));
 }
 
@@ -404,7 +404,7 @@ TEST(LiftoverHaplotypes, EndOnAnotherContigDoesNotLift) {
   options.unmapped = folder / "lost.vcf";
   lift_file(options);
   EXPECT_NE(
-      read_text(folder / "lost.vcf").find("#END does not lift beside POS\no\t10\t.\tA\t<DEL>\t.\t.\tEND=60"),
+      read_text(folder / "lost.vcf").find("#END does not lift next to POS\no\t10\t.\tA\t<DEL>\t.\t.\tEND=60"),
       std::string::npos);
   EXPECT_NE(read_text(folder / "out.vcf").find("a\t10\t.\tA\t<DEL>\t.\t.\tEND=40\n"), std::string::npos);
 }

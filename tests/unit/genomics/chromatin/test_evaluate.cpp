@@ -131,7 +131,7 @@ TEST_F(ChromatinEvaluate, LabelsMayBeAMatrixOfBytes) {
   write_text(path, bytes);
   expect_bad_input(error_of([&] { ChromatinLabels(path, {}, columns_); }), "labels.npy", "neither 0 nor 1");
   expect_bad_input(error_of([&] { ChromatinLabels(path, {}, 30); }), "labels.npy",
-                   "no labels of 30 profiles");
+                   "not the labels of 30 profiles");
 }
 
 TEST_F(ChromatinEvaluate, MissingRowsAreLeftOutAndCounted) {

@@ -272,7 +272,7 @@ TEST_F(ImportDeepsea, RefusesAnotherGenomeOtherBinsAndOtherFiles) {
   }
   other.close();
   some.fasta = path("other.fa.gz");
-  expect_refused(some, "sample 5 is not that of " + path("other.fa.gz") + " around bin chr1:5000-5200");
+  expect_refused(some, "sample 5 is not the one of " + path("other.fa.gz") + " around bin chr1:5000-5200");
   some.check_every = 0;
   EXPECT_EQ(import_deepsea(some).genome_checked, 0u);
   some = with_genome("more");

@@ -111,7 +111,7 @@ TEST(PositionRanking, PositionsThatAreLeftOutAreNotRanked) {
   EXPECT_EQ(result.positions, 2);
   EXPECT_EQ(result.near, 1);
   EXPECT_EQ(result.auroc, 1);
-  EXPECT_EQ(result.calls.calls, 1) << "that at 0 is no maximum, the one at 10 does not count";
+  EXPECT_EQ(result.calls.calls, 1) << "that at 0 is not a maximum, the one at 10 does not count";
 }
 
 TEST(PositionRanking, RanksPositionsAndTheCallsOfAllThresholds) {

@@ -131,7 +131,7 @@ TEST_F(AlleleTracksTest, TracksOfAnotherAssemblyAreRefused) {
 
 TEST_F(AlleleTracksTest, WhatIsNoBigWigIsRefused) {
   testing::write_text(folder_ / "text.bw", "chr1\t0\t5\t1\n");
-  EXPECT_NE(refused({(folder_ / "text.bw").string()}, ErrorKind::bad_input).find("is no bigWig"),
+  EXPECT_NE(refused({(folder_ / "text.bw").string()}, ErrorKind::bad_input).find("is not a bigWig"),
             std::string::npos);
   refused({(folder_ / "absent.bw").string()}, ErrorKind::bad_input);
   const std::string whole = testing::read_text(write("a.bw", "chr1"));

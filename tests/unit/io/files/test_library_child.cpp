@@ -33,7 +33,7 @@ TEST(LibraryChild, AnswersAndPassesErrorsOn) {
   const auto error = error_of([&] { child.answer("bad"); });
   expect_bad_input(error, "a: wrong", "wrong");
   EXPECT_EQ(error->hint(), "mend it");
-  EXPECT_EQ(child.answer(""), "!") << "an Error is no end";
+  EXPECT_EQ(child.answer(""), "!") << "an Error is not an end";
 }
 
 TEST(LibraryChild, ItsEndIsAnErrorOfOneLine) {

@@ -110,7 +110,7 @@ TEST(StreamEnd, IsAskedForInFilesAndPipesAlike) {
   EXPECT_EQ(read_both_ways(gzip.substr(0, 7)), std::nullopt) << "less than a header";
   EXPECT_EQ(read_both_ways(gzip + "no member"), std::nullopt);
   EXPECT_EQ(read_both_ways(bgzf + "no block"), std::nullopt);
-  EXPECT_EQ(read_both_ways(bgzf + gzip), std::nullopt) << "its last block is no end-of-file block";
+  EXPECT_EQ(read_both_ways(bgzf + gzip), std::nullopt) << "its last block is not an end-of-file block";
 }
 
 struct NamedReader {

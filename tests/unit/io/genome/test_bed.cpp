@@ -137,13 +137,13 @@ TEST(BedBadInput, BlocksMustFit) {
       {"2\t2,2,\t0,2,4,", "more blocks listed"},
       {"2\t2,2,\t0,", "2 block sizes and 1 block starts"},
       {"2\t2,x,\t0,2,", "block size is not a whole number"},
-      {"2\t2,2,\t1,2,", "overlaps another or lies outside"},
+      {"2\t2,2,\t1,2,", "overlaps another or is outside"},
       {"2\t1,2,\t1,2,", "does not begin at the record's start"},
       {"2\t3,2,\t0,2,", "overlaps another"},
       {"2\t2,1,\t0,2,", "does not end at the record's end"},
-      {"2\t2,9,\t0,2,", "lies outside"},
-      {"1\t-4\t0", "overlaps another or lies outside"},
-      {"1\t9223372036854775807\t9223372036854775807", "lies outside"},
+      {"2\t2,9,\t0,2,", "is outside"},
+      {"1\t-4\t0", "overlaps another or is outside"},
+      {"1\t9223372036854775807\t9223372036854775807", "is outside"},
   };
   for (const BadLine& bad : lines) {
     SCOPED_TRACE(bad.line);

@@ -253,7 +253,7 @@ TEST(FastaBadInput, LettersThatAreNoBasesAreNamedByTheBuilder) {
   for (const auto& [line, letter] : cases) {
     write_text(path, ">b\nAC\n>a words\nACGT\n" + line + "\nACGT\n");
     const auto error = error_of([&] { Fasta{path}; });
-    expect_bad_input(error, "x.fa:5: ", letter + " in record a is no base");
+    expect_bad_input(error, "x.fa:5: ", letter + " in record a is not a base");
     ASSERT_TRUE(error);
     EXPECT_EQ(error->hint().find("index"), std::string::npos) << error->hint();
     EXPECT_FALSE(file_exists(path + ".fai"));
@@ -270,7 +270,7 @@ TEST(FastaBadInput, LettersThatAreNoBasesBesideAnIndexOfSamtools) {
   Fasta fasta(folder / "x.fa");
   EXPECT_EQ(fasta.fetch(0, 0, 6), "ACGTAC");
   const auto error = error_of([&] { fasta.fetch(0, 1, 12); });
-  expect_bad_input(error, "x.fa: base 7, line 2 of its record", "'-' in record a is no base");
+  expect_bad_input(error, "x.fa: base 7, line 2 of its record", "'-' in record a is not a base");
   ASSERT_TRUE(error);
   EXPECT_EQ(error->hint().find("index"), std::string::npos) << error->hint();
 }

@@ -264,7 +264,7 @@ TEST(TrackReader, AnIndexThatLeadsBackIsRefused) {
   bytes[root] = 0;  // no leaf: its first item leads to itself
   std::memcpy(bytes.data() + root + 4 + 16, &root, sizeof root);
   testing::write_text(path, bytes);
-  expect_bad_input(error_of([&] { open_bigwig(path)->values(0, 0, 100); }), "a.bw", "stands in it twice");
+  expect_bad_input(error_of([&] { open_bigwig(path)->values(0, 0, 100); }), "a.bw", "is in it twice");
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST(FastaStream, NamesTheLineThatIsWrong) {
   };
   EXPECT_NE(message("ACGT\n").find("bad.fa:1: does not begin with >"), std::string::npos);
   EXPECT_NE(message(">a\nAC\n> b\nAC\n").find("bad.fa:3: a record without a name"), std::string::npos);
-  EXPECT_NE(message(">a\nAC\nA?\n").find("bad.fa:3: '?' in record a is no base"), std::string::npos);
+  EXPECT_NE(message(">a\nAC\nA?\n").find("bad.fa:3: '?' in record a is not a base"), std::string::npos);
   EXPECT_NE(message(">a\n>b\nAC\n").find("record a holds no bases"), std::string::npos);
   EXPECT_EQ(message(""), "read");
 }

@@ -169,7 +169,7 @@ TEST(Hdf5, ExtentsThatTheFileCannotHoldAreRefusedBeforeMemoryIsTaken) {
   expect_bad_input(error_of([&] { (void)reader.read_strings("texts"); }), "lie.h5: texts", "extents");
   expect_bad_input(error_of([&] { reader.read_slab("large", 0, 1, slab); }), "lie.h5: large", "");
   expect_bad_input(error_of([&] { (void)reader.attribute("many"); }), "lie.h5: attribute many",
-                   "no single string");
+                   "not a single string");
 }
 
 // A dataset of four bytes at the top of `file`.

@@ -72,7 +72,7 @@ TEST(Matlab, RefusesOtherTypesAndOtherFiles) {
   std::vector<std::uint8_t> rows;
   MatlabFile opened((folder / "double.mat").string());
   expect_bad_input(error_of([&] { opened.read_rows("x", 0, 1, rows); }), "double.mat: x",
-                   "no array of uint8");
+                   "not an array of uint8");
   testing::write_text(folder / "text.mat", "text");
   expect_bad_input(error_of([&] { MatlabFile((folder / "text.mat").string()); }), "text.mat",
                    "not a whole HDF5");
@@ -90,7 +90,7 @@ TEST(Matlab, AHeadOfOneVersionWithTheNumberOfAnotherIsRefused) {
   ASSERT_EQ(bytes.substr(124, 4), std::string("\0\1IM", 4));
   bytes[125] = 2;
   testing::write_text(path, bytes);
-  expect_bad_input(error_of([&] { MatlabFile(path.string()); }), "other.mat", "not that of version 5");
+  expect_bad_input(error_of([&] { MatlabFile(path.string()); }), "other.mat", "not the one of version 5");
 }
 
 // Rows are asked for by name: of two variables of one name the second would never be read.

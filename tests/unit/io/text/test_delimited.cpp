@@ -155,7 +155,7 @@ TEST(Delimited, WhatMayBeMisreadIsSaid) {
 
 TEST(Delimited, AHeaderStandsOnceAndInOneLine) {
   expect_bad_input(error_of([] { DelimitedFile("a,b\n1,2\na,b\n").rows({}); }),
-                   "x.csv:3: ", "the header stands here again");
+                   "x.csv:3: ", "the header is here again");
   EXPECT_EQ(DelimitedFile("text\ntext\n").rows({}), (Rows{{"text"}})) << "of one column any text may be";
   expect_bad_input(error_of([] { DelimitedFile("a,b\r1,2\r3,4\r").rows({}); }),
                    "x.csv:1: ", "the header holds a carriage return");

@@ -120,8 +120,8 @@ TEST_F(LabelledArticles, WhatIsNoArticleIsNamedWithItsPlace) {
                    "a.xml:2:20: ", "mismatched tag");
   expect_bad_input(error(articles("<article>a</article>\n"), options), "a.xml:2: ", "without an id");
   expect_bad_input(error(articles("<article id=\"1\">a</article>\n<article id=\"1\">b</article>\n"), options),
-                   "a.xml:3: ", "'1' is that of");
-  expect_bad_input(error(articles("<story/>\n"), options), "a.xml:2:", "<story> stands where an <article>");
+                   "a.xml:3: ", "'1' is the one of");
+  expect_bad_input(error(articles("<story/>\n"), options), "a.xml:2:", "<story> is where an <article>");
   expect_bad_input(error(articles("<article id=\"1\">a &nbsp;</article>\n"), options),
                    "a.xml:2:", "undefined entity");
   expect_bad_input(error(write("b.xml", "<html><body/></html>"), options), "b.xml:1: ", "begins with <html>");

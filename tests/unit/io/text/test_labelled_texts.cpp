@@ -236,12 +236,12 @@ TEST(LabelledTexts, ANullLabelIsAnError) {
 TEST(LabelledTexts, AnIdTwiceNamesBothPlaces) {
   const LabelledFile csv("x.csv", "id,text,label\na,b,1\nc,d,0\na,e,1\n");
   const auto error = csv.error();
-  expect_bad_input(error, "x.csv:4: ", "the id 'a' is that of");
+  expect_bad_input(error, "x.csv:4: ", "the id 'a' is the one of");
   EXPECT_NE(error->message().find("x.csv:2 as well"), std::string::npos) << error->message();
   const LabelledFile list(
       "x.json", "[{\"id\": 1, \"text\": \"\", \"label\": 1},{\"id\": \"1\", \"text\": \"\", \"label\": 1}]");
   const auto twice = list.error();
-  expect_bad_input(twice, "x.json:1:36: ", "the id '1' is that of");
+  expect_bad_input(twice, "x.json:1:36: ", "the id '1' is the one of");
   EXPECT_NE(twice->message().find("x.json:1:2 as well"), std::string::npos) << twice->message();
 }
 
@@ -290,13 +290,13 @@ TEST(LabelledTexts, AFolderOfTextsWithoutClassesIsReadForPrediction) {
 TEST(LabelledTexts, AnUnknownFormatIsAUsageErrorAndCanBeSaid) {
   const LabelledFile file("x.dat", "text\tlabel\na\t1\n");
   const auto error = file.error();
-  expect_message(error, "x.dat", "does not tell its format");
+  expect_message(error, "x.dat", "does not show its format");
   EXPECT_EQ(error->kind(), ErrorKind::usage);
   LabelledTextOptions options;
   options.format = TableFormat::tsv;
   EXPECT_EQ(file.rows(options), (Shown{"0|a|-|1"}));
   options.format = TableFormat::folder;
-  expect_bad_input(file.error(options), "x.dat", "is no folder");
+  expect_bad_input(file.error(options), "x.dat", "is not a folder");
 }
 
 TEST(LabelledTexts, TabsWithoutQuotingKeepQuotes) {

@@ -183,7 +183,7 @@ TEST(SummaryPairs, AnIdTwiceNamesBothPlaces) {
 
 TEST(SummaryPairs, ANameThatTellsNoFormatIsAUsageError) {
   const auto error = SummaryFile("x.data", "").error();
-  testing::expect_message(error, "x.data", "does not tell its format");
+  testing::expect_message(error, "x.data", "does not show its format");
   EXPECT_EQ(error->kind(), ErrorKind::usage);
 }
 

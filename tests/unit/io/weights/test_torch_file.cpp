@@ -171,7 +171,7 @@ TEST_F(TorchFileTest, BombsAreRefused) {
 TEST_F(TorchFileTest, ASelfContainingDictionaryEndsInAnError) {
   expect_pickle_refused(
       PickleWriter().raw(std::string("}q\0", 3)).text("me").raw(std::string("h\0s.", 4)).bytes(),
-      "'me' in the dictionary is no tensor");
+      "'me' in the dictionary is not a tensor");
 }
 
 TEST_F(TorchFileTest, BrokenStacksAreRefused) {

@@ -63,7 +63,7 @@ TEST_F(WeightFilesTest, SafetensorsWinsOverPickleAndOneLineSaysSo) {
   EXPECT_EQ(value(weights, "a"), 1.0f);
   EXPECT_EQ(weights.path(), file("model.safetensors"));
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_NE(lines[0].find("pytorch_model.bin beside it is not"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[0].find("pytorch_model.bin next to it is not"), std::string::npos) << lines[0];
 }
 
 TEST_F(WeightFilesTest, ShardsAreOneSetOfTensors) {
@@ -86,7 +86,7 @@ TEST_F(WeightFilesTest, AnIndexThatDisagreesIsRefused) {
   write_shards(R"({"a": "model-00002-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"})");
   expect_refused("index.json", "tensor a is not in shard");
   write_shards(R"({"a": "model-00002-of-00002.safetensors", "b": "model-00001-of-00002.safetensors"})");
-  expect_refused("index.json", "tensor a lies in");
+  expect_refused("index.json", "tensor a is in");
   write_shards(R"({"b": "model-00002-of-00002.safetensors", "c": "model-00001-of-00002.safetensors"})");
   expect_refused("index.json", "the index does not list it");
   write_shards(R"({"a": "nowhere.safetensors"})");
@@ -96,7 +96,7 @@ TEST_F(WeightFilesTest, AnIndexThatDisagreesIsRefused) {
   write_shards(R"({"a": ".."})");
   expect_refused("index.json", "is not the name of a shard");
   write_shards(R"({"a": 1})");
-  expect_refused("index.json", "the shard of tensor a is no text");
+  expect_refused("index.json", "the shard of tensor a is not text");
   write_shards(R"({"a": "x", "a": "y"})");
   expect_refused("index.json", "a is listed twice");
   write_shards("{}");
@@ -110,7 +110,7 @@ TEST_F(WeightFilesTest, AnIndexThatDisagreesIsRefused) {
 TEST_F(WeightFilesTest, ATensorInTwoShardsIsRefused) {
   write_shards(right_map);
   safetensors("model-00002-of-00002.safetensors", {{"a", 1.0f}, {"b", 2.0f}});
-  expect_refused("model-00002-of-00002.safetensors", "tensor a lies in");
+  expect_refused("model-00002-of-00002.safetensors", "tensor a is in");
 }
 
 TEST_F(WeightFilesTest, WhatIsThereInsteadIsNamed) {

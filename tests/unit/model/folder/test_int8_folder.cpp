@@ -140,7 +140,7 @@ TEST_F(Int8Folder, RoundingChangesTheWeightsOfInt8LayersAloneAndByHalfAStepAtMos
 }
 
 TEST_F(Int8Folder, WeightsThatAreNoIntegersAreNotWrittenAsSuch) {
-  EXPECT_NE(message_of([&] { write(before_, TensorType::i8); }).find("no integers times a scale"),
+  EXPECT_NE(message_of([&] { write(before_, TensorType::i8); }).find("not integers times a scale"),
             std::string::npos);
   std::vector<float> bad = before_;
   bad[static_cast<std::size_t>(layout_.offset(int8_weight))] = INFINITY;
@@ -203,7 +203,7 @@ TEST_F(Int8Folder, FloatsWhereIntegersAreToBeAreRefused) {
 TEST_F(Int8Folder, WhatConfigJsonSaysOfItIsChecked) {
   const std::string whole = testing::read_text(folder_ / "config.json");
   for (const auto& [from, to, message] : std::vector<std::array<std::string, 3>>{
-           {kept_layer, "bert.encoder.layer.7.output.dense", "no layer of the model"},
+           {kept_layer, "bert.encoder.layer.7.output.dense", "not a layer of the model"},
            {"\"measured\"", "\"other\"", "measured is missing"},
            {"\"auroc\"", "\"f1\"", "neither auroc nor kl"},
            {"\"examples\": 9", "\"examples\": \"9\"", "examples is of another type"},

@@ -277,7 +277,7 @@ TEST(DecoderConfigs, ThatCannotBeAreRefused) {
   EXPECT_EQ(message([](ModelConfig& c) { c.decoder.num_attention_heads = 5; }),
             "here: hidden_size 24 is not a multiple of the decoder's num_attention_heads 5");
   EXPECT_EQ(message([](ModelConfig& c) { c.decoder.start_token_id = 37; }),
-            "here: start_token_id 37 of the decoder is no piece of 37");
+            "here: start_token_id 37 of the decoder is not a piece of 37");
   EXPECT_EQ(message([](ModelConfig& c) {
               c.position_type = PositionType::rotary;
               c.rotary_dim = 4;

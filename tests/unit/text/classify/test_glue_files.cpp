@@ -156,14 +156,14 @@ TEST_F(GlueFiles, LabelsThatTheTaskDoesNotHaveAreRefused) {
   refused("index\tsentence1\tsentence2\tlabel\n0\ta\tb\tneutral\n", "rte", "own.tsv:2", "label 'neutral'");
   const std::string start = "0\tg\tf\ty\t1\tn\tn\tOne.\tTwo.\t";
   for (const char* score : {"5.001", "-0.1", "high", "nan"})
-    refused(start + "5.000\n" + start + score + "\n", "stsb", "own.tsv:2", "no number from 0 to 5");
+    refused(start + "5.000\n" + start + score + "\n", "stsb", "own.tsv:2", "not a number from 0 to 5");
   EXPECT_EQ(read(start + "5.000\n" + start + "0\n", "stsb").size(), 2u);
 }
 
 TEST_F(GlueFiles, IndicesOfTestFilesAreWholeNumbersAndDiffer) {
-  refused("index\tsentence\n0\ta\nx\tb\n", "cola", "own.tsv:3", "index 'x' is no whole number",
+  refused("index\tsentence\n0\ta\nx\tb\n", "cola", "own.tsv:3", "index 'x' is not a whole number",
           GlueRows::test);
-  refused("index\tsentence\n0\ta\n0\tb\n", "cola", "own.tsv:3", "index 0 stands", GlueRows::test);
+  refused("index\tsentence\n0\ta\n0\tb\n", "cola", "own.tsv:3", "index 0 is", GlueRows::test);
   EXPECT_EQ(read("index\tsentence\n5\ta\n3\tb\n", "cola", GlueRows::test)[1].id, "3");
 }
 

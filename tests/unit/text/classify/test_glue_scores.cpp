@@ -158,13 +158,13 @@ TEST_F(GlueScoring, PredictionsThatDoNotFitAreRefused) {
   };
   const std::string three = "index\tprediction\n0\tentailment\n1\tentailment\n2\tentailment\n";
   testing::expect_bad_input(refused(three), "gold.tsv:5", "index 3 has no prediction");
-  testing::expect_bad_input(refused(three + "2\tentailment\n"), "predictions.tsv:5", "stands in line 4 too");
+  testing::expect_bad_input(refused(three + "2\tentailment\n"), "predictions.tsv:5", "is in line 4 too");
   testing::expect_bad_input(refused(three + "3\tneutral\n"), "predictions.tsv:5", "'neutral'");
   testing::expect_bad_input(refused("id\tlabel\n0\tentailment\n"), "predictions.tsv:1", "header");
   EXPECT_TRUE(refused(three + "3\n").has_value());
   const std::string stsb = "0\tg\tf\ty\t1\tn\tn\ta\tb\t1.0\n";
   testing::expect_bad_input(testing::error_of([&] { score("stsb", stsb, "index\tprediction\n0\tinf\n"); }),
-                            "predictions.tsv:2", "no number");
+                            "predictions.tsv:2", "not a number");
   testing::expect_bad_input(
       testing::error_of([&] { score("rte", "index\tsentence1\tsentence2\tlabel\n", three); }), "gold.tsv",
       "no examples");

@@ -99,7 +99,7 @@ TEST_F(ScoresOfTexts, TablesThatDoNotFitAreRefused) {
   };
   const std::string four = "#id\tlabel\tscore\n0\tx\t1\n1\tx\t1\n2\ty\t1\n3\ty\t1\n";
   testing::expect_bad_input(refused(four), "gold.jsonl:5", "id 4 has no prediction in");
-  testing::expect_bad_input(refused(four + "3\tx\t1\n"), "predictions.tsv:6", "id 3 stands at");
+  testing::expect_bad_input(refused(four + "3\tx\t1\n"), "predictions.tsv:6", "id 3 is at");
   EXPECT_TRUE(refused("#id\tname\n0\tx\n").has_value());
   EXPECT_TRUE(refused("#id\tlabel\tscore\tp.x\n0\tx\t1\tzero\n").has_value());
   testing::expect_bad_input(testing::error_of([&] { scored("", four); }), "gold.jsonl", "no examples");

@@ -109,7 +109,7 @@ TEST_F(TrainingLabels, TheProblemCanBeGiven) {
   testing::expect_bad_input(testing::error_of([&] {
                               train(rows_of({{"1"}, {"x"}}), {ProblemType::regression, {}});
                             }),
-                            "own.jsonl:2", "label 'x' is no number");
+                            "own.jsonl:2", "label 'x' is not a number");
   testing::expect_bad_input(testing::error_of([&] {
                               train(rows_of({{"a", "b"}, {"a"}}), {ProblemType::single_label, {}});
                             }),

@@ -78,7 +78,7 @@ TEST_F(Etc, Check18HotpotQaEndsBeforeTheFirstSentenceThatDoesNotFit) {
   expect_message(error_of([&] {
                    hotpot_two_inputs(question, {6, 256, 5}, ids, *tokenizer_, {});
                  }),
-                 "question '", "leaves no room beside a question of 5");
+                 "question '", "leaves no room next to a question of 5");
 }
 
 // "<P> the cat sat on mat </P> <P> sparse graph </P>": candidates of 7 and of 4 pieces.

@@ -42,7 +42,7 @@ TEST_F(PredictionFiles, AnErrorSaysWhereItIs) {
   refused(texts, "{\"a\": \"x\"", "p.json", "ends");
   refused(texts, "", "p.json", "is empty");
   refused(texts, "[\"a\"]", "p.json:1", "not an object");
-  refused(texts, "{\"a\": \"x\"}\n{\"b\": \"y\"}", "p.json:2:1", "more behind");
+  refused(texts, "{\"a\": \"x\"}\n{\"b\": \"y\"}", "p.json:2:1", "more after");
   refused(texts, "{\"a\": \"x\", \"a\": \"y\"}", "p.json:1:1", "'a' twice");
   refused(texts, "{\"a\": 3}", "'a'", "not a string");
   refused([](const std::string& path) { read_null_odds(path); }, "{\"a\": \"x\"}", "'a'", "not a number");

@@ -87,7 +87,7 @@ TEST(ContextWindows, AnOverlapOfTheWholeWindowIsAUsageError) {
   // 20 - 8 - 3 = 9.
   check_window_options(window_options(20, 8));
   const auto error = error_of([] { check_window_options(window_options(20, 9)); });
-  expect_message(error, "`overlap` is 9", "`length` 20 leaves 9 context tokens beside a question of 8");
+  expect_message(error, "`overlap` is 9", "`length` 20 leaves 9 context tokens next to a question of 8");
   EXPECT_EQ(error->kind(), ErrorKind::usage);
   EXPECT_FALSE(error->hint().empty());
 }
@@ -111,7 +111,7 @@ TEST(ContextWindows, AStepLeavesNoTokenOut) {
 TEST(ContextWindows, AQuestionWithoutRoomIsNamed) {
   const auto error =
       error_of([] { context_windows(13, 50, window_options(20, 4), "dev.json: question 'x'"); });
-  expect_message(error, "dev.json: question 'x': ", "leaves 4 context tokens beside a question of 13");
+  expect_message(error, "dev.json: question 'x': ", "leaves 4 context tokens next to a question of 13");
   EXPECT_EQ(error->kind(), ErrorKind::usage);
 }
 

@@ -102,7 +102,7 @@ TEST_F(HotpotDecode, OnlyTheBestPositionsAreLookedAt) {
   support(1, 1, 3);
   score(segment(0, 0), 0, 0, 9);
   const std::string right = score(segment(1, 1), 0, 2, 5);
-  EXPECT_EQ(decode({0.5, 1, 30}).text, "") << "the one best pair lies in no supporting sentence";
+  EXPECT_EQ(decode({0.5, 1, 30}).text, "") << "the one best pair is in no supporting sentence";
   EXPECT_EQ(decode({0.5, 2, 30}).text, right);
   EXPECT_NE(right, "");
 }

@@ -83,13 +83,13 @@ TEST_F(HotpotInputTest, FactsThatAreNotThereAreCounted) {
 
 TEST_F(HotpotInputTest, RecordsThatAreWrongAreNamed) {
   expect_bad_input(error_of([&] { read(record("graph", R"(["Cat"])")); }),
-                   "question 'h1': 'supporting_facts[0]'", "is no pair");
+                   "question 'h1': 'supporting_facts[0]'", "is not a pair");
   expect_bad_input(error_of([&] { read(record("graph", R"(["Cat", "1"])")); }), "'supporting_facts[0][1]'",
                    "is not a whole number");
   expect_bad_input(error_of([&] { read(R"([{"_id": "x", "question": "q", "context": []}])"); }),
                    "question 'x'", "'context' is empty");
   expect_bad_input(error_of([&] { read(R"([{"_id": "x", "question": "q", "context": [["t", "s", 3]]}])"); }),
-                   "'context[0]'", "is no pair");
+                   "'context[0]'", "is not a pair");
 }
 
 TEST_F(HotpotInputTest, SentencesStandBetweenTheirMarks) {

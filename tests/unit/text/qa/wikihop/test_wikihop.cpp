@@ -54,9 +54,9 @@ TEST_F(WikiHop, AnswersAreComparedInSmallLettersAndStripped) {
 
 TEST_F(WikiHop, AnAnswerThatIsNoCandidateIsAnErrorInTrainingAndCountedInEvaluation) {
   expect_bad_input(error_of([&] { read(record("dog")); }), "own.json:1:2: question 'W1'",
-                   "'answer' is no candidate");
+                   "'answer' is not a candidate");
   EXPECT_FALSE(read(record("dog"), QuestionPurpose::evaluate)[0].answer_candidate.has_value());
-  EXPECT_EQ(reader_->noted().text(), "answer is no candidate 1");
+  EXPECT_EQ(reader_->noted().text(), "answer is not a candidate 1");
 }
 
 TEST_F(WikiHop, PredictionNeedsNoAnswer) {
