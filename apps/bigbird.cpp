@@ -358,9 +358,9 @@ int guarded(int argc, char** argv) {
   return status;
 }
 
-// Threads that wait for each other sleep instead of spinning. Measured in docs/command-line.md 5.3: on cores
-// that others use too, threads that spin double the CPU time of short passes; on cores of their own nothing
-// is gained by it.
+// Threads that wait for each other sleep instead of spinning (docs/command-line.md 5.3). Measured in
+// benchmarks/reliability.md, "Waiting threads sleep": on cores that others use too, threads that spin double
+// the CPU time of short passes; on cores of their own nothing is gained by it.
 constexpr std::array<const char*, 3> said_by = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"};
 
 // "-@ 1", "-@1", "--threads 1", "--threads=1", BIGBIRD_THREADS=1; the command line wins.

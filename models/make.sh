@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a model that ships anew, from data to the folder of models/, and compares it with the one that is here.
 #   bash models/make.sh yeast DATA     DATA: the folder that pipelines/yeast_data.sh makes; about 2.5 hours of two cores
-#   bash models/make.sh human DATA     DATA: the folder of pipelines/cpu_study.sh (docs/study.md); about 3 hours
+#   bash models/make.sh human DATA     DATA: the folder of pipelines/cpu_study.sh (benchmarks/study.md); about 3 hours
 # Environment: OUT (model-yeast, model-human), and what pipelines/yeast.sh and pipelines/human.sh take. The same bytes on a processor with AVX2 and
 # without AVX-512; others add in another order. The promoters of yeast-r64 begin from the tracks in bf16.
 set -euo pipefail

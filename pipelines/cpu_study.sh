@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The paper's claims on real human DNA, on two cores: longer inputs, the parts of the attention pattern, pretraining. What is
-# compared, and what came out, is in docs/study.md.
+# compared, and what came out, is in benchmarks/study.md.
 #   bash pipelines/cpu_study.sh DATA     DATA: a folder with human-grch37, human-chm13-mhc, promoters and peaks-hg19, as
-#                                        docs/study.md lists them
+#                                        benchmarks/study.md lists them
 # It can be stopped at any time and goes on where it was; a part that is finished is not computed again.
 # Environment: OUT (cpu-study), RESULTS (OUT/results: what is measured, some hundred KB; a part whose results are there is
 # not computed again, on another machine either), JOBS (runs side by side, one a core), SEEDS ("1 2 3"), VOCABULARY (10: a
@@ -34,7 +34,7 @@ batch_tokens=4096
 for file in human-grch37/grch37.pieces.fa.gz human-grch37/grch37.sparse.fa.gz human-chm13-mhc/chm13_mhc.fa.gz \
   promoters/DeePromoter_human_TATA_300bp.txt.gz peaks-hg19/dream_tf.tracks.txt \
   peaks-hg19/dream_tf.inside_grch37_pieces.narrowPeak; do
-  [ -r "$data/$file" ] || fail "$data/$file cannot be read" "docs/study.md says where each file comes from"
+  [ -r "$data/$file" ] || fail "$data/$file cannot be read" "benchmarks/study.md says where each file comes from"
 done
 program_on_path
 mkdir -p "$out" "$results"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The recipe of pipelines/yeast.sh on 9.5 Mb of human sequence: an encoder, 109 tracks, promoters, a scan, and five folds of TATA promoters.
-#   bash pipelines/human.sh DATA     DATA: the folder of pipelines/cpu_study.sh (docs/study.md says what it holds)
+#   bash pipelines/human.sh DATA     DATA: the folder of pipelines/cpu_study.sh (benchmarks/study.md says what it holds)
 # It can be stopped at any time and goes on where it was. chr20:1,000,001-2,000,000 is held out of everything; chr20:9,999,901-10,270,533
 # chooses (best states, thresholds, penalties).
 # Environment: OUT (human), PARTS ("data encoder tracks promoters tata ship folds peers report"), SEED (1), STEPS (1: the fraction of every run's updates; 0.01
@@ -10,7 +10,7 @@ case ${1:-} in "" | -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;; e
 # shellcheck source=pipelines/recipe.sh
 source "$(dirname "${BASH_SOURCE[0]}")/recipe.sh"
 
-data=$(cd "$1" 2>/dev/null && pwd) || fail "$1 is no folder" "docs/study.md says what it holds"
+data=$(cd "$1" 2>/dev/null && pwd) || fail "$1 is no folder" "benchmarks/study.md says what it holds"
 out=${OUT:-human}
 parts=${PARTS:-data encoder tracks promoters tata ship folds peers report}
 seed=${SEED:-1}
@@ -19,7 +19,7 @@ tata=$data/promoters/DeePromoter_human_TATA_300bp.txt.gz
 peaks=$data/peaks-hg19/dream_tf.inside_grch37_pieces.narrowPeak
 for file in "$pieces"/{grch37.pieces.fa.gz,grch37.sparse.fa.gz,epdnew.inside.bed,gencode19_tss.inside.bed} \
   "$data/human-chm13-mhc/chm13_mhc.fa.gz" "$tata" "$peaks"; do
-  [ -r "$file" ] || fail "$file cannot be read" "docs/study.md says where each file comes from"
+  [ -r "$file" ] || fail "$file cannot be read" "benchmarks/study.md says where each file comes from"
 done
 program_on_path
 mkdir -p "$out/results"

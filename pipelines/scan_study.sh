@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What scanning's calls are worth, by the negatives that the model learned from: altered promoters, windows of the genome, one
-# or ten, and hard ones. On a simulated genome, or on human sequence; docs/promoters.md has the tables.
+# or ten, and hard ones. On a simulated genome, or on human sequence; benchmarks/promoters.md has the tables.
 #   bash pipelines/scan_study.sh         a simulated genome of 10 Mb; chr3 is scanned and held out of everything
-#   bash pipelines/scan_study.sh DATA    six regions of GRCh37 (docs/study.md says what DATA holds), TSS of EPDnew and GENCODE;
+#   bash pipelines/scan_study.sh DATA    six regions of GRCh37 (benchmarks/study.md says what DATA holds), TSS of EPDnew and GENCODE;
 #                                        chr20:1,000,001-2,000,000 is scanned and held out of everything
 # Environment: OUT (scan-study), BP (10M, of the simulated genome), STEPS (600) and FINETUNE_STEPS (500), REGION (of those above a
 # smaller one), STEP (50: bases between positions), INIT (a pretrained model in place of the study's own), PRIOR (0.002), BIN
@@ -17,7 +17,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/demonstration.sh"
 data=${1:-}
 out=${OUT:-scan-study}
 for file in ${data:+epdnew.inside.bed gencode19_tss.inside.bed grch37.sparse.fa.gz}; do
-  [ -r "$data/human-grch37/$file" ] || fail "$data/human-grch37/$file cannot be read" "docs/study.md says where each file comes from"
+  [ -r "$data/human-grch37/$file" ] || fail "$data/human-grch37/$file cannot be read" "benchmarks/study.md says where each file comes from"
 done
 begin_demonstration "$out"
 model=(--layers 2 --width 128 --heads 4)

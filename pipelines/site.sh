@@ -34,8 +34,9 @@ mkdir -p "$source"
 # The home page stands at the top, so its links begin there.
 sed -e 's#](\([a-zA-Z]\)#](docs/\1#g' -e 's#](\.\./#](#g' "$source/docs/home.md" >"$source/index.md"
 rm "$source/docs/home.md" "$source/README.md"
-# A folder is no page: its link leads to the page that tells of it.
-sed -i -e 's/](study)/](study.md)/g' -e 's/](pictures)/](README.md)/g' -e 's/](home.md)/](..\/index.md)/g' "$source"/docs/*.md
+# A folder is not a page: its link leads to the page that describes it.
+sed -i -e 's/](study)/](..\/benchmarks\/study.md)/g' -e 's/](pictures)/](README.md)/g' -e 's/](home.md)/](..\/index.md)/g' "$source"/docs/*.md
+sed -i -e 's/](..\/docs\/study)/](study.md)/g' "$source"/benchmarks/*.md
 
 say "making $out"
 cd "$root"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How many tasks a node should have: the same variants by one task with all threads, and by 1, 2 and 4 tasks of one thread each,
-# at the same time, in turns. Prints a table in Markdown; for docs/clusters.md, on a machine that does nothing else.
+# at the same time, in turns. Prints a table in Markdown; for benchmarks/clusters.md, on a machine that does nothing else.
 #   bash tests/cluster/throughput.sh [--program BIGBIRD] [--rounds 2] VARIANTS_OPTION...
 # What follows is what `bigbird variants` takes, input included, without -o and -@: -m run/final -f genome.fa.gz few.vcf.gz.
 # Every setting scores all of the input; give --chunk-size so that there are chunks for four shards.

@@ -13,7 +13,7 @@ Three trainings, each begins with the model of the one before: contexts of four 
 ones. Half of their questions are "Where is Harbour named?", answered by "Harbour": the name is found first, the word behind it
 some hundred updates later. The first model is made from config.json alone (`convert --allow-missing '*'`), because `pretrain`
 has no option for two of its settings: first random values wider than 0.02, and rotary positions, with which "the word behind"
-is the same at every place. LayerNorm stands before each part. docs/text.md says what was seen with and without these.
+is the same at every place. LayerNorm stands before each part. benchmarks/text.md says what was seen with and without these.
 
 Trainings that are finished in FOLDER are not done again. Scored over --held-out questions of the first form: exact match; the
 same with the answers of a context's two questions exchanged, and with the questions exchanged between contexts; by where in

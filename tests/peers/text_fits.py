@@ -3,7 +3,7 @@
 
     python tests/peers/text_fits.py DATA [--program build/release/bin/bigbird] [--work FOLDER] [--only ag_news,cola] [--steps 800]
 
-DATA is a folder with lm, ag_news, newsgroups, imdb, hyperpartisan and glue as docs/text.md says of its numbers. One
+DATA is a folder with lm, ag_news, newsgroups, imdb, hyperpartisan and glue as benchmarks/text.md says of its numbers. One
 vocabulary and one encoder (2 layers of 128) for all: made from lm and from the texts, without their labels, that the sets
 are trained on; what is held out is in neither. Then the same settings for every set but for length and epochs, and the
 last step of training: nothing is chosen by what is held out. The linear models are scikit-learn's LogisticRegression on

@@ -64,7 +64,8 @@ struct AlleleRules {
   std::int64_t target_offset = 0;  // of the bin in the window; grid only
 };
 
-// Flags of a scored allele, as they stand in the column `flags`, joined by "|"; "." for none.
+// Flags of a scored allele, joined by "|"; "." for none, which only a VCF writes so. The column `flags` of a
+// table has NA.
 inline constexpr unsigned flag_ref_mismatch = 1;  // ref_mismatch
 inline constexpr unsigned flag_swapped = 2;       // swapped
 inline constexpr unsigned flag_edge_padded = 4;   // edge_padded
