@@ -47,7 +47,7 @@ void add_genome_options(Verb& verb, DeepseaImportOptions& options, TypedBins& ty
   verb.add_option("--check-every", options.check_every,
                   "Compare every so many bins with the genome; 0 compares none", CLI::NonNegativeNumber);
   verb.add_count("--train-lines", typed.train_lines,
-                 "Lines of --bins-file before those of valid.mat; default: the bins of "
+                 "Lines of --bins-file before the lines of valid.mat; default: the bins of "
                  "train.mat, or 2,200,000 without it",
                  CLI::NonNegativeNumber)
       ->needs(bins);

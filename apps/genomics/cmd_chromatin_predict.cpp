@@ -109,9 +109,10 @@ void add_options(Verb& verb, PredictCommand& typed) {
                     {.strands = usual_strands, .calibrated = true, .profiles = "all", .had_batch = true});
   verb.add_option("--max-n", typed.max_n, "Largest fraction of N in a window; the others are not scored",
                   CLI::Range(0.0, 1.0));
-  verb.add_flag("--ablations", typed.variants,
-                "Beside OUT.npy, of all models: OUT.single.npy (first model, forward strand) and OUT.rc.npy "
-                "(first model, both strands), for chromatin evaluate");
+  verb.add_flag(
+      "--ablations", typed.variants,
+      "Next to OUT.npy, which is of all models: OUT.single.npy (first model, forward strand) and OUT.rc.npy "
+      "(first model, both strands), for chromatin evaluate");
   typed.work.add(verb);
   typed.work.add_chunk(verb, "windows", windows_of_a_chunk);
   add_machine(verb);

@@ -62,7 +62,7 @@ void tell(const PromoterScanOptions& options, const PromoterScanSummary& summary
     }
     for (const ScanRanking& ranking : summary.rankings) say_ranking(ranking, options.within);
     if (summary.tss_unscored > 0) {
-      log_info(fmt::format("{} TSS lie where nothing could be scored", summary.tss_unscored));
+      log_info(fmt::format("{} TSS are where nothing could be scored", summary.tss_unscored));
     }
   }
 }

@@ -32,7 +32,7 @@ void log_evaluation(const VariantEvaluation& evaluation, bool with_labels) {
   }
   if (!evaluation.labels_left_out.empty()) log_info("labels left out: " + evaluation.labels_left_out.text());
   if (evaluation.rows_repeated > 0) {
-    log_warning(fmt::format("{} rows of labelled alleles that stood there before are not counted again",
+    log_warning(fmt::format("{} rows of labelled alleles that were read before are not counted again",
                             evaluation.rows_repeated));
   }
   for (const ScoreEvaluation& one : evaluation.scores) {
@@ -102,7 +102,7 @@ void add_effect_options(Verb& verb, MeasuredEffectsOptions& effects) {
       [file = verb.add_option(
            "--effects FILE", effects.path,
            "Table (or VCF) with chrom, pos, ref, alt and a number that was measured for ALT "
-           "against REF: Spearman's rank correlation of each score with it. Of several rows "
+           "against REF: Spearman's rank correlation of each score with it. From several rows "
            "of an allele the mean counts")](CLI::Option* option) { return option->needs(file); };
   of_effects(verb.add_option("--effects-column NAME", effects.column, "Its column of the number"));
   of_effects(verb.add_option("--effects-where COLUMN=VALUE", effects.where,

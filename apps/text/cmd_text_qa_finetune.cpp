@@ -50,17 +50,17 @@ void add_data_options(Verb& verb, QuestionFinetuneOptions& options, std::string&
 
 void add_format_options(Verb& verb, QuestionFinetuneOptions& options, FormatOptions& formats) {
   formats.add(verb.add_flag("--version-2", options.version_2, "Questions may have no answer, as in SQuAD 2.0")
-                  ->group("Of squad"));
+                  ->group("For squad"));
   formats.add(
       verb.add_option("--keep-null FRACTION", options.keep_null,
                       "Fraction of the training windows without the answer that is kept, drawn by --seed",
                       CLI::Range(0.0, 1.0))
-          ->group("Of nq"));
+          ->group("For nq"));
   formats.add(verb.add_option("--max-windows COUNT", options.max_windows,
                               "Windows of a document, of wikihop inputs of a question, that are trained on, "
                               "from the beginning: they are one sample, and --batch counts samples",
                               CLI::PositiveNumber)
-                  ->group("Of triviaqa and wikihop"));
+                  ->group("For triviaqa and wikihop"));
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ void add_answer_options(Verb& verb, PredictChoice& choice) {
 
 void add_squad_options(Verb& verb, PredictChoice& choice) {
   QuestionPredictionOptions& options = choice.options;
-  const auto add = [&](CLI::Option* option) { return choice.formats.add(option->group("Of squad")); };
+  const auto add = [&](CLI::Option* option) { return choice.formats.add(option->group("For squad")); };
   add(verb.add_option("--candidates FILE", options.nbest,
                       "Candidates of every question, with probabilities and places"));
   add(verb.add_option("--null-odds FILE", options.null_odds,

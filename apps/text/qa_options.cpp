@@ -64,7 +64,7 @@ void add_window_options(Verb& verb, WindowChoice& windows, const std::string& ot
 }
 
 void TriviaChoice::add(Verb& verb, QuestionReading& reading, FormatOptions& formats) {
-  const OptionGroup group(verb, "Of triviaqa");
+  const OptionGroup group(verb, "For triviaqa");
   formats.add(verb.add_option("--evidence DIR", reading.evidence,
                               "The folder evidence of the download: documents are in its wikipedia and web"));
   formats.add(verb.add_option("--domain", domain_,

@@ -51,7 +51,7 @@ std::string model_shape(const ModelConfig& config) {
 }
 
 constexpr const char* what_ratios_are_worth =
-    "the same virtual machine differs by 1.4 within a day, and more with other work beside it: such ratios show how large a machine is, not which program is faster";
+    "the same virtual machine differs by 1.4 within a day, and more with other work running: such ratios show how large a machine is, not which program is faster";
 
 // One sequence of random tokens; `labels`: of both pretraining losses.
 Batch random_batch(const ModelConfig& config, std::int64_t length, bool labels) {

@@ -65,26 +65,6 @@ const std::vector<std::string>& typed_options(const OptionsOfVerbs& options, con
   return found->second;
 }
 
-struct Text {
-  std::string words;
-  bool is_message;  // the first argument of message()
-};
-
-// String literals, of which those that stand behind one another are one; without comments.
-std::vector<Text> texts_of(std::string code) {
-  static const std::regex joint("\"\\s*\\n\\s*\""), literal("(message\\(\\s*)?\"((?:[^\"\\\\\\n]|\\\\.)*)\"");
-  std::string without;
-  for (const std::string& line : lines_of(code)) {
-    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
-    if (line.compare(begin, 2, "//") != 0) without += line + "\n";
-  }
-  code = std::regex_replace(without, joint, "");
-  std::vector<Text> texts;
-  for (std::sregex_iterator at(code.begin(), code.end(), literal), end; at != end; ++at)
-    texts.push_back({(*at)[2].str(), (*at)[1].matched});
-  return texts;
-}
-
 // The verb that a command begins with, of up to three words; empty where there is none.
 std::string verb_of(const std::string& command, const OptionsOfVerbs& options) {
   std::istringstream words(command);
@@ -201,6 +181,20 @@ std::string verb_of_source(const std::string& path, const OptionsOfVerbs& option
 }
 
 }  // namespace
+
+std::vector<Text> texts_of(std::string code) {
+  static const std::regex joint("\"\\s*\\n\\s*\""), literal("(message\\(\\s*)?\"((?:[^\"\\\\\\n]|\\\\.)*)\"");
+  std::string without;
+  for (const std::string& line : lines_of(code)) {
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    if (line.compare(begin, 2, "//") != 0) without += line + "\n";
+  }
+  code = std::regex_replace(without, joint, "");
+  std::vector<Text> texts;
+  for (std::sregex_iterator at(code.begin(), code.end(), literal), end; at != end; ++at)
+    texts.push_back({(*at)[2].str(), (*at)[1].matched});
+  return texts;
+}
 
 std::vector<std::string> unknown_names(const std::string& path, const std::string& source,
                                        const OptionsOfVerbs& options) {

@@ -10,6 +10,13 @@
 
 namespace bigbird::policy {
 
+struct Text {
+  std::string words;
+  bool is_message;  // the first argument of message()
+};
+// The string literals of a source, neighbours joined to one; without comments.
+std::vector<Text> texts_of(std::string code);
+
 using OptionsOfVerbs = std::map<std::string, std::vector<OptionNames>>;
 
 // What the literals of a source name and the program does not have, as "path: what". `path` is relative to

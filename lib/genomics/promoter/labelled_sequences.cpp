@@ -51,7 +51,7 @@ void split_commas(std::string_view line, const std::string& where, std::vector<s
       }
       ++at;
       if (at < line.size() && line[at] != ',') {
-        throw_bad_input(where + ": text behind a closing quote", "quotes within a quoted field are doubled");
+        throw_bad_input(where + ": text after a closing quote", "quotes within a quoted field are doubled");
       }
     } else {
       const std::size_t end = std::min(line.find(',', at), line.size());

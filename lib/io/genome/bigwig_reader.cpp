@@ -151,7 +151,7 @@ class BigWigReader : public TrackReader {
         const std::uint64_t item = node + bigwig::node_header_bytes + i * item_bytes;
         if (!leaf) {
           const auto place = at<std::uint64_t>(item + name_bytes, "contigs");
-          if (!seen.insert(place).second) refuse(item, "a node stands in the list of contigs twice");
+          if (!seen.insert(place).second) refuse(item, "a node is in the list of contigs twice");
           waiting.push_back(place);
           continue;
         }
@@ -164,7 +164,7 @@ class BigWigReader : public TrackReader {
                                         [](char c) { return static_cast<unsigned char>(c) < 0x20; });
         if (!plain) refuse(item, "a contig's name is not text");
         if (id >= count || found[id]) refuse(item, fmt::format("contig number {} of {}", id, count));
-        if (!names.insert(name).second) refuse(item, "a contig stands in the list twice");
+        if (!names.insert(name).second) refuse(item, "a contig is in the list twice");
         found[id] = true;
         contigs_[id] = {std::move(name), length};
       }

@@ -31,7 +31,7 @@ class TableFit {
   void check() {
     check_contigs();
     check_beginning();
-    if (index_.end != 0 && anything_from(index_.end)) misfit("the file has records behind its end");
+    if (index_.end != 0 && anything_from(index_.end)) misfit("the file has records after its end");
   }
 
  private:

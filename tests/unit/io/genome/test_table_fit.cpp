@@ -89,7 +89,7 @@ TEST_F(TableIndexes, MadeBeforeRecordsWereAdded) {
   write(header_of_three() + one_);
   build_vcf_index(path_);
   write_text(path_, read_text(path_) + more);
-  expect_misfit("records behind its end");
+  expect_misfit("records after its end");
   write(header_of_three() + records_of("chr1", 20, 100, 100));
   build_vcf_index(path_);
   write(header_of_three() + records_of("chr1", 20, 100, 100) + records_of("chr2", 20, 100, 100));
