@@ -5,6 +5,7 @@
 # Training is cut to two updates of two sequences, other long work to less of it (the program `bigbird` below).
 # A block that cannot run has a comment right before it: <!-- not run: REASON -->; one on a page's first lines with `page` is of all its
 # blocks: <!-- page not run: REASON -->. They are counted. A block without a line that begins with `bigbird` is output, or another program's.
+# One that names demo-text-output runs where DEMO_TEXT in the environment is what pipelines/demo_text.sh left.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 program=$(realpath "$1")
