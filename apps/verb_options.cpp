@@ -210,8 +210,9 @@ void VerbOptions::add_attention() {
 }
 
 void VerbOptions::add_nondeterministic() {
-  add_flag("--nondeterministic", nondeterministic_,
-           "On CUDA, add up attention's gradients in any order: faster, and two runs differ in rounding")
+  add_flag(
+      "--nondeterministic", nondeterministic_,
+      "On CUDA, add up attention's gradients in any order: two runs differ in rounding, and the one H200 that was measured was slower so")
       ->group("General");
 }
 

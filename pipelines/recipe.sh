@@ -23,13 +23,14 @@ trained() {
   shift
   [ -e "$folder/final" ] || run bigbird "$@" -q -o "$folder" "${optimizer[@]}"
 }
-rate=1e-3 # of pretraining
+rate=1e-3     # of pretraining
+average=0.999 # of its weights
 # pretrained RUN SEED UPDATES [OPTION...]: an encoder of single bases: a convolution makes one row of eight of them.
 pretrained() {
   local folder=$1 seed=$2 steps=$3
   shift 3
   trained "$folder" pretrain --train learn --valid choose -m bases --layers 3 --width 160 --heads 5 --norm prenorm --stem-stride 8 \
-    --max-positions 12288 --steps "$(updates "$steps")" --lr "$rate" --average 0.999 --dropout 0 --attention-dropout 0 --no-nsp \
+    --max-positions 12288 --steps "$(updates "$steps")" --lr "$rate" --average "$average" --dropout 0 --attention-dropout 0 --no-nsp \
     --eval-every "$(every "$steps")" --eval-samples 200 --final last --seed "$seed" "$@"
 }
 # profiled RUN SEED WINDOW UPDATES [OPTION...]: a model of the tracks of bins-WINDOW.

@@ -163,17 +163,17 @@ scratch_of() { # scratch_of SEED
   measured_promoters "promoters-scratch-$seed" 300
   measured_promoters "promoters-encoder-$seed" 300
 }
-# Patterns at 4,096 bases and lengths with full attention: 24.6 million bases each. After the stem 4,096 bases are 512 tokens, which in
+# Patterns at 4,096 bases and lengths with full attention: 8.2 million bases each. After the stem 4,096 bases are 512 tokens, which in
 # google mode are full attention whatever the pattern, and with blocks of 64 hardly less in any: blocks of 16, in the other mode.
 patterns_of() { # patterns_of SEED
   local seed=$1 pattern length
   for pattern in full bigbird window random window+random; do
-    pretrained "pattern-$pattern-$seed" "$seed" 1500 --attention "$pattern" --length 4096 --batch 4 \
+    average=0.99 pretrained "pattern-$pattern-$seed" "$seed" 500 --attention "$pattern" --length 4096 --batch 4 \
       --block-size 16 --random-mode hf-train
     measured_bases "pattern-$pattern-$seed" 4096
   done
   for length in 512 1024; do
-    pretrained "length-$length-$seed" "$seed" 1500 --attention full --length $length --batch $((16384 / length))
+    average=0.99 pretrained "length-$length-$seed" "$seed" 500 --attention full --length $length --batch $((16384 / length))
     measured_bases "length-$length-$seed" $length
   done
 }

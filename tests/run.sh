@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The project's tests, from a fresh machine: installs what is missing, builds, runs everything.
 #   bash tests/run.sh              build and the whole suite
-#   bash tests/run.sh --program    after it: install into an empty folder, a small demonstration with what was installed, and the examples of --help;
+#   bash tests/run.sh --program    after it: install into an empty folder, a small demonstration with what was installed, the examples of --help and the commands of pages;
 #                                  the device's verification, rehearsed without one; weights through transformers and back;
 #                                  a relocatable archive and a .deb of what was built
 #   bash tests/run.sh --cluster    shards, and ranks, on a real Slurm of three nodes on this machine; shards by Snakemake, where it is installed
@@ -138,10 +138,15 @@ wheel_in_environment() {
 examples() {
   bash tests/cli/examples.sh build/prefix/bin/bigbird build/examples build/demo build/demonstration
 }
+# What the pages show, likewise.
+pages() {
+  bash tests/cli/pages.sh build/prefix/bin/bigbird build/pages build/demo build/demonstration
+}
 
 run_program() {
   part demonstration installed_demonstration
   part examples examples
+  part pages pages
   part page page_in_browser
   part verification bash tests/gpu/rehearse.sh build/release
   part peers peers

@@ -27,7 +27,7 @@ int cmd_chromatin_finetune(int argc, char** argv) {
                             .classifies = true,
                             .paper = finetuning_defaults(Recipe::paper)});
   const OptionGroup group(verb, "Training");
-  verb.add_count("--length-samples", options.length_windows, "Windows that are looked at for --length 0",
+  verb.add_count("--length-samples", options.length_windows, "Windows that are looked at for --length auto",
                  CLI::PositiveNumber);
   std::string pool;
   verb.add_option(

@@ -64,7 +64,7 @@ int cmd_cluster_sbatch(int argc, char** argv) {
   verb.add_option("--constraint", options.constraint, "Features of nodes, as sbatch takes them");
   verb.add_option(
       "--gres", options.gres,
-      "Devices of a task, as gpu:1; the command then gets --device cuda. The merge asks for none");
+      "Devices of a task, as gpu:1; give the command --device cuda then. The merge asks for none");
   verb.add_option("--sbatch OPTIONS", options.sbatch,
                   "Further options of sbatch, values with =; may be given again")
       ->allow_extra_args(false);
