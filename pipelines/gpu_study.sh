@@ -18,7 +18,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 out=gpu-study data=() parts=(lengths patterns) only='' tiny=no seconds=0
 while [ $# -gt 0 ]; do
   case $1 in
-    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit 0 ;;
     --data) data+=("$2") && shift 2 ;;
     -o) out=$2 && shift 2 ;;
     --part) parts=("$2") && shift 2 ;;

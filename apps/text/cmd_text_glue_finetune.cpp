@@ -53,7 +53,7 @@ void take_settings_of(const GlueTask& task, const Verb& verb, TextFinetuneOption
 int cmd_text_glue_finetune(int argc, char** argv) {
   Verb verb(
       "text glue finetune", "Fine-tune a pretrained encoder on a task of GLUE.",
-      {"bigbird text glue finetune --task sst2 --data glue_data --init bigbird-roberta-base -o sst2-run",
+      {"bigbird text glue finetune --task sst2 --data glue_data --init hf:google/bigbird-roberta-base -o sst2-run",
        "bigbird text glue finetune --task rte --data glue_data/RTE --init pretrained/final -o rte-run "
        "--length 128 --epochs 3"});
   TextFinetuneOptions options;

@@ -13,7 +13,7 @@ namespace bigbird::apps {
 int cmd_text_summarize_finetune(int argc, char** argv) {
   Verb verb(
       "text summarize finetune", "Fine-tune a BigBird-Pegasus or LED model on documents and their summaries.",
-      {"bigbird text summarize finetune --train train.jsonl --valid valid.jsonl --init bigbird-pegasus-large-arxiv "
+      {"bigbird text summarize finetune --train train.jsonl --valid valid.jsonl --init hf:google/bigbird-pegasus-large-arxiv "
        "-o run",
        "bigbird text summarize finetune --train pairs.tsv --document-field text --summary-field tldr --init model "
        "-o run --length 1024 --target-length 64 --batch 8",

@@ -22,8 +22,8 @@ constexpr std::array<std::pair<SummaryForm, const char*>, 3> summary_form_names{
 int cmd_text_summarize_predict(int argc, char** argv) {
   Verb verb(
       "text summarize predict", "Write summaries of documents with a BigBird-Pegasus or LED model.",
-      {"bigbird text summarize predict -m bigbird-pegasus-large-arxiv papers.jsonl -o summaries.jsonl",
-       "bigbird text summarize predict -m bigbird-pegasus-large-arxiv folder_of_txt --beams 1 -O tsv",
+      {"bigbird text summarize predict -m hf:google/bigbird-pegasus-large-arxiv papers.jsonl -o summaries.jsonl",
+       "bigbird text summarize predict -m hf:google/bigbird-pegasus-large-arxiv folder_of_txt --beams 1 -O tsv",
        "bigbird text summarize predict -m model papers.jsonl --decoding sample --top-p 0.9 --seed 7",
        "zcat papers.jsonl.gz | bigbird text summarize predict -m model - --format jsonl > summaries.jsonl"});
   std::string model;
