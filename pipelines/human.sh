@@ -135,7 +135,7 @@ ship() { # ship FOLDER
     bgzip >"$folder/demo/genome.fa.gz"
   samtools faidx "$folder/demo/genome.fa.gz"
   # Without lengths of contigs: the genome beside it ends where the pieces end.
-  bcftools view --no-version --regions "$piece" $common | sed '/^##contig=/d' | bgzip >"$folder/demo/variants.vcf.gz"
+  bcftools view --no-version --regions "$piece" $common | sed -e '/^##contig=/d' -e "s/^#CHROM/##contig=<ID=$contig>\n#CHROM/" | bgzip >"$folder/demo/variants.vcf.gz"
 }
 if wants ship; then ship human-model; fi
 

@@ -3,8 +3,9 @@
 #   bash tests/cli/pages.sh PROGRAM FOLDER DEMO DEMO_OUTPUT [PAGE...]
 # FOLDER is made anew; DEMO and DEMO_OUTPUT are what `bigbird demo` and pipelines/demo.sh left. PAGE: README.md, docs/*.md where none is named.
 # Training is cut to two updates of two sequences, other long work to less of it (the program `bigbird` below).
-# A block that cannot run has a comment right before it: <!-- not run: REASON -->; one on a page's first lines with `page` is of all its
-# blocks: <!-- page not run: REASON -->. They are counted. A block without a line that begins with `bigbird` is output, or another program's.
+# A block that cannot run has a comment right before it: <!-- not run: REASON -->; one on a page's first lines with `page` is of all
+# blocks after it: <!-- page not run: REASON -->. They are counted. A block without a line that begins with `bigbird`, or of ```text, is
+# output, or another program's.
 # One that names demo-text-output runs where DEMO_TEXT in the environment is what pipelines/demo_text.sh left.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -51,7 +52,7 @@ blocks() {
   mkdir -p "$work/blocks"
   awk -v to="$work/blocks" '
     function finish() {
-      if (text ~ /(^|\n)([A-Z_]+=[^ ]* )*bigbird /) {
+      if (!output && text ~ /(^|\n)([A-Z_]+=[^ ]* )*bigbird /) {
         file = sprintf("%s/%03d", to, ++n)
         printf "%s", text > (file ".sh"); close(file ".sh")
         print first "\t" (page != "" ? page : why) > (file ".about"); close(file ".about")
@@ -60,7 +61,7 @@ blocks() {
     }
     match($0, /^<!-- page not run: /) { page = $0; sub(/^<!-- page not run: /, "", page); sub(/ *-->.*/, "", page); next }
     match($0, /^<!-- not run: /) { why = $0; sub(/^<!-- not run: /, "", why); sub(/ *-->.*/, "", why); next }
-    /^ *```/ { fenced = !fenced; if (fenced) first = NR; else finish(); next }
+    /^ *```/ { fenced = !fenced; if (fenced) { first = NR; output = /```text/ } else { finish(); output = 0 } next }
     fenced { sub(/^\$ /, ""); text = text $0 "\n"; next }
     /^    [^ ]/ && (indented || blank) { if (!indented) first = NR; indented = 1; text = text substr($0, 5) "\n"; next }
     indented && /^     / { text = text substr($0, 5) "\n"; next }
