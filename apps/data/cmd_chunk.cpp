@@ -64,8 +64,9 @@ int cmd_chunk(int argc, char** argv) {
   options.format = format == "text" ? ChunkFormat::text : ChunkFormat::bed12;
   options.provenance = verb.head_of(options.output, verb.made_from(options.fasta));
   const ChunkSummary summary = chunk_genome(options);
-  log_info(fmt::format("{} documents, {} sentences, {} bp from {} chromosomes", summary.documents,
-                       summary.sentences, summary.bases, summary.chromosomes));
+  log_info(fmt::format("{} documents, {} sentences, {} bp from {} chromosome{}", summary.documents,
+                       summary.sentences, summary.bases, summary.chromosomes,
+                       summary.chromosomes == 1 ? "" : "s"));
   if (summary.dropped.sentences_excluded + summary.dropped.sentences_with_n +
           summary.dropped.documents_with_n >
       0) {

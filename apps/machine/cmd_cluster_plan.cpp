@@ -82,23 +82,24 @@ std::string plan_text(const Plan& plan) {
   const std::string about = all ? "" : "about ";
   const double work = cost.passes() * cost.seconds_per_pass();
   std::string text = fmt::format(
-      "records         {} in {} chunks{}\n"
+      "records         {} in {} chunk{}{}\n"
       "alleles         {}{:.0f}, of which {:.1f} % can be scored\n"
       "forward passes  {}{:.0f}; {:.1f} % of those asked for are shared\n"
       "timed sample    {} passes in {:.1f} s on {} threads: {:.4f} s each ({:.4f} to {:.4f})\n"
       "start-up        {:.1f} s a task: model and genome\n"
       "memory          {:.0f} MiB a task at the most\n"
       "in one task     {}, {:.2f} core-hours\n\n",
-      cost.records, cost.chunks, all ? "" : fmt::format(", {} of them looked at", cost.judged_chunks), about,
-      cost.alleles(), share(cost.judged.scored, cost.judged.alleles), about, cost.passes(),
+      cost.records, cost.chunks, cost.chunks == 1 ? "" : "s",
+      all ? "" : fmt::format(", {} of them looked at", cost.judged_chunks), about, cost.alleles(),
+      share(cost.judged.scored, cost.judged.alleles), about, cost.passes(),
       share(cost.judged.passes_asked - cost.judged.passes, cost.judged.passes_asked), sample.passes,
       sample.seconds, plan.threads, cost.seconds_per_pass(), cost.fastest(), cost.slowest(), plan.startup,
       static_cast<double>(cost.peak_memory) / (1 << 20), rough_duration(plan.startup + work),
       (plan.startup + work) * plan.threads / seconds_of_an_hour);
   const ShardAdvice& advice = plan.advice;
   const std::string limit = limit_of(advice);
-  text += fmt::format("{} shards of about {}, {:.2f} core-hours{}:\n", advice.shards,
-                      rough_duration(advice.task_seconds), advice.core_hours,
+  text += fmt::format("{} shard{} of about {}, {:.2f} core-hours{}:\n", advice.shards,
+                      advice.shards == 1 ? "" : "s", rough_duration(advice.task_seconds), advice.core_hours,
                       limit.empty() ? "" : " (" + limit + ")");
   return text + fmt::format("bigbird cluster sbatch {} \\\n  {} -o OUT > submit.sh\n",
                             sbatch_options(advice, plan.threads), plan.command);
@@ -136,13 +137,14 @@ Json plan_json(const Plan& plan) {
 }  // namespace
 
 int cmd_cluster_plan(int argc, char** argv) {
-  Verb verb("cluster plan",
-            "Estimate what scoring a VCF would cost, from a timed sample, and into how many shards to cut it.",
-            {("bigbird cluster plan -m demo-output/chromatin-run/final -f "
-              "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz"),
-             ("bigbird cluster plan -m demo-output/chromatin-run/final -f "
-              "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz --sample-time 5s "
-              "--task-time 2h -@ 1")});
+  Verb verb(
+      "cluster plan",
+      "Estimate what scoring a VCF would cost, from a timed sample, and into how many shards to cut it.",
+      {("bigbird cluster plan -m demo-output/chromatin-run/final -f "
+        "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz"),
+       ("bigbird cluster plan -m demo-output/chromatin-run/final -f "
+        "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz --sample-time 5s "
+        "--task-time 2h -@ 1")});
   VariantOptions shared;
   std::string sample_time = "1m", task_time = "30m";
   bool as_json = false;
