@@ -1,5 +1,5 @@
-// How plain the English of a text is: words a sentence, idioms that cost a reader a second pass, and the width of
-// its lines (docs/style.md).
+// How plain the English of a text is: words a sentence, idioms that cost a reader a second pass, and the
+// width of its lines (docs/style.md).
 #pragma once
 
 #include <cstddef>
