@@ -103,7 +103,7 @@ TEST_F(LabelledSequences, NamesTheLineOfWhatIsWrong) {
   EXPECT_NE(refusal("sequence,label\n,1\n").find("bad.csv:2: the sequence is empty"), std::string::npos);
   EXPECT_NE(refusal("sequence,label\nAC GT,1\n").find("bad.csv:2: ' ' in the sequence"), std::string::npos);
   EXPECT_NE(refusal("sequence,label\n\"A,1\n").find("bad.csv:2: a quote is not closed"), std::string::npos);
-  EXPECT_NE(refusal("sequence,label\n\"A\"C,1\n").find("bad.csv:2: text behind"), std::string::npos);
+  EXPECT_NE(refusal("sequence,label\n\"A\"C,1\n").find("bad.csv:2: text after"), std::string::npos);
 }
 
 TEST_F(LabelledSequences, FindsTheSidesOfAFolder) {
