@@ -77,6 +77,9 @@ for page in "${pages[@]}"; do
   mkdir -p "$place"
   cp -rl "$demo" "$place/bigbird-demo"
   cp -rl "$made" "$place/demo-output"
+  # Its runs have the paths of where they were made.
+  sed 's#"[^"]*/\(train\|valid\|tokenizer\|pretrain\)"#"demo-output/\1"#' "$made/pretrain/config.toml" >"$place/config.toml"
+  mv -f "$place/config.toml" "$place/demo-output/pretrain/config.toml"
   [ -z "${DEMO_TEXT:-}" ] || cp -rl "$(realpath "$DEMO_TEXT")" "$place/demo-text-output"
   for block in "$work"/blocks/*.sh; do
     [ -e "$block" ] || continue
