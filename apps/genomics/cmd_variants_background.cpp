@@ -23,7 +23,7 @@ int cmd_variants_background(int argc, char** argv) {
   shared.add(verb, false);
   verb.add_required(
       "-o,--output OUT.safetensors", options.output,
-      "Sorted |logFC * diff| of every profile; while it is made, it takes three times its size on the disk");
+      "Sorted |logFC * diff| of every profile; while it is made, files of twice its size are next to it");
   verb.with_word(
       verb.add_count("--max-records", options.max_records, "Take so many of the first records, or all"),
       "all", "0");
