@@ -54,23 +54,24 @@ void CudaBackend::attend_rows(const RowAttention& batch, const QueryKeyValue& in
   cuda::attend_rows(batch, inputs, out, stream_);
 }
 
-void CudaBackend::reserve_slot(Index slot, Index sequences) {
+void CudaBackend::reserve_slot(Index slot, const PreparedSize& size) {
   if (slot >= static_cast<Index>(slots_.size())) slots_.resize(static_cast<std::size_t>(slot) + 1);
   Slot& kept = slots_[static_cast<std::size_t>(slot)];
-  if (kept.most_sequences >= sequences) return;
+  if (kept.most.covers(size)) return;
   // A slot that holds a batch moves when the next one is larger, not before: the batch may still be needed.
   if (kept.filled) return;
-  kept.memory = DevicePiece(PreparedBatch::bytes(sequences));
-  kept.most_sequences = sequences;
-  kept.prepared = PreparedBatch(kept.memory.data(), sequences);
+  const PreparedSize most = kept.most.with(size);
+  kept.memory = DevicePiece(most.bytes());
+  kept.most = most;
+  kept.prepared = PreparedBatch(kept.memory.data(), most);
 }
 
-Index CudaBackend::own_slots(Index count, Index sequences) {
+Index CudaBackend::own_slots(Index count, const PreparedSize& size) {
   Index first = 0;  // of the first gap that is wide enough
   for (Index slot = 0; slot < static_cast<Index>(slots_.size()) && slot < first + count; ++slot) {
     if (slots_[static_cast<std::size_t>(slot)].owned) first = slot + 1;
   }
-  for (Index slot = first; slot < first + count; ++slot) reserve_slot(slot, sequences);
+  for (Index slot = first; slot < first + count; ++slot) reserve_slot(slot, size);
   for (Index slot = first; slot < first + count; ++slot) slots_[static_cast<std::size_t>(slot)].owned = true;
   return first;
 }
@@ -96,12 +97,16 @@ void CudaBackend::prepare_attention(const AttentionBatch& batch) {
     throw DeviceError("CUDA attention drops probabilities with blocks of a multiple of 16 tokens, not " +
                       std::to_string(batch.block_size));
   }
-  if (batch.slot >= static_cast<Index>(slots_.size())) reserve_slot(batch.slot, batch.sequences);
-  if (Slot& kept = slots_[static_cast<std::size_t>(batch.slot)]; batch.sequences > kept.most_sequences) {
+  // A slot that nobody reserved may be for training.
+  const bool known = batch.slot < static_cast<Index>(slots_.size());
+  const bool training = !known || slots_[static_cast<std::size_t>(batch.slot)].most.serves_training();
+  const PreparedSize size = PreparedSize::of(padding.limits(limits_of(batch, training)));
+  if (!known) reserve_slot(batch.slot, size);
+  if (Slot& kept = slots_[static_cast<std::size_t>(batch.slot)]; !kept.most.covers(size)) {
     synchronize();        // one may still run
     recordings_.clear();  // they name its address
     kept.filled = false;
-    reserve_slot(batch.slot, batch.sequences);
+    reserve_slot(batch.slot, size);
   }
   Slot& kept = slots_[static_cast<std::size_t>(batch.slot)];
   if (padding.needed()) {
@@ -110,6 +115,7 @@ void CudaBackend::prepare_attention(const AttentionBatch& batch) {
     kept.prepared.fill(batch, schedules_, stream_);
   }
   upload(kept.memory.data(), kept.prepared.image().data(), kept.prepared.image().size());
+  kept.prepared.list_work(stream_);
   kept.filled = true;
 }
 

@@ -43,6 +43,11 @@ void require_attention(const AttentionLimits& limits) {
   }
 }
 
+PreparedSize prepared_size(const AttentionLimits& limits) {
+  if (limits.tokens == 0) return {};
+  return PreparedSize::of(AttentionPadding(limits.head_size, limits.block_size).limits(limits));
+}
+
 // What the workspace has to hold: attention, or one of the reductions over the model's width.
 std::size_t workspace_bytes(const AttentionLimits& limits, bool deterministic, ElementType type) {
   if (limits.tokens == 0) return 0;
@@ -123,13 +128,13 @@ std::size_t CudaBackend::scratch_bytes(const AttentionLimits& limits) const {
   require_attention(limits);
   return Transfers::device_bytes + cell_bytes +
          std::max(gemm_->workspace_bytes(), workspace_bytes(limits, options_.deterministic, element_type())) +
-         static_cast<std::size_t>(limits.slots) * PreparedBatch::bytes(limits.sequences);
+         static_cast<std::size_t>(limits.slots) * prepared_size(limits).bytes();
 }
 
 Index CudaBackend::reserve_scratch(const AttentionLimits& limits) {
   require_attention(limits);
   workspace(workspace_bytes(limits, options_.deterministic, element_type()));
-  return own_slots(limits.slots, limits.sequences);
+  return own_slots(limits.slots, prepared_size(limits));
 }
 
 void* CudaBackend::workspace(std::size_t bytes) {

@@ -116,7 +116,7 @@ class CudaBackend final : public Backend {
   };
   struct Slot {
     DevicePiece memory;
-    Index most_sequences = 0;
+    PreparedSize most;
     PreparedBatch prepared;
     bool filled = false;
     bool owned = false;
@@ -125,8 +125,8 @@ class CudaBackend final : public Backend {
   // Scratch of the operation at hand, which the next one overwrites: at least that many bytes. Grows where
   // reserve_scratch() was not told enough, outside of recordings only.
   void* workspace(std::size_t bytes);
-  void reserve_slot(Index slot, Index sequences);
-  Index own_slots(Index count, Index sequences);
+  void reserve_slot(Index slot, const PreparedSize& size);
+  Index own_slots(Index count, const PreparedSize& size);
   // The weights at w as products with values of that type read them.
   ConstValues weights(const float* w, ElementType type) const;
   // The copy that goes with these parameters; null: none.

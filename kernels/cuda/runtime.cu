@@ -248,7 +248,9 @@ void destroy(Graph graph) noexcept {
 
 void allow_shared_memory(const void* kernel, std::size_t bytes) {
   constexpr std::size_t always_allowed = 48 * 1024;
-  if (bytes <= always_allowed) return;
+  // Blocks of less leave the first-level cache its share without being asked to.
+  constexpr std::size_t lives_in_shared_memory = 16 * 1024;
+  if (bytes < lives_in_shared_memory) return;
   static std::mutex mutex;
   static std::map<std::pair<int, const void*>, std::size_t> allowed;  // per device and kernel
   int device = 0;
@@ -256,8 +258,10 @@ void allow_shared_memory(const void* kernel, std::size_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex);
   std::size_t& limit = allowed[{device, kernel}];
   if (bytes <= limit) return;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-        "asking for shared memory");
+  if (bytes > always_allowed) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+          "asking for shared memory");
+  }
   // Kernels that ask for so much live in it: as many of their blocks as fit, whatever ran before them. A
   // wish, which the driver may leave aside.
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,

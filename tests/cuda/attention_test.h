@@ -159,8 +159,8 @@ class DeviceAttention {
         limits_(limits_of(problem, training)),
         workspace_(limits_, deterministic),
         workspace_memory_(static_cast<Index>(workspace_.bytes), stream),
-        prepared_memory_(static_cast<Index>(PreparedBatch::bytes(limits_.sequences)), stream),
-        prepared_(prepared_memory_.data(), limits_.sequences),
+        prepared_memory_(static_cast<Index>(PreparedSize::of(limits_).bytes()), stream),
+        prepared_(prepared_memory_.data(), PreparedSize::of(limits_)),
         stream_(stream) {
     for (const AttentionProblem::Sequence& sequence : problem.sequences) {
       lengths_.push_back(sequence.length);
@@ -188,6 +188,9 @@ class DeviceAttention {
     prepare();
   }
 
+  // AttentionBatch::wanted_blocks
+  void want(Index blocks) { batch_.wanted_blocks = blocks; }
+
   AttentionCall call(FloatProducts products) const {
     return {batch_, prepared_, products, workspace_, workspace_memory_.data(), stream_};
   }
@@ -199,7 +202,8 @@ class DeviceAttention {
  private:
   void prepare() {
     prepared_.fill(batch_, schedules_, stream_);
-    prepared_memory_.upload(prepared_.image());
+    prepared_memory_.upload_first(prepared_.image());
+    prepared_.list_work(stream_);
   }
   static AttentionLimits limits_of(const AttentionProblem& problem, bool training) {
     AttentionLimits limits;

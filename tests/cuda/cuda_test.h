@@ -66,9 +66,15 @@ class DeviceBuffer {
 
   void upload(const std::vector<T>& values) {
     ASSERT_EQ(values.size(), count_);
-    const Pinned pinned(bytes());
-    if (count_ > 0) std::memcpy(pinned.memory, values.data(), bytes());
-    copy_to_device(memory_, pinned.memory, bytes(), stream_);
+    upload_first(values);
+  }
+  // The rest stays as it is.
+  void upload_first(const std::vector<T>& values) {
+    ASSERT_LE(values.size(), count_);
+    const std::size_t size = values.size() * sizeof(T);
+    const Pinned pinned(size);
+    if (size > 0) std::memcpy(pinned.memory, values.data(), size);
+    copy_to_device(memory_, pinned.memory, size, stream_);
     synchronize(stream_);
   }
   std::vector<T> download() const {

@@ -128,14 +128,6 @@ class AttentionBackwardTest : public CudaTest {
   Result<Element> run(const Problem& p, bool deterministic = true,
                       FloatProducts products = FloatProducts::fp32) {
     const Index c = p.width(), t = p.tokens(), stride = 3 * c + gap;
-    DeviceBuffer<std::byte> prepared_memory(static_cast<Index>(PreparedBatch::bytes(p.batch.sequences)),
-                                            stream());
-    AttentionSchedules schedules;
-    PreparedBatch prepared(prepared_memory.data(), p.batch.sequences);
-    prepared.fill(p.batch, schedules, stream());
-    prepared_memory.upload(prepared.image());
-    key_cuts_ = prepared.key_cuts();
-    query_cuts_ = prepared.query_cuts();
     AttentionLimits limits;
     limits.sequences = p.batch.sequences;
     limits.tokens = t;
@@ -146,6 +138,15 @@ class AttentionBackwardTest : public CudaTest {
     limits.head_size = p.head_size;
     limits.block_size = p.block_size;
     limits.training = true;
+    const PreparedSize size = PreparedSize::of(limits);
+    DeviceBuffer<std::byte> prepared_memory(static_cast<Index>(size.bytes()), stream());
+    AttentionSchedules schedules;
+    PreparedBatch prepared(prepared_memory.data(), size);
+    prepared.fill(p.batch, schedules, stream());
+    prepared_memory.upload_first(prepared.image());
+    prepared.list_work(stream());
+    key_cuts_ = prepared.key_cuts();
+    query_cuts_ = prepared.query_cuts();
     const AttentionWorkspace workspace(limits, deterministic);
     EXPECT_EQ(workspace.bytes, attention_workspace_bytes(limits, deterministic));
     const DeviceBuffer<std::byte> memory(static_cast<Index>(workspace.bytes), stream());

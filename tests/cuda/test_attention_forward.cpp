@@ -37,14 +37,15 @@ struct Forward {
 
 template <class T>
 Forward run_as(const AttentionProblem& p, const std::vector<double>& qkv, FloatProducts products,
-               Stream stream, bool keep_log) {
+               Stream stream, bool keep_log, Index wanted_blocks) {
   const Index c = p.width(), stride = 3 * c + input_gap;
   const DeviceBuffer<T> input(rounded<T>(qkv), stream);
   const std::vector<T> before(static_cast<std::size_t>(p.tokens() * (c + output_gap)),
                               to_element<T>(static_cast<float>(poison)));
   const DeviceBuffer<T> out(before, stream);
   const DeviceBuffer<float> log_sum_exp(p.heads * p.tokens(), stream);
-  const DeviceAttention device(p, stream, false);
+  DeviceAttention device(p, stream, false);
+  device.want(wanted_blocks);
   attention_forward(device.call(products),
                     {{input.data(), stride}, {input.data() + c, stride}, {input.data() + 2 * c, stride}},
                     {out.data(), c + output_gap}, keep_log ? log_sum_exp.data() : nullptr);
@@ -52,9 +53,10 @@ Forward run_as(const AttentionProblem& p, const std::vector<double>& qkv, FloatP
 }
 
 Forward run(const AttentionProblem& p, const std::vector<double>& qkv, const Kind& kind, Stream stream,
-            bool keep_log = true) {
-  return kind.type == ElementType::bf16 ? run_as<bf16>(p, qkv, kind.products, stream, keep_log)
-                                        : run_as<float>(p, qkv, kind.products, stream, keep_log);
+            bool keep_log = true, Index wanted_blocks = 0) {
+  return kind.type == ElementType::bf16
+             ? run_as<bf16>(p, qkv, kind.products, stream, keep_log, wanted_blocks)
+             : run_as<float>(p, qkv, kind.products, stream, keep_log, wanted_blocks);
 }
 
 // Random q, k, v as the kernel reads them; padding that nothing may read is NaN.
@@ -374,6 +376,35 @@ TEST_F(AttentionForwardTest, ASequenceDoesNotDependOnItsCompany) {
       for (Index t = 0; t < alone.tokens(); ++t) {
         ASSERT_EQ(batch.log_sum_exp[static_cast<std::size_t>(h * together.tokens() + first + t)],
                   single.log_sum_exp[static_cast<std::size_t>(h * alone.tokens() + t)]);
+      }
+    }
+  }
+}
+
+// The first blocks have cut lists and whole ones; what nobody wants is not even written.
+TEST_F(AttentionForwardTest, WantedBlocksAreThoseOfAllAndTheOthersStay) {
+  AttentionProblem small{1, 32, 16, {}};
+  small.add(random_plan(1, 28, 9), 28 * 16 - 9);
+  small.add(random_plan(1, 5, 10), 60);
+  ASSERT_FALSE(AttentionSchedule(small.sequences[0].plan->view, 16).by_query.cuts.empty());
+  AttentionProblem large{2, 64, 64, {}};
+  large.add(random_plan(2, 5, 11), 5 * 64 - 30);
+  for (const AttentionProblem& p : {small, large}) {
+    for (const Kind& kind : {kinds[0], kinds[2]}) {
+      for (const Index wanted : {1, 2}) {
+        SCOPED_TRACE(std::string(kind.name) + ", " + std::to_string(wanted));
+        const std::vector<double> qkv = make_input(p, kind);
+        const Forward all = run(p, qkv, kind, stream());
+        const Forward some = run(p, qkv, kind, stream(), true, wanted);
+        const Index stride = p.width() + output_gap;
+        const std::vector<Index> offsets = p.offsets();
+        for (std::size_t s = 0; s < p.sequences.size(); ++s) {
+          for (Index t = 0; t < p.rows_of(s); ++t) {
+            const auto at = static_cast<std::size_t>((offsets[s] + t) * stride);
+            const double expected = t < wanted * p.block_size ? all.out[at] : poison;
+            ASSERT_EQ(some.out[at], expected) << "sequence " << s << ", row " << t;
+          }
+        }
       }
     }
   }

@@ -46,11 +46,27 @@ DeviceLists put_lists(const AttentionLists& lists, const ListOffsets& offsets, s
           reinterpret_cast<const CutTile*>(device + offsets.cuts)};
 }
 
+// The sums over sequences of query_slots_per_head and key_slots_per_head, whatever their lengths.
+Index most_query_slots(const AttentionLimits& limits) {
+  const Index tiles = limits.tokens / attention_tile_rows(limits.block_size);
+  return limits.heads * ((tiles + 11 * limits.sequences) / 6);
+}
+Index most_key_slots(const AttentionLimits& limits) {
+  const Index tiles = limits.tokens / attention_tile_rows(limits.block_size);
+  return limits.training ? limits.heads * ((5 * tiles + 7 * limits.sequences) / 8) : 0;
+}
+
 // Counters of a prepared batch: query pieces, query cuts, key pieces, key cuts.
 constexpr Index counter_kinds = 4;
 
 std::size_t counters_offset(Index sequences) {
   return aligned(static_cast<std::size_t>(sequences) * sizeof(AttentionSequence));
+}
+
+// What is brought to the device: sequences and counters.
+std::size_t image_bytes(Index sequences) {
+  return counters_offset(sequences) +
+         aligned(static_cast<std::size_t>(counter_kinds * (sequences + 1)) * sizeof(std::int32_t));
 }
 
 std::int32_t narrow(Index value) {
@@ -141,10 +157,8 @@ std::string attention_refusal(Index head_size, Index block_size, bool paired) {
 
 AttentionWorkspace::AttentionWorkspace(const AttentionLimits& limits, bool deterministic) {
   const Index tile_rows = attention_tile_rows(limits.block_size);
-  const Index tiles = limits.tokens / tile_rows;
-  // The sums over sequences of query_slots_per_head and key_slots_per_head, whatever their lengths.
-  query_slots = limits.heads * ((tiles + 11 * limits.sequences) / 6);
-  key_slots = limits.training ? limits.heads * ((5 * tiles + 7 * limits.sequences) / 8) : 0;
+  query_slots = most_query_slots(limits);
+  key_slots = most_key_slots(limits);
   const Index tile_elements = tile_rows * limits.head_size;
   const auto take = [this](std::size_t size) {
     const std::size_t offset = bytes;
@@ -200,28 +214,36 @@ const DeviceSchedule& AttentionSchedules::schedule(const BlockPlanView& plan, In
   return *place;
 }
 
-std::size_t PreparedBatch::bytes(Index sequences) {
-  return counters_offset(sequences) +
-         aligned(static_cast<std::size_t>(counter_kinds * (sequences + 1)) * sizeof(std::int32_t));
+// A piece of each slot, and one of each tile whose list is whole.
+PreparedSize PreparedSize::of(const AttentionLimits& limits) {
+  const Index tiles = limits.heads * (limits.tokens / attention_tile_rows(limits.block_size));
+  return {limits.sequences, tiles + most_query_slots(limits),
+          limits.training ? tiles + most_key_slots(limits) : 0};
 }
 
-PreparedBatch::PreparedBatch(void* device, Index most_sequences)
-    : device_(device), most_sequences_(most_sequences) {
-  const std::byte* const base = static_cast<std::byte*>(device);
-  const auto* const counters = reinterpret_cast<const std::int32_t*>(base + counters_offset(most_sequences));
-  const Index each = most_sequences + 1;
+std::size_t PreparedSize::bytes() const {
+  return image_bytes(sequences) + static_cast<std::size_t>(query_pieces + key_pieces) * sizeof(AttentionWork);
+}
+
+PreparedBatch::PreparedBatch(void* device, const PreparedSize& most) : device_(device), most_(most) {
+  std::byte* const base = static_cast<std::byte*>(device);
+  const auto* const counters = reinterpret_cast<const std::int32_t*>(base + counters_offset(most.sequences));
+  const auto* const work = reinterpret_cast<const AttentionWork*>(base + image_bytes(most.sequences));
+  const Index each = most.sequences + 1;
   view_ = {reinterpret_cast<const AttentionSequence*>(base),
            counters,
            counters + each,
            counters + 2 * each,
            counters + 3 * each,
+           work,
+           most.key_pieces > 0 ? work + most.query_pieces : nullptr,
            0};
 }
 
 void PreparedBatch::fill(const AttentionBatch& batch, AttentionSchedules& schedules, Stream stream) {
-  if (batch.sequences > most_sequences_) throw std::logic_error("attention slot is too small");
   std::vector<AttentionSequence> sequences;
-  const Index each = most_sequences_ + 1;
+  if (batch.sequences > most_.sequences) throw std::logic_error("attention slot is too small");
+  const Index each = most_.sequences + 1;
   std::vector<std::int32_t> counters(static_cast<std::size_t>(counter_kinds * each), 0);
   Index totals[counter_kinds] = {0, 0, 0, 0};
   query_slots_ = 0;
@@ -255,10 +277,19 @@ void PreparedBatch::fill(const AttentionBatch& batch, AttentionSchedules& schedu
   query_cuts_ = totals[1];
   key_pieces_ = totals[2];
   key_cuts_ = totals[3];
+  if (query_pieces_ > most_.query_pieces || (most_.key_pieces > 0 && key_pieces_ > most_.key_pieces))
+    throw std::logic_error("attention slot is too small");
   view_.count = narrow(batch.sequences);
-  image_.assign(bytes(most_sequences_), std::byte{0});
+  tile_rows_ = attention_tile_rows(batch.block_size);
+  causal_ = batch.causal;
+  image_.assign(image_bytes(most_.sequences), std::byte{0});
   put(image_.data(), sequences);
-  put(image_.data() + counters_offset(most_sequences_), counters);
+  put(image_.data() + counters_offset(most_.sequences), counters);
+}
+
+void PreparedBatch::list_work(Stream stream) const {
+  list_attention_work(view_, query_pieces_, view_.key_work != nullptr ? key_pieces_ : 0, tile_rows_, causal_,
+                      stream);
 }
 
 void attention_forward(const AttentionCall& call, const QueryKeyValue& inputs, Rows out, float* log_sum_exp) {
@@ -272,6 +303,10 @@ void attention_forward(const AttentionCall& call, const QueryKeyValue& inputs, R
   arguments.cuts = call.prepared.query_cuts();
   arguments.out = out;
   arguments.log_sum_exp = log_sum_exp;
+  arguments.wanted_tiles =
+      batch.wanted_blocks > 0
+          ? narrow(batch.wanted_blocks * (batch.block_size / attention_tile_rows(batch.block_size)))
+          : INT32_MAX;
   arguments.partial_statistics = workspace_part(call, call.workspace.partial_statistics);
   const int tile_rows = attention_tile_rows(batch.block_size);
   if (batch.relative != nullptr) launch_label_terms(arguments, batch.head_size, call.stream);
@@ -292,6 +327,8 @@ void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, 
       call.prepared.key_slots() > call.workspace.key_slots) {
     throw std::logic_error("attention workspace is too small");
   }
+  if (call.prepared.view().key_work == nullptr)
+    throw std::logic_error("attention backward over a batch that was prepared for inference");
   auto arguments = common_arguments<AttentionBackwardArguments>(call, inputs);
   arguments.query_pieces = call.prepared.query_pieces();
   arguments.query_cuts = call.prepared.query_cuts();

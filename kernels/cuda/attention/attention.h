@@ -12,6 +12,7 @@
 // Results of a sequence do not depend on what else is in the batch.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -85,18 +86,37 @@ class AttentionSchedules {
   std::map<std::pair<std::uint64_t, Index>, std::unique_ptr<DeviceSchedule>> schedules_;
 };
 
+// How much a prepared batch may hold.
+struct PreparedSize {
+  Index sequences = 0;
+  Index query_pieces = 0;
+  Index key_pieces = 0;  // 0 without training
+  // Of every batch within these limits.
+  static PreparedSize of(const AttentionLimits& limits);
+  bool covers(const PreparedSize& other) const {
+    return sequences >= other.sequences && query_pieces >= other.query_pieces &&
+           key_pieces >= other.key_pieces;
+  }
+  bool serves_training() const { return sequences == 0 || key_pieces > 0; }
+  PreparedSize with(const PreparedSize& other) const {
+    return {std::max(sequences, other.sequences), std::max(query_pieces, other.query_pieces),
+            std::max(key_pieces, other.key_pieces)};
+  }
+  std::size_t bytes() const;
+};
+
 // A batch as the kernels find it, at one address in device memory, so that recorded launches can run again
 // with other lengths: what a launch is given depends on the plans of the sequences alone.
 class PreparedBatch {
  public:
-  static std::size_t bytes(Index sequences);
-
   PreparedBatch() = default;
-  // device: bytes(most_sequences) bytes, 16-byte aligned; not owned.
-  PreparedBatch(void* device, Index most_sequences);
+  // device: most.bytes() bytes, 256-byte aligned; not owned.
+  PreparedBatch(void* device, const PreparedSize& most);
 
-  // Describes the batch. The image has to be brought to device() before the next launch.
+  // Describes the batch. The image has to be brought to device() next, and list_work() to be called.
   void fill(const AttentionBatch& batch, AttentionSchedules& schedules, Stream stream);
+  // Makes the work of each block there (work.cu).
+  void list_work(Stream stream) const;
   void* device() const { return device_; }
   const std::vector<std::byte>& image() const { return image_; }
 
@@ -112,9 +132,11 @@ class PreparedBatch {
 
  private:
   void* device_ = nullptr;
-  Index most_sequences_ = 0;
+  PreparedSize most_;
   AttentionView view_{};
   std::vector<std::byte> image_;
+  int tile_rows_ = 0;
+  bool causal_ = false;
   Index query_pieces_ = 0, query_cuts_ = 0, key_pieces_ = 0, key_cuts_ = 0;
   Index query_slots_ = 0, key_slots_ = 0;
 };

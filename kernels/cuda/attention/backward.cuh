@@ -78,6 +78,8 @@ struct AttentionBackward : PairMember<paired> {
   // Columns that are worked on at a time.
   static constexpr int columns = walked_rows >= 32 && !own_in_registers ? 32 : 16;
   static_assert(groups == 1 || own_in_registers);
+  // Whether an entry of the list is read before the copies that it asks for: where registers are left.
+  static constexpr bool reads_ahead = groups == 1 || !dropping;
 
   // Shared memory: two stages of what is walked over, so that the next rows come in under the products of
   // these; one stage where the owned operands take the place of the other.
@@ -118,9 +120,9 @@ struct AttentionBackward : PairMember<paired> {
 
     BIGBIRD_DEVICE int own_row() const { return first_row + own_tile * rows; }
 
-    // The i-th rows to walk over.
-    BIGBIRD_DEVICE WalkedRows walked(int i) const {
-      const ListedTile listed = list[i / steps];
+    BIGBIRD_DEVICE ListedTile listed(int i) const { return list[i / steps]; }
+    // The i-th rows to walk over, which are of that tile.
+    BIGBIRD_DEVICE WalkedRows walked(const ListedTile& listed, int i) const {
       const int row = listed.tile * rows + i % steps * walked_rows;
       const int left = walked_length - row;
       return {(adding ? first_row : walked_first) + row,
@@ -141,6 +143,7 @@ struct AttentionBackward : PairMember<paired> {
     const Index own_first_stride = keys_own ? of.k_stride : of.q_stride;
     const Index own_second_stride = keys_own ? of.v_stride : of.dout_stride;
 
+    ListedTile next{};
     if (work.count > 0) {
       if constexpr (own_tiles >= 1) {
         Own::template load<threads>(thread, own_shared(thread, 0), own_first, own_first_stride,
@@ -150,7 +153,8 @@ struct AttentionBackward : PairMember<paired> {
         Own::template load<threads>(thread, own_shared(thread, 1), own_second, own_second_stride,
                                     work.own_valid);
       }
-      fetch(thread, work, 0, 0);
+      next = work.listed(0);
+      fetch(thread, work, next, 0, 0);
       thread.commit_copies();
     }
     WarpRows<Element, depth> first[groups], second[groups];
@@ -172,14 +176,17 @@ struct AttentionBackward : PairMember<paired> {
     if (groups == 2) keep(thread, work);
     for (int i = 0; i < work.count * steps; ++i) {
       const int stage = stages == 2 ? i & 1 : 0;
+      const ListedTile current = reads_ahead ? next : work.listed(i);
+      if (i + 1 < work.count * steps && reads_ahead)
+        next = work.listed(i + 1);  // long before its copies start
       thread.template wait_copies<0>();
       thread.barrier();
       if (groups == 2) recall(thread, work);
       if (stages == 2 && i + 1 < work.count * steps) {
-        fetch(thread, work, i + 1, stage ^ 1);
+        fetch(thread, work, reads_ahead ? next : work.listed(i + 1), i + 1, stage ^ 1);
         thread.commit_copies();
       }
-      const WalkedRows walked = work.walked(i);
+      const WalkedRows walked = work.walked(reads_ahead ? current : work.listed(i), i);
       const Shared<Element> walked_first = stage_shared(thread, stage, 0);
       const Shared<Element> walked_second = stage_shared(thread, stage, 1);
 #pragma unroll 1
@@ -218,7 +225,7 @@ struct AttentionBackward : PairMember<paired> {
       if (stages == 1) {
         thread.barrier();
         if (i + 1 < work.count * steps) {
-          fetch(thread, work, i + 1, 0);
+          fetch(thread, work, reads_ahead ? next : work.listed(i + 1), i + 1, 0);
           thread.commit_copies();
         }
       }
@@ -250,31 +257,22 @@ struct AttentionBackward : PairMember<paired> {
     return (thread.warp() * groups + g) * 16;
   }
 
+  BIGBIRD_DEVICE const AttentionWork& work_of(Thread& thread) const {
+    return (keys_own ? view.key_work : view.query_work)[thread.block()];
+  }
+
   BIGBIRD_DEVICE Work find(Thread& thread) const {
-    const std::int32_t* const counters = keys_own ? view.key_pieces : view.query_pieces;
-    const int s = find_sequence(counters, view.count, thread.block());
-    const AttentionSequence& sequence = view.sequences[s];
-    const DeviceLists& lists = keys_own ? sequence.by_key : sequence.by_query;
-    const AttentionPiece piece = lists.pieces[thread.block() - counters[s]];
+    const AttentionWork& item = work_of(thread);
     Work work;
-    work.list = lists.tiles + piece.first;
-    work.head = piece.head;
-    work.own_tile = piece.tile;
-    work.own_valid = rows_below(keys_own ? sequence.length : sequence.query_length, piece.tile, rows);
-    work.walked_length = keys_own ? sequence.query_length : sequence.length;
-    work.first_row = static_cast<int>(keys_own && !adding ? sequence.first_key_row : sequence.first_row);
-    work.walked_first = static_cast<int>(keys_own ? sequence.first_row : sequence.first_key_row);
-    work.slot =
-        piece.slot < 0 ? -1 : (keys_own ? sequence.first_key_slot : sequence.first_query_slot) + piece.slot;
-    // Tiles of padding add nothing. The list ascends: they stand at its end, and so do, of causal attention,
-    // keys behind all queries; queries before all keys stand at its beginning.
-    work.count = work.own_valid == 0 ? 0 : piece.count;
-    if (!adding && of.causal && keys_own) {
-      for (; work.count > 0 && work.list->tile < piece.tile; --work.count) ++work.list;
-    } else if (!adding && of.causal && (piece.tile + 1) * rows < work.walked_length) {
-      work.walked_length = (piece.tile + 1) * rows;
-    }
-    while (work.count > 0 && work.list[work.count - 1].tile * rows >= work.walked_length) --work.count;
+    work.list = item.list;
+    work.count = item.count;
+    work.head = item.head;
+    work.own_tile = item.own_tile;
+    work.own_valid = item.own_valid;
+    work.walked_length = item.walked_length;
+    work.slot = item.slot;
+    work.first_row = item.own_row - item.own_tile * rows;
+    work.walked_first = item.walked_row;
     return work;
   }
 
@@ -285,7 +283,8 @@ struct AttentionBackward : PairMember<paired> {
     to.template store<4>(0, {{work.head, work.own_tile, work.first_row, work.walked_first}});
     to.template store<4>(4, {{work.walked_length, work.own_valid, work.slot, work.count}});
   }
-  BIGBIRD_DEVICE static void recall(Thread& thread, Work& work) {
+  BIGBIRD_DEVICE void recall(Thread& thread, Work& work) const {
+    if (!reads_ahead) work.list = work_of(thread).list;
     const Shared<int> from = thread.shared<int>(work_at, 8);
     const Pack<int, 4> first = from.template load<4>(0), second = from.template load<4>(4);
     work.head = first[0];
@@ -314,8 +313,9 @@ struct AttentionBackward : PairMember<paired> {
   }
 
   // Starts the copies of the i-th rows to walk over; zeros in place of padding.
-  BIGBIRD_DEVICE void fetch(Thread& thread, const Work& work, int i, int stage) const {
-    const WalkedRows walked = work.walked(i);
+  BIGBIRD_DEVICE void fetch(Thread& thread, const Work& work, const ListedTile& listed, int i,
+                            int stage) const {
+    const WalkedRows walked = work.walked(listed, i);
     const int row = walked.row, valid = walked.valid;
     const int column = work.head * depth;
     if constexpr (keys_own) {

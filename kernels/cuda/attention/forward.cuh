@@ -71,7 +71,10 @@ struct AttentionForward : PairMember<paired> {
   float* partial_statistics;
   ProbabilityDropout dropout;
 
+  std::int32_t wanted_tiles;
+
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    if (work_of(thread).own_tile >= wanted_tiles) return;
     RowGroup group[groups];
     add_up(thread, group);
 #pragma unroll
@@ -80,18 +83,13 @@ struct AttentionForward : PairMember<paired> {
       group[g].total[1] = row_sum(thread, group[g].total[1]);
     }
 
-    // Looked up again: registers are scarce in between.
-    const int number = find_sequence(view.query_pieces, view.count, thread.block());
-    const AttentionSequence& sequence = view.sequences[number];
-    const AttentionPiece piece = piece_of(thread, number);
-    const int queries = rows_below(sequence.query_length, piece.tile, rows);
+    const AttentionWork& work = work_of(thread);  // read again: registers are scarce in between
 #pragma unroll
     for (int g = 0; g < groups; ++g) {
-      if (piece.slot < 0) {
-        const Index first_row = sequence.first_row + piece.tile * rows;
-        write(thread, group[g], row_of(thread, g), queries, first_row, piece.head);
-      } else if (queries > 0) {
-        write_partial(thread, group[g], row_of(thread, g), sequence.first_query_slot + piece.slot);
+      if (work.slot < 0) {
+        write(thread, group[g], row_of(thread, g), work.own_valid, work.own_row, work.head);
+      } else if (work.own_valid > 0) {
+        write_partial(thread, group[g], row_of(thread, g), work.slot);
       }
     }
   }
@@ -104,8 +102,8 @@ struct AttentionForward : PairMember<paired> {
     float total[2] = {0.0f, 0.0f};              // of this lane's columns
   };
 
-  BIGBIRD_DEVICE AttentionPiece piece_of(Thread& thread, int number) const {
-    return view.sequences[number].by_query.pieces[thread.block() - view.query_pieces[number]];
+  BIGBIRD_DEVICE const AttentionWork& work_of(Thread& thread) const {
+    return view.query_work[thread.block()];
   }
   // In the tile: the first row of a group, and the upper row of this lane's fragments.
   BIGBIRD_DEVICE static int first_of(Thread& thread, int g) {
@@ -115,51 +113,38 @@ struct AttentionForward : PairMember<paired> {
     return first_of(thread, g) + (thread.lane() >> 2);
   }
 
-  // The tiles of keys that are left to walk over. Lists ascend, so what comes behind the first hidden tile is
-  // hidden too.
-  struct Walk {
-    const ListedTile* list;
-    int left;
-    int length;  // keys of the sequence that are not padding and, of causal attention, not behind all queries
-
-    BIGBIRD_DEVICE bool more() const { return left > 0 && list->tile * rows < length; }
-    BIGBIRD_DEVICE ListedTile next() {
-      --left;
-      return *list++;
-    }
-  };
   using ScoresOfRows = float[rows / 8][4];  // of 16 query rows and a tile of keys, in fragments
 
   // Adds up what the piece of this block sees. With two stages, the next pair of tiles (keys, values) is on
   // its way while this one is worked on: the copy into the other stage starts behind the barrier that ends
   // its use. With one stage it can only start when this pair is done.
   BIGBIRD_DEVICE void add_up(Thread& thread, RowGroup (&group)[groups]) const {
-    const int number = find_sequence(view.query_pieces, view.count, thread.block());
-    const AttentionSequence& sequence = view.sequences[number];
-    const AttentionPiece piece = piece_of(thread, number);
-    Walk walk{sequence.by_query.tiles + piece.first, piece.count, sequence.length};
-    if (causal && (piece.tile + 1) * rows < walk.length) walk.length = (piece.tile + 1) * rows;
-    if (rows_below(sequence.query_length, piece.tile, rows) == 0 || !walk.more()) return;
-    const int column = piece.head * width;
-    const int first_row = static_cast<int>(sequence.first_row) + piece.tile * rows;  // in the batch
-    const int key_row = static_cast<int>(sequence.first_key_row);                    // likewise
+    const AttentionWork& work = work_of(thread);
+    int left = work.count;
+    if (left == 0) return;
+    const ListedTile* list = work.list;
+    const int length = work.walked_length, head = work.head;
+    const int column = head * width;
+    const int first_row = work.own_row, key_row = work.walked_row;
 
     const auto queries = load_queries(thread, first_row, column);
-    load_pair(thread, 0, walk, key_row, column);
+    ListedTile next = *list;
+    load_pair(thread, 0, next.tile, length, key_row, column);
     int stage = 0;
-    for (bool more = true; more;) {
+    while (left > 0) {
       thread.template wait_copies<0>();
       thread.barrier();  // the pair is there, and nobody reads the other one any more
-      const ListedTile tile = walk.next();
-      more = walk.more();
+      const ListedTile tile = next;
+      const bool more = --left > 0;
+      if (more) next = *++list;  // long before its copies start
 
       unsigned kept[groups] = {};
-      if (dropping) find_kept(thread, piece.head, first_row, key_row + tile.tile * rows, kept);
+      if (dropping) find_kept(thread, head, first_row, key_row + tile.tile * rows, kept);
       ScoresOfRows scores[groups] = {};
-      const int valid = rows_below(walk.length, tile.tile, rows);
-      const bool diagonal = causal && tile.tile == piece.tile;
+      const int valid = rows_below(length, tile.tile, rows);
+      const bool diagonal = causal && tile.tile == work.own_tile;
       if constexpr (paired) {
-        begin_scores(thread, piece, tile, sequence, valid, scores);
+        begin_scores(thread, work, tile.tile, valid, scores);
       } else if (valid < rows || diagonal) {
 #pragma unroll
         for (int g = 0; g < groups; ++g) mask(thread, scores[g], valid, diagonal ? row_of(thread, g) : rows);
@@ -169,7 +154,7 @@ struct AttentionForward : PairMember<paired> {
       } else {
         Products::scores(thread, scores[0], queries.group[0], key_tile(thread, stage), exact);
       }
-      if (stages == 2 && more) load_pair(thread, stage ^ 1, walk, key_row, column);
+      if (stages == 2 && more) load_pair(thread, stage ^ 1, next.tile, length, key_row, column);
 #pragma unroll
       for (int g = 0; g < groups; ++g) {
         add_to_softmax(thread, scores[g], group[g], scale * log2_e, tile.log2_count);
@@ -185,28 +170,26 @@ struct AttentionForward : PairMember<paired> {
         stage ^= 1;
       } else if (more) {
         thread.barrier();  // everybody has read the pair that is overwritten
-        load_pair(thread, 0, walk, key_row, column);
+        load_pair(thread, 0, next.tile, length, key_row, column);
       }
     }
   }
 
-  BIGBIRD_DEVICE void begin_scores(Thread& thread, const AttentionPiece& piece, const ListedTile& tile,
-                                   const AttentionSequence& sequence, int valid,
+  BIGBIRD_DEVICE void begin_scores(Thread& thread, const AttentionWork& work, int tile, int valid,
                                    ScoresOfRows (&scores)[groups]) const {
 #pragma unroll
     for (int g = 0; g < groups; ++g) {
-      const PairPlace at{piece.tile * rows + first_of(thread, g), tile.tile * rows,
-                         static_cast<int>(sequence.first_row), static_cast<int>(sequence.first_key_row),
-                         piece.head};
+      const int own = work.own_tile * rows;
+      const PairPlace at{own + first_of(thread, g), tile * rows, work.own_row - own, work.walked_row,
+                         work.head};
       PairFragment<rows, false>(thread, this->pairs, at).begin(valid, scores[g]);
     }
   }
 
-  // Starts the copies of the next pair of tiles of the walk.
-  BIGBIRD_DEVICE void load_pair(Thread& thread, int stage, const Walk& walk, int key_row, int column) const {
-    const int tile = walk.list->tile * rows;
-    const int valid = walk.length - tile;
-    const int first = key_row + tile;
+  // Starts the copies of a pair of tiles.
+  BIGBIRD_DEVICE void load_pair(Thread& thread, int stage, int tile, int length, int key_row,
+                                int column) const {
+    const int valid = length - tile * rows, first = key_row + tile * rows;
     KeyTile::template load<threads>(thread, key_tile(thread, stage), k + column, first, k_stride, valid);
     KeyTile::template load<threads>(thread, value_tile(thread, stage), v + column, first, v_stride, valid);
     thread.commit_copies();
@@ -369,11 +352,13 @@ struct AttentionCombine {
   float out_scale;
   const float* partial_rows;
   const float* partial_statistics;
+  std::int32_t wanted_tiles;
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     const int number = find_sequence(view.query_cuts, view.count, thread.block());
     const AttentionSequence& sequence = view.sequences[number];
     const CutTile cut = sequence.by_query.cuts[thread.block() - view.query_cuts[number]];
+    if (cut.tile >= wanted_tiles) return;
     const int row = thread.block_y() * 16 + thread.index() / 8;
     const int column = thread.index() % 8 * columns;
     const bool asked = row < rows_below(sequence.query_length, cut.tile, rows);
@@ -437,6 +422,7 @@ void launch_forward_kernels(const AttentionForwardArguments& a, Stream stream) {
   kernel.causal = a.causal;
   kernel.partial_rows = a.partial_rows;
   kernel.partial_statistics = a.partial_statistics;
+  kernel.wanted_tiles = a.wanted_tiles;
   kernel.dropout = {a.dropout_seed, a.dropout_site, a.tokens, a.keys, first_kept_word(a.drop_probability)};
   if constexpr (paired) kernel.pairs = a.pairs;
   launch(kernel, {.blocks = a.pieces, .shared_bytes = Kernel::shared_bytes}, stream);
@@ -451,6 +437,7 @@ void launch_forward_kernels(const AttentionForwardArguments& a, Stream stream) {
   combine.out_scale = out_scale;
   combine.partial_rows = a.partial_rows;
   combine.partial_statistics = a.partial_statistics;
+  combine.wanted_tiles = a.wanted_tiles;
   launch(combine, {.blocks = a.cuts, .blocks_y = rows / 16}, stream);
 }
 

@@ -33,7 +33,8 @@ struct AttentionForwardArguments : AttentionArguments {
   Index pieces = 0;
   Index cuts = 0;
   Rows out;
-  float* log_sum_exp = nullptr;  // [H, T], may be null
+  float* log_sum_exp = nullptr;           // [H, T], may be null
+  std::int32_t wanted_tiles = INT32_MAX;  // of each sequence, from the first on; others may be left out
   float* partial_statistics = nullptr;
 };
 
@@ -52,6 +53,11 @@ struct AttentionBackwardArguments : AttentionArguments {
   float* partial_keys = nullptr;
   float* query_gradients = nullptr;  // when not deterministic
 };
+
+// The work of each block of a prepared batch (work.cu): view.query_work and, where key_pieces is not 0,
+// view.key_work.
+void list_attention_work(const AttentionView& view, Index query_pieces, Index key_pieces, int tile_rows,
+                         bool causal, Stream stream);
 
 // paired: the forms with AttentionBatch's rule and term, in files of their own (*_pairs*.cu).
 template <int head_size, bool paired>

@@ -91,15 +91,34 @@ struct AttentionSequence {
   std::int32_t first_key_slot;
 };
 
-// A batch in device memory. The counters are prefix sums, [sequences + 1]: which blocks of a grid belong to
-// which sequence.
+// A piece as its thread block finds it, with nothing left to look up: work.cu makes one of each piece when a
+// batch is prepared. Rows that may be seen are neither padding nor, of causal attention, later than every row
+// of the tile.
+struct alignas(16) AttentionWork {
+  std::int32_t own_row;        // the first row of the tile, of the batch
+  std::int32_t walked_row;     // the first row of the sequence on the side that the list is of
+  std::int32_t walked_length;  // rows there that may be seen
+  std::int32_t count;          // of the list, without tiles that are hidden whole; 0: the tile is padding
+  const ListedTile* list;
+  std::int32_t head;
+  std::int32_t slot;       // of the batch; -1: the list is whole
+  std::int32_t own_tile;   // of the sequence
+  std::int32_t own_valid;  // rows of the tile that are not padding
+  std::int32_t unused[2];
+};
+static_assert(sizeof(AttentionWork) == 48);
+
+// A batch in device memory. The counters are prefix sums, [sequences + 1]: which pieces and cuts, counted
+// over the batch, belong to which sequence.
 struct AttentionView {
   const AttentionSequence* sequences;
   const std::int32_t* query_pieces;
   const std::int32_t* query_cuts;
   const std::int32_t* key_pieces;
   const std::int32_t* key_cuts;
-  std::int32_t count;  // of sequences
+  const AttentionWork* query_work;  // of each piece; a block for each
+  const AttentionWork* key_work;    // null where the batch is not for training
+  std::int32_t count;               // of sequences
 };
 
 }  // namespace bigbird::kernels::cuda
