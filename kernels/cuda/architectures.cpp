@@ -79,6 +79,11 @@ bool can_run(const Architectures& built, int major, int minor) {
          std::any_of(built.ptx.begin(), built.ptx.end(), runs_ptx);
 }
 
+bool has_warpgroup_code(const Architectures& built) {
+  return std::any_of(built.machine_code.begin(), built.machine_code.end(),
+                     [](const std::string& word) { return word == "90" || word == "90a"; });
+}
+
 std::string no_code_for(int index, const std::string& name, int major, int minor) {
   return "cuda:" + std::to_string(index) + " (" + name + ") has compute capability " + std::to_string(major) +
          "." + std::to_string(minor) + ", for which this bigbird has no kernels: it holds " +

@@ -28,6 +28,9 @@ std::string capability_text(const std::string& architecture);
 // "machine code for 8.0 and 9.0, PTX for 9.0".
 std::string architectures_text(const Architectures& built);
 bool can_run(const Architectures& built, int major, int minor);
+// Whether it holds machine code for 9.0a, which alone multiplies by warpgroups: the build makes that of the
+// kernels that do, wherever it makes machine code for 9.0.
+bool has_warpgroup_code(const Architectures& built);
 // Of a device that can run nothing of what this program holds: "cuda:0 (NAME) has compute capability 8.0, for
 // which this bigbird has no kernels: it holds machine code for 9.0".
 std::string no_code_for(int index, const std::string& name, int major, int minor);

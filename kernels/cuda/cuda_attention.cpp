@@ -1,5 +1,6 @@
 // Attention of the CUDA backend: slots for prepared batches, and the workspace of a call.
 #include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "kernels/cuda/attention/attention.h"
@@ -130,7 +131,30 @@ AttentionCall CudaBackend::attention_call(const AttentionBatch& batch, bool trai
           options_.precision == Precision::tf32 ? FloatProducts::tf32 : FloatProducts::fp32,
           layout,
           workspace(layout.bytes + behind),
-          stream_};
+          stream_,
+          0,
+          warpgroups_};
+}
+
+bool CudaBackend::choose_warpgroups() {
+  std::string asked = options_.attention;
+  if (asked.empty()) {
+    const char* const environment = std::getenv("BIGBIRD_ATTENTION");
+    asked = environment != nullptr && *environment != '\0' ? environment : "auto";
+  }
+  if (asked == "auto" || asked == "mma") return false;
+  if (asked != "wgmma") throw DeviceError("BIGBIRD_ATTENTION is auto, mma or wgmma, and not '" + asked + "'");
+  if (const std::string why = warpgroup_refusal(device_); !why.empty())
+    throw DeviceError("BIGBIRD_ATTENTION=wgmma: " + why);
+  if (options_.precision != Precision::bf16) return false;
+  constexpr double rounding = 1e-2;  // of results in bf16, by sums in another order
+  const double difference = warpgroup_difference(stream_);
+  if (difference < rounding) return true;
+  if (options_.remark) {
+    options_.remark("attention by wgmma differs from mma by " + std::to_string(difference) +
+                    " of the largest number; mma is used");
+  }
+  return false;
 }
 
 void CudaBackend::merge_attention(const AttentionPart& first, const AttentionPart& second, Rows out,

@@ -85,6 +85,7 @@ CudaBackend::CudaBackend(const CudaOptions& options)
       cell_(cell_bytes),
       recordings_(stream_, driver_allowance().graphs, options_.remark) {
   gemm_->use_workspace(workspace_.data());
+  warpgroups_ = choose_warpgroups();
   if (!options_.product_table) return;
   ProductTable table = options_.product_table(device_.name, gemm_->description());
   product_table_ = table.digest();
@@ -108,6 +109,7 @@ std::string CudaBackend::name() const {
 
 std::string CudaBackend::details() const {
   return std::string(name_of(options_.precision)) + ", " + gemm_->description() +
+         (warpgroups_ ? ", attention by wgmma" : "") +
          (product_table_.empty() ? "" : ", table of products " + product_table_);
 }
 

@@ -136,6 +136,8 @@ class CudaBackend final : public Backend {
   bool run_fused(Gemm gemm);
   // With so many bytes behind its workspace.
   AttentionCall attention_call(const AttentionBatch& batch, bool training, std::size_t behind = 0);
+  // As CudaOptions::attention says, once the device is there.
+  bool choose_warpgroups();
 
   CudaOptions options_;
   OwnedStream stream_owner_;
@@ -154,6 +156,7 @@ class CudaBackend final : public Backend {
   WorkingWeights working_weights_;
   AttentionSchedules schedules_;
   std::vector<Slot> slots_;
+  bool warpgroups_ = false;  // AttentionCall
   // Of adamw(): the table that is on the device.
   std::vector<ParameterRun> runs_;
   DevicePiece device_runs_;

@@ -50,6 +50,10 @@ struct CudaOptions {
   // Asked once for the measured algorithms of that device ("NVIDIA H200") and library ("cuBLASLt 13.0.2");
   // null, or a table without rows: every product as the library chooses. What it throws goes through.
   std::function<ProductTable(const std::string& device, const std::string& library)> product_table = {};
+  // Which instructions multiply attention's tiles: "auto", "mma" (of warps, on every device) or "wgmma" (of
+  // warpgroups, compute capability 9.0; elsewhere a DeviceError). Empty: BIGBIRD_ATTENTION of the
+  // environment, or auto. auto is mma until wgmma has been measured on a device.
+  std::string attention = {};
 };
 
 namespace cuda {

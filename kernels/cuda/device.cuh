@@ -56,6 +56,27 @@
 //   atomic_add(global, v)     v: float. The order of additions is not defined
 //   atomic_add(global, v, w)  the same of two neighbours, 8-byte aligned; each of them is added by itself
 //
+// Products of a warpgroup, four warps in a row: wgmma, of sm_90a alone. Kernels with them are for blocks of a
+// multiple of 128 threads and have their body under `if constexpr (warpgroup_products)`, which is false where
+// the machine code is for another device. Nothing of them waits: what they read and add to is theirs from the
+// call until warpgroup_wait().
+//
+//   matrix_descriptor(s)      of a tile of bf16 in rows of 64, TileLayout<bf16, 64> (attention/tiles.cuh):
+//                             rows of 128 bytes in the 128-byte swizzle, s[0] at a multiple of 1,024 bytes.
+//                             The next 16 columns are + matrix_columns, the next 16 rows + matrix_rows
+//   warpgroup_fence()         before the first product, and after registers of one were touched
+//   warpgroup_product<transposed>(c, a, b, adds)
+//                             c[64, 64] = a[64, 16] b[16, 64], or + c with `adds`. c: float[8][4] of the 16
+//                             rows of each warp, c[n] as of mma_bf16 for columns 8 n and following. a:
+//                             uint32_t[4] as of mma_bf16, or the descriptor of 64 rows, 16 columns. b: that
+//                             of 64 rows, whose 16 columns are k; transposed: of 16 rows, which are k, and
+//                             64 columns
+//   warpgroup_commit()        closes a group of products
+//   warpgroup_wait<N>()       until at most the N youngest groups are on their way
+//   fence_copies()            what copy_async() brought, and what was stored, is seen by products: after
+//                             wait_copies() and before the barrier
+//   keep_registers(c)         the compiler moves no access of c across
+//
 // Shared<T>, T of an even number of bytes: s[i] is read by value (T x = s[i], never auto) and assigned: the
 // emulation watches each access, so there are no references to cells. s + n; s.template load<N>(i) and
 // s.store(i, pack) move sizeof(T) * N <= 16 bytes at once, so aligned.
@@ -69,7 +90,9 @@
 // nobody wrote or where a copy has not arrived; accesses out of a slice, misaligned, or outside of allocated
 // memory (load, store, copy_async and atomic_add; plain pointers are AddressSanitizer's); a cell of global
 // memory that a block writes and another of the same launch reads or writes, unless all add to it by
-// atomic_add. Fresh device memory is NaN.
+// atomic_add. Of a warpgroup: products that its four warps do not make alike, registers touched without a
+// fence or while they are in flight (they are NaN then), memory that is written while a product reads it, or
+// read without fence_copies(). Fresh device memory is NaN.
 #pragma once
 
 #include <cstdint>
@@ -88,6 +111,17 @@ struct alignas(sizeof(T) * N) Pack {
   BIGBIRD_HOST_DEVICE T& operator[](int i) { return value[i]; }
   BIGBIRD_HOST_DEVICE const T& operator[](int i) const { return value[i]; }
 };
+
+// Of a descriptor, to the next 16 columns and the next 16 rows: 32 and 2,048 bytes in units of 16.
+constexpr std::uint64_t matrix_columns = 2;
+constexpr std::uint64_t matrix_rows = 128;
+
+// PTX ISA, "Matrix descriptor": start address, leading and stride offsets in units of 16 bytes, and the mode.
+// 1,024 bytes lie between groups of eight rows; the leading offset is not read of tiles so narrow.
+BIGBIRD_HOST_DEVICE constexpr std::uint64_t descriptor_of(std::uint32_t address) {
+  constexpr std::uint64_t swizzle_128_bytes = 1, stride = 1024, leading = 16;
+  return swizzle_128_bytes << 62 | stride / 16 << 32 | leading / 16 << 16 | (address & 0x3ffffu) >> 4;
+}
 
 struct LaunchShape {
   Index blocks = 0;  // 0: nothing is launched

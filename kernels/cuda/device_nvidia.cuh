@@ -8,6 +8,13 @@
 
 namespace bigbird::kernels::cuda {
 
+// Whether this is machine code for sm_90a.
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+inline constexpr bool warpgroup_products = true;
+#else
+inline constexpr bool warpgroup_products = false;
+#endif
+
 template <class T>
 class Shared {
  public:
@@ -63,7 +70,7 @@ class Thread {
 
   template <class T>
   BIGBIRD_DEVICE Shared<T> shared(int byte_offset, int) {
-    extern __shared__ __align__(128) unsigned char bigbird_shared[];
+    extern __shared__ __align__(1024) unsigned char bigbird_shared[];
     return Shared<T>(reinterpret_cast<T*>(bigbird_shared + byte_offset));
   }
 
@@ -111,7 +118,77 @@ class Thread {
                  : "memory");
   }
 
-  BIGBIRD_DEVICE void atomic_add(float* to, float value) { atomicAdd(to, value); }
+  BIGBIRD_DEVICE std::uint64_t matrix_descriptor(Shared<bf16> tile) { return descriptor_of(tile.address(0)); }
+  BIGBIRD_DEVICE void fence_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+  template <int count>
+  BIGBIRD_DEVICE void keep_registers(float (&c)[count][4]) {
+#pragma unroll
+    for (int n = 0; n < count; ++n) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) asm volatile("" : "+f"(c[n][i])::"memory");
+    }
+  }
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  BIGBIRD_DEVICE void warpgroup_fence() {
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  }
+  BIGBIRD_DEVICE void warpgroup_commit() {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  }
+  template <int N>
+  BIGBIRD_DEVICE void warpgroup_wait() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+  }
+  template <bool transposed>
+  BIGBIRD_DEVICE void warpgroup_product(float (&c)[8][4], const std::uint32_t (&a)[4], std::uint64_t b,
+                                        bool adds) {
+    asm volatile(
+        "{\n.reg .pred adds;\nsetp.ne.b32 adds, %37, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7, "
+        "%8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, "
+        "%24, %25, %26, %27, %28, %29, %30, %31}, "
+        "{%32, %33, %34, %35}, %36, adds, 1, 1, %38;\n}"
+        : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]), "+f"(c[1][1]),
+          "+f"(c[1][2]), "+f"(c[1][3]), "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]),
+          "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]), "+f"(c[3][3]), "+f"(c[4][0]), "+f"(c[4][1]),
+          "+f"(c[4][2]), "+f"(c[4][3]), "+f"(c[5][0]), "+f"(c[5][1]), "+f"(c[5][2]), "+f"(c[5][3]),
+          "+f"(c[6][0]), "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]), "+f"(c[7][0]), "+f"(c[7][1]),
+          "+f"(c[7][2]), "+f"(c[7][3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(adds)),
+          "n"(static_cast<int>(transposed)));
+  }
+  template <bool transposed>
+  BIGBIRD_DEVICE void warpgroup_product(float (&c)[8][4], std::uint64_t a, std::uint64_t b, bool adds) {
+    asm volatile(
+        "{\n.reg .pred adds;\nsetp.ne.b32 adds, %34, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7, "
+        "%8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, "
+        "%24, %25, %26, %27, %28, %29, %30, %31}, "
+        "%32, %33, adds, 1, 1, 0, %35;\n}"
+        : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]), "+f"(c[1][1]),
+          "+f"(c[1][2]), "+f"(c[1][3]), "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]),
+          "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]), "+f"(c[3][3]), "+f"(c[4][0]), "+f"(c[4][1]),
+          "+f"(c[4][2]), "+f"(c[4][3]), "+f"(c[5][0]), "+f"(c[5][1]), "+f"(c[5][2]), "+f"(c[5][3]),
+          "+f"(c[6][0]), "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]), "+f"(c[7][0]), "+f"(c[7][1]),
+          "+f"(c[7][2]), "+f"(c[7][3])
+        : "l"(a), "l"(b), "r"(static_cast<int>(adds)), "n"(static_cast<int>(transposed)));
+  }
+#else  // nothing is called, but its names are there
+  BIGBIRD_DEVICE void warpgroup_fence() {}
+  BIGBIRD_DEVICE void warpgroup_commit() {}
+  template <int N>
+  BIGBIRD_DEVICE void warpgroup_wait() {}
+  template <bool transposed, class Left>
+  BIGBIRD_DEVICE void warpgroup_product(float (&)[8][4], const Left&, std::uint64_t, bool) {}
+#endif
+
+  BIGBIRD_DEVICE void atomic_add(float* to, float value) {
+    atomicAdd(to, value);
+  }
   BIGBIRD_DEVICE void atomic_add(float* to, float first, float second) {
 #if __CUDA_ARCH__ >= 900
     asm volatile("red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)),

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A launcher of nvcc: keeps the report of `-Xptxas -v` beside the object as OBJECT.report; warnings and errors go on to
-# stderr.
+# stderr. Remarks that products of warpgroups run one after another (C7508 to C7514) are errors: such a kernel is slower
+# than the one whose place it takes.
 #   keep_report.sh [ccache] nvcc ... -o OBJECT ...
 set -u
 object='' previous=''
@@ -12,5 +13,10 @@ report=${object:-/dev/null}
 [ -z "$object" ] || report=$object.report
 status=0
 "$@" 2>"$report" || status=$?
+if grep -E 'C75(08|10|12|14)' "$report" >&2; then
+  echo "error: ${object:-a kernel}: products of warpgroups run one after another" >&2
+  [ -z "$object" ] || rm -f "$object"
+  [ $status != 0 ] || status=1
+fi
 grep -vE '^(ptxas info|[[:space:]]+[0-9]+ bytes stack frame)|^$' "$report" >&2
 exit $status

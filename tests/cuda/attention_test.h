@@ -8,9 +8,11 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -149,6 +151,12 @@ inline std::vector<bool> padded_queries(const AttentionProblem& p) {
   return padded;
 }
 
+// BIGBIRD_ATTENTION=wgmma runs every test of attention by warpgroups, where they serve.
+inline bool warpgroups_asked() {
+  const char* const asked = std::getenv("BIGBIRD_ATTENTION");
+  return asked != nullptr && std::string_view(asked) == "wgmma";
+}
+
 // A problem as the kernels are given it: host arrays behind the batch, what is prepared of it, a workspace of
 // exactly the bytes that its limits ask for.
 class DeviceAttention {
@@ -188,11 +196,15 @@ class DeviceAttention {
     prepare();
   }
 
+  // AttentionCall::warpgroups
+  void use_warpgroups(bool use) { warpgroups_ = use; }
   // AttentionBatch::wanted_blocks
   void want(Index blocks) { batch_.wanted_blocks = blocks; }
 
   AttentionCall call(FloatProducts products) const {
-    return {batch_, prepared_, products, workspace_, workspace_memory_.data(), stream_};
+    AttentionCall made{batch_, prepared_, products, workspace_, workspace_memory_.data(), stream_};
+    made.warpgroups = warpgroups_;
+    return made;
   }
   const AttentionBatch& batch() const { return batch_; }
   const PreparedBatch& prepared() const { return prepared_; }
@@ -228,6 +240,7 @@ class DeviceAttention {
   AttentionSchedules schedules_;
   PreparedBatch prepared_;
   AttentionBatch batch_;
+  bool warpgroups_ = warpgroups_asked();
   Stream stream_;
 };
 

@@ -1,6 +1,6 @@
-// Probes of device.cuh and attention/tiles.cuh: kernels that do one thing, registers in and registers out.
-// test_conformance.cpp says what has to come out. All memory is the device's. Lane L has words L * n and
-// following of what says [32][n].
+// Probes of device.cuh, attention/tiles.cuh and attention/warpgroup.cuh: kernels that do one thing, registers
+// in and registers out. test_conformance.cpp says what has to come out. All memory is the device's. Lane L
+// has words L * n and following of what says [32][n].
 #pragma once
 
 #include <cstdint>
@@ -55,5 +55,16 @@ enum class Left { global, shared_rows, shared };
 template <class Element>
 void probe_attention(int width, Left left, bool exact, const Element* a, const Element* tile, const float* p,
                      float* scores, float* sums, Stream stream);
+
+// conformance_warpgroup.cu: one product of 64 x 64 tiles by a warpgroup, c[64, 64] = a tile^T, or a tile
+// where transposed. The descriptor of the tile is made of these, which are right as they stand.
+struct WarpgroupProbe {
+  bool a_in_registers = false;
+  bool transposed = false;
+  std::uint64_t mode = 1;     // 128-byte swizzle
+  std::uint64_t stride = 64;  // between groups of eight rows, and the leading offset, in units of 16 bytes
+  std::uint64_t leading = 1;
+};
+void probe_warpgroup(const WarpgroupProbe& probe, const bf16* a, const bf16* tile, float* c, Stream stream);
 
 }  // namespace bigbird::kernels::cuda::testing

@@ -157,7 +157,8 @@ class AttentionBackwardTest : public CudaTest {
       seed.emplace(std::vector<std::uint64_t>{*batch.dropout_seed}, stream());
       batch.dropout_seed = seed->data();
     }
-    const AttentionCall call{batch, prepared, products, workspace, memory.data(), stream()};
+    AttentionCall call{batch, prepared, products, workspace, memory.data(), stream()};
+    call.warpgroups = warpgroups_asked();
 
     const DeviceBuffer<Element> qkv(with_gaps<Element>(p.qkv, 3 * c), stream());
     const DeviceBuffer<Element> dout(with_gaps<Element>(p.dout, c), stream());

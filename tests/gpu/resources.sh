@@ -37,6 +37,7 @@ collect_reports() {
   for source in "${sources[@]}"; do
     name=${source#"$root/kernels/cuda/"}
     report=$built/$name.o.report
+    [ "${name%_warpgroup.cu}" = "$name" ] || report=${built/bigbird_cuda.dir/bigbird_cuda_warpgroups.dir}/$name.o.report
     if ! [ -f "$report" ]; then
       echo "error: $report is missing" >&2
       echo "hint: build the target bigbird_cuda first" >&2
@@ -65,6 +66,7 @@ compile_reports() {
   report() { # report SOURCE ARCHITECTURE: the compiler's report, from the cache where it is still true
     local source=$1 architecture=$2 path name file
     path=${source#"$root/kernels/cuda/"}
+    case $path:$architecture in *_warpgroup.cu:sm_90) architecture=sm_90a ;; esac
     name=${path//\//-} && name=${name%.cu}-$architecture
     file=$reports/$name-$stamp-$(sha256sum <"$source" | cut -c1-16).txt
     if ! [ -s "$file" ]; then
@@ -72,6 +74,10 @@ compile_reports() {
       if ! "$nvcc" "${flags[@]}" -arch="$architecture" -o "$work/$name.cubin" "$source" >"$work/$name.log" 2>&1; then
         echo "error: $source does not compile for $architecture" >&2
         cat "$work/$name.log" >&2
+        return 1
+      fi
+      if grep -E 'C75(08|10|12|14)' "$work/$name.log" >&2; then
+        echo "error: $source: products of warpgroups run one after another" >&2
         return 1
       fi
       echo "source $path" >>"$work/$name.log"
@@ -165,7 +171,7 @@ awk -F'\t' '
   FNR == 1 { next }
   {
     name = $2; sub(/<.*$/, "", name); total++
-    if ($3 !~ /^sm_(80|90)$/) {
+    if ($3 !~ /^sm_(80|90a?)$/) {
       if ($7 + $8 + $9 > 0) printf "note: %s (%s) spills: %d bytes stored, %d loaded, stack of %d\n", $2, $3, $8, $9, $7
       next
     }

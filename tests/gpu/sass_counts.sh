@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Counts instructions in the machine code of every kernel (sm_90): none may touch local memory (LDL, STL), and attention's
-# must have the products (HMMA) and matrix loads (LDSM) that their tiles ask for, no more. Needs a build with CUDA, and
-# cuobjdump with nvdisasm beside it, no device; without them it says so and ends with 77.
+# must have the products (HMMA; HGMMA of warpgroups, sm_90a) and matrix loads (LDSM) that their tiles ask for, no more.
+# Needs a build with CUDA, and cuobjdump with nvdisasm beside it, no device; without them it says so and ends with 77.
 #   bash tests/gpu/sass_counts.sh [-o TABLE.tsv] [--objects FOLDER | FILE...]
 # FOLDER: of the kernels' objects, build/release/kernels/CMakeFiles/bigbird_cuda.dir/cuda. FILE: objects or cubins.
 # cuobjdump: $CUOBJDUMP, or that in PATH, in /usr/local/cuda/bin, or of Python's packages (nvidia-cuda-cuobjdump with
@@ -47,7 +47,7 @@ PATH=$(dirname "$tool"):$PATH # where it looks for nvdisasm
 command -v nvdisasm >/dev/null || skip "no nvdisasm beside $tool"
 if [ ${#files[@]} -eq 0 ]; then
   shopt -s nullglob
-  files=("$objects"/*.cu.o)
+  files=("$objects"/*.cu.o "$objects"/*/*.cu.o "${objects/bigbird_cuda.dir/bigbird_cuda_warpgroups.dir}"/*/*_warpgroup.cu.o)
   [ ${#files[@]} -gt 0 ] || skip "no objects in $objects (build with CUDA first)"
 fi
 
@@ -55,7 +55,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : >"$work/lines"
 for file in "${files[@]}"; do
-  "$tool" -sass -arch sm_90 "$file" >"$work/sass" 2>"$work/said" || {
+  architecture=sm_90
+  case $file in *_warpgroup.*) architecture=sm_90a ;; esac
+  "$tool" -sass -arch $architecture "$file" >"$work/sass" 2>"$work/said" || {
     echo "error: $tool cannot read $file: $(head -n 1 "$work/said")" >&2
     exit 3
   }
@@ -72,7 +74,7 @@ for file in "${files[@]}"; do
     END {
       for (i = 1; i <= count; i++) {
         k = kernels[i]
-        print file, k, counts[k, "HMMA"] + 0, counts[k, "bf16"] + 0, counts[k, "LDSM"] + 0, counts[k, "LDL"] + 0, counts[k, "STL"] + 0
+        print file, k, counts[k, "HMMA"] + 0, counts[k, "bf16"] + 0, counts[k, "LDSM"] + 0, counts[k, "LDL"] + 0, counts[k, "STL"] + 0, counts[k, "HGMMA"] + 0
       }
     }' "$work/sass" | c++filt >>"$work/lines"
 done
@@ -89,12 +91,19 @@ awk -F'\t' -v OFS='\t' -v table="$work/table" '
     kernel = $2
     sub(/^void /, "", kernel); gsub(/bigbird::kernels::(cuda::)?|\(anonymous namespace\)::/, "", kernel)
     sub(/^run_kernel</, "", kernel); sub(/ ?>\(.*$/, "", kernel); gsub(/\((int|bool|BackwardPass)\)/, "", kernel)
-    hmma = $3; bf16 = $4; ldsm = $5; wrong = ""; total++
+    hmma = $3; bf16 = $4; ldsm = $5; hgmma = $8; wrong = ""; total++
     want("LDL", $6, 0); want("STL", $7, 0)
     form = kernel; name = kernel
     sub(/^[^<]*</, "", form); sub(/>$/, "", form); sub(/<.*$/, "", name)
     split(form, of, /, */)
     narrow = of[1] == "bf16"; depth = of[2]; rows = of[3]
+    # A product of a tile is four HGMMA. Forward: the scores before the loop, both products in it, the sum after it.
+    # Backward: four products where keys own, three where queries do.
+    if (kernel ~ /^Warpgroup/) {
+      seen[name]++
+      want("HGMMA", hgmma, name == "WarpgroupForward" || form ~ /^(1|true)$/ ? 16 : 12)
+      want("HMMA", hmma, 0); want("LDSM", ldsm, 0)
+    } else want("HGMMA", hgmma, 0)
     if (name == "AttentionForward" || name == "AttentionBackward") {
       seen[name]++
       if (!narrow) {
@@ -122,6 +131,7 @@ awk -F'\t' -v OFS='\t' -v table="$work/table" '
     }
     print $1, kernel, hmma, ldsm, $6, $7, wrong == "" ? "PASS" : "FAIL" >table
     if (wrong != "") { printf "FAIL %s (%s): %s\n", kernel, $1, substr(wrong, 3); bad++ }
+    else if (name ~ /^Warpgroup/) printf "PASS %s: HGMMA %d\n", kernel, hgmma
     else if (name == "AttentionForward" || name == "AttentionBackward") printf "PASS %s: HMMA %d, LDSM %d\n", kernel, hmma, ldsm
   }
   END {

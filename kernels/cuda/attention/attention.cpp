@@ -155,6 +155,11 @@ std::string attention_refusal(Index head_size, Index block_size, bool paired) {
   return {};
 }
 
+bool warpgroups_serve(const AttentionBatch& batch, ElementType type) {
+  return type == ElementType::bf16 && batch.head_size == 64 && attention_tile_rows(batch.block_size) == 64 &&
+         batch.drop_probability == 0.0f && !batch.causal && !is_paired(batch);
+}
+
 AttentionWorkspace::AttentionWorkspace(const AttentionLimits& limits, bool deterministic) {
   const Index tile_rows = attention_tile_rows(limits.block_size);
   query_slots = most_query_slots(limits);
@@ -309,6 +314,8 @@ void attention_forward(const AttentionCall& call, const QueryKeyValue& inputs, R
           : INT32_MAX;
   arguments.partial_statistics = workspace_part(call, call.workspace.partial_statistics);
   const int tile_rows = attention_tile_rows(batch.block_size);
+  if (call.warpgroups && warpgroups_serve(batch, inputs.q.data.type()))
+    return launch_warpgroup_forward(arguments, call.stream);
   if (batch.relative != nullptr) launch_label_terms(arguments, batch.head_size, call.stream);
   for_head_size(batch.head_size, [&](auto head_size) {
     const auto launch = is_paired(batch) ? launch_attention_forward<head_size(), true>
@@ -345,6 +352,8 @@ void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, 
   arguments.output_products = workspace_part(call, call.workspace.output_products);
   arguments.partial_keys = workspace_part(call, call.workspace.partial_keys);
   arguments.query_gradients = workspace_part(call, call.workspace.query_gradients);
+  if (call.warpgroups && arguments.deterministic && warpgroups_serve(batch, inputs.q.data.type()))
+    return launch_warpgroup_backward(arguments, call.stream);
   const bool narrow = inputs.q.data.type() == ElementType::bf16, paired = is_paired(batch);
   if (batch.relative != nullptr) {
     arguments.relative = gradients.relative;

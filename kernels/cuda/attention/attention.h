@@ -4,7 +4,8 @@
 // Block-sparse attention on the device (Dao et al. 2022 and 2023, over block lists): plans as lists of tiles
 // (schedule.h), kernels (forward.cuh, backward.cuh, rows.cu, over tiles.cuh) with their launches (launch.h),
 // rules for pairs and terms for their labels (pairs.h), two groups of keys as one (merge.cu), and sizes that
-// have no kernel (padding.h). The backend calls this header and padding.h. Plain C++.
+// have no kernel (padding.h). On Hopper warpgroups can take the place of warps (*_warpgroup.cu). The backend
+// calls this header and padding.h. Plain C++.
 //
 // Semantics are those of Backend::attention_forward and attention_backward. Where keys are of other rows, T
 // counts those of queries, and limits cover both. log_sum_exp is natural, [H, T] in fp32; rows that see
@@ -145,6 +146,16 @@ class PreparedBatch {
 // them.
 enum class FloatProducts { tf32, fp32 };
 
+// Whether the kernels of warpgroups (wgmma, of devices of compute capability 9.0) have a form for it: heads
+// of 64 columns, blocks of a multiple of 64 tokens, bf16, every pair meets, no dropout of probabilities; not
+// a decoder's own attention.
+bool warpgroups_serve(const AttentionBatch& batch, ElementType type);
+// Whether the current device runs them, and this program holds their machine code; otherwise why not.
+std::string warpgroup_refusal(const DeviceInfo& device);
+// Runs a small batch, forward and back, by the kernels of warps and of warpgroups: the largest difference of
+// a number over the largest number of its matrix; infinite where one is NaN. About a millisecond.
+double warpgroup_difference(Stream stream);
+
 // Everything a call needs beside its matrices.
 struct AttentionCall {
   const AttentionBatch&
@@ -155,6 +166,7 @@ struct AttentionCall {
   void* workspace_memory = nullptr;
   Stream stream;
   Index label_columns = 0;  // of a head in the relative term, where others are padded; 0: all
+  bool warpgroups = false;  // by their kernels, where they serve; of a backward pass with a fixed order only
 };
 
 void attention_forward(const AttentionCall& call, const QueryKeyValue& inputs, Rows out, float* log_sum_exp);

@@ -233,14 +233,14 @@ struct AttentionBackward : PairMember<paired> {
     }
 
     if constexpr (paired && !keys_own) finish_labels(thread, work, wide, first_sums[0]);
+    const GradientPlace place{work.own_row(), work.own_valid, work.head, work.slot};
 #pragma unroll
     for (int g = 0; g < groups; ++g) {
       const int row = first_of(thread, g);
       if constexpr (keys_own) {
-        write(thread, work, row, first_sums[g], of.scale, of.dk, of.dk_stride, of.partial_keys, 2, 0);
-        write(thread, work, row, second_sums[g], 1.0f, of.dv, of.dv_stride, of.partial_keys, 2, 1);
+        of.template write_keys<rows>(thread, place, row, first_sums[g], second_sums[g]);
       } else {
-        write(thread, work, row, first_sums[g], of.scale, of.dq, of.dq_stride, of.partial_rows, 1, 0);
+        of.template write_queries<rows>(thread, place, row, first_sums[g]);
       }
     }
   }
@@ -535,35 +535,6 @@ struct AttentionBackward : PairMember<paired> {
 #pragma unroll
       for (int n = 0; n < depth / 8; ++n) {
         thread.atomic_add(to + n * 8, sums[n][half * 2] * of.scale, sums[n][half * 2 + 1] * of.scale);
-      }
-    }
-  }
-
-  // To the matrix when the sums are whole, zeros in the rows of padding; else to their slot.
-  BIGBIRD_DEVICE void write(Thread& thread, const Work& work, int first, const float (&sums)[depth / 8][4],
-                            float factor, Element* to, Index stride, float* partial, int parts,
-                            int part) const {
-    const int column = thread.lane() % 4 * 2;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = first + thread.lane() / 4 + half * 8;
-      const bool valid = row < work.own_valid;
-      if (work.slot >= 0) {
-        float* const slot = partial + (Index{work.slot * parts + part} * rows + row) * depth + column;
-#pragma unroll
-        for (int n = 0; n < depth / 8; ++n) {
-          const Pack<float, 2> pair = {{sums[n][half * 2] * factor, sums[n][half * 2 + 1] * factor}};
-          store(slot + n * 8, pair);
-        }
-      } else {
-        Element* const place = to + (work.own_row() + row) * stride + work.head * depth + column;
-#pragma unroll
-        for (int n = 0; n < depth / 8; ++n) {
-          const Pack<Element, 2> pair = {
-              {to_element<Element>(valid ? sums[n][half * 2] * factor : 0.0f),
-               to_element<Element>(valid ? sums[n][half * 2 + 1] * factor : 0.0f)}};
-          store(place + n * 8, pair);
-        }
       }
     }
   }

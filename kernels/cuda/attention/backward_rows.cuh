@@ -6,9 +6,18 @@
 #include <cmath>
 
 #include "kernels/cuda/attention/labels.cuh"
+#include "kernels/cuda/attention/launch.h"
 #include "kernels/cuda/attention/tiles.cuh"
 
 namespace bigbird::kernels::cuda {
+
+// Whose gradients a block leaves.
+struct GradientPlace {
+  int own_row;    // the first of the tile, of the batch
+  int own_valid;  // rows of it that are not padding
+  int head;
+  int slot;  // -1: the sums are whole
+};
 
 template <class Element>
 struct BackwardMatrices {
@@ -29,7 +38,86 @@ struct BackwardMatrices {
   bool causal;        // AttentionBatch
   ProbabilityDropout drop;
   float kept_factor;  // of dropout
+
+  // Of a warp's 16 rows from `first` of the tile on: dk and dv, or dq.
+  template <int rows, int fragments>
+  BIGBIRD_DEVICE void write_keys(Thread& thread, const GradientPlace& place, int first,
+                                 const float (&k_sums)[fragments][4],
+                                 const float (&v_sums)[fragments][4]) const {
+    write<rows>(thread, place, first, k_sums, scale, dk, dk_stride, partial_keys, 2, 0);
+    write<rows>(thread, place, first, v_sums, 1.0f, dv, dv_stride, partial_keys, 2, 1);
+  }
+  template <int rows, int fragments>
+  BIGBIRD_DEVICE void write_queries(Thread& thread, const GradientPlace& place, int first,
+                                    const float (&sums)[fragments][4]) const {
+    write<rows>(thread, place, first, sums, scale, dq, dq_stride, partial_rows, 1, 0);
+  }
+
+ private:
+  // To the matrix when the sums are whole, zeros in the rows of padding; else to their slot.
+  template <int rows, int fragments>
+  BIGBIRD_DEVICE static void write(Thread& thread, const GradientPlace& at, int first,
+                                   const float (&sums)[fragments][4], float factor, Element* to, Index stride,
+                                   float* partial, int parts, int part) {
+    constexpr int depth = fragments * 8;
+    const int column = thread.lane() % 4 * 2;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = first + thread.lane() / 4 + half * 8;
+      const bool valid = row < at.own_valid;
+      if (at.slot >= 0) {
+        float* const slot = partial + (Index{at.slot * parts + part} * rows + row) * depth + column;
+#pragma unroll
+        for (int n = 0; n < fragments; ++n) {
+          const Pack<float, 2> pair = {{sums[n][half * 2] * factor, sums[n][half * 2 + 1] * factor}};
+          store(slot + n * 8, pair);
+        }
+      } else {
+        Element* const place = to + (at.own_row + row) * stride + at.head * depth + column;
+#pragma unroll
+        for (int n = 0; n < fragments; ++n) {
+          const Pack<Element, 2> pair = {
+              {to_element<Element>(valid ? sums[n][half * 2] * factor : 0.0f),
+               to_element<Element>(valid ? sums[n][half * 2 + 1] * factor : 0.0f)}};
+          store(place + n * 8, pair);
+        }
+      }
+    }
+  }
 };
+
+template <class Element>
+BackwardMatrices<Element> backward_matrices(const AttentionBackwardArguments& a, Index depth) {
+  BackwardMatrices<Element> of{};
+  of.q = a.q.data.as<Element>();
+  of.k = a.k.data.as<Element>();
+  of.v = a.v.data.as<Element>();
+  of.dout = a.dout.data.as<Element>();
+  of.dq = a.dq.data.as<Element>();
+  of.dk = a.dk.data.as<Element>();
+  of.dv = a.dv.data.as<Element>();
+  of.q_stride = static_cast<std::int32_t>(a.q.stride);
+  of.k_stride = static_cast<std::int32_t>(a.k.stride);
+  of.v_stride = static_cast<std::int32_t>(a.v.stride);
+  of.dout_stride = static_cast<std::int32_t>(a.dout.stride);
+  of.dq_stride = a.dq.stride;
+  of.dk_stride = a.dk.stride;
+  of.dv_stride = a.dv.stride;
+  of.log_sum_exp = a.log_sum_exp;
+  of.output_products = a.output_products;
+  of.partial_rows = a.partial_rows;
+  of.partial_keys = a.partial_keys;
+  of.query_gradients = a.query_gradients;
+  of.tokens = a.tokens;
+  of.width = a.heads * depth;
+  of.scale = a.scale;
+  of.score_scale = a.scale * log2_e;
+  of.exact = a.exact;
+  of.causal = a.causal;
+  of.drop = {a.dropout_seed, a.dropout_site, a.tokens, a.keys, first_kept_word(a.drop_probability)};
+  of.kept_factor = 1.0f / (1.0f - a.drop_probability);
+  return of;
+}
 
 // The sum of dout * out of every row: [H, T], H T below 2^31. 16 bytes of out and dout for each thread; the
 // threads of a row add up in a butterfly.
@@ -144,5 +232,32 @@ struct AttentionQueryGradients {
     store(dq + row * stride + column, result);
   }
 };
+
+// Before the passes, output_products; after them, the sums of cut lists of queries, and of keys.
+template <class Element, int depth>
+void launch_output_products(const AttentionBackwardArguments& a, Stream stream) {
+  using OutputProducts = AttentionOutputProducts<Element, depth>;
+  launch(OutputProducts{a.out.data.as<Element>(), a.dout.data.as<Element>(), a.out.stride, a.dout.stride,
+                        a.log_sum_exp, a.output_products, a.tokens, static_cast<int>(a.heads),
+                        static_cast<int>(a.tokens * a.heads)},
+         {.blocks = blocks_for(a.tokens * a.heads, OutputProducts::rows)}, stream);
+}
+template <int depth, int rows, bool paired, class Element>
+void launch_query_sums(const BackwardMatrices<Element>& of, const AttentionBackwardArguments& a,
+                       Stream stream) {
+  AttentionBackwardSum<Element, depth, rows, false, paired> sum{};
+  sum.view = a.view;
+  sum.of = of;
+  if constexpr (paired) sum.pairs = a.pairs;
+  launch(sum, {.blocks = a.query_cuts}, stream);
+}
+template <int depth, int rows, class Element>
+void launch_key_sums(const BackwardMatrices<Element>& of, const AttentionBackwardArguments& a,
+                     Stream stream) {
+  AttentionBackwardSum<Element, depth, rows, true, false> sum{};
+  sum.view = a.view;
+  sum.of = of;
+  launch(sum, {.blocks = a.key_cuts, .blocks_y = 2}, stream);
+}
 
 }  // namespace bigbird::kernels::cuda

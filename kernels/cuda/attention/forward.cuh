@@ -9,16 +9,14 @@
 // for pairs and terms for their labels; of it, a tile may hide all that a row sees.
 #pragma once
 
-#include <cmath>
 #include <type_traits>
 
+#include "kernels/cuda/attention/forward_rows.cuh"
 #include "kernels/cuda/attention/launch.h"
 #include "kernels/cuda/attention/pairs.cuh"
 #include "kernels/cuda/attention/tiles.cuh"
 
 namespace bigbird::kernels::cuda {
-
-constexpr float ln_2 = 0.693147180559945309f;
 
 // Groups of 16 query rows that a warp has. With two, what it reads of a tile serves twice the products, so
 // that shared memory does not bound them; registers have to hold both.
@@ -34,11 +32,6 @@ constexpr int attention_forward_blocks() {
   if (paired && width <= 64) return 3;
   if (sizeof(Element) == 4) return width == 128 ? 1 : 3;
   return width == 128 ? 2 : 4;
-}
-
-template <class Element>
-BIGBIRD_DEVICE void store_pair(Element* to, float first, float second) {
-  store(to, Pack<Element, 2>{{to_element<Element>(first), to_element<Element>(second)}});
 }
 
 template <class ElementType, int width, int rows, bool dropping, bool paired>
@@ -59,18 +52,10 @@ struct AttentionForward : PairMember<paired> {
   const Element* k;
   const Element* v;
   std::int32_t q_stride, k_stride, v_stride;
-  Element* out;
-  Index out_stride;
-  float* log_sum_exp;
-  Index tokens;
-  float scale;
-  float out_scale;  // 1 / (1 - p) of dropout
+  ForwardOutputs<Element, width, rows> to;
   bool exact;
   bool causal;
-  float* partial_rows;
-  float* partial_statistics;
   ProbabilityDropout dropout;
-
   std::int32_t wanted_tiles;
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
@@ -87,20 +72,15 @@ struct AttentionForward : PairMember<paired> {
 #pragma unroll
     for (int g = 0; g < groups; ++g) {
       if (work.slot < 0) {
-        write(thread, group[g], row_of(thread, g), work.own_valid, work.own_row, work.head);
+        to.write(thread, group[g], row_of(thread, g), work);
       } else if (work.own_valid > 0) {
-        write_partial(thread, group[g], row_of(thread, g), work.slot);
+        to.write_partial(thread, group[g], row_of(thread, g), work.slot);
       }
     }
   }
 
  private:
-  // What is summed up for 16 rows, in this lane's fragments.
-  struct RowGroup {
-    float sums[width / 8][4] = {};
-    float maximum[2] = {-INFINITY, -INFINITY};  // of the scores before the scale; upper and lower row
-    float total[2] = {0.0f, 0.0f};              // of this lane's columns
-  };
+  using RowGroup = ForwardRows<width>;
 
   BIGBIRD_DEVICE const AttentionWork& work_of(Thread& thread) const {
     return view.query_work[thread.block()];
@@ -147,7 +127,8 @@ struct AttentionForward : PairMember<paired> {
         begin_scores(thread, work, tile.tile, valid, scores);
       } else if (valid < rows || diagonal) {
 #pragma unroll
-        for (int g = 0; g < groups; ++g) mask(thread, scores[g], valid, diagonal ? row_of(thread, g) : rows);
+        for (int g = 0; g < groups; ++g)
+          mask_keys<rows>(thread, scores[g], valid, diagonal ? row_of(thread, g) : rows);
       }
       if constexpr (groups == 2) {
         Products::scores(thread, scores, queries.group, key_tile(thread, stage), exact);
@@ -157,7 +138,7 @@ struct AttentionForward : PairMember<paired> {
       if (stages == 2 && more) load_pair(thread, stage ^ 1, next.tile, length, key_row, column);
 #pragma unroll
       for (int g = 0; g < groups; ++g) {
-        add_to_softmax(thread, scores[g], group[g], scale * log2_e, tile.log2_count);
+        group[g].template add_to_softmax<rows, paired>(thread, scores[g], to.scale * log2_e, tile.log2_count);
         if (dropping) drop(scores[g], kept[g]);
       }
       if constexpr (groups == 2) {
@@ -240,162 +221,10 @@ struct AttentionForward : PairMember<paired> {
     return thread.template shared<Element>((stage * 2 + 1) * KeyTile::bytes, KeyTile::elements);
   }
 
-  // Sums that start at minus infinity stay there: those of keys from `valid` on, and of keys behind `last`
-  // for this lane's upper row, behind last + 8 for its lower one.
-  BIGBIRD_DEVICE static void mask(Thread& thread, float (&scores)[rows / 8][4], int valid, int last) {
-    const int first = (thread.lane() & 3) * 2;
-#pragma unroll
-    for (int n = 0; n < rows / 8; ++n) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int key = n * 8 + first + (i & 1);
-        if (key >= valid || key > last + (i & 2) * 4) scores[n][i] = -INFINITY;
-      }
-    }
-  }
-
   BIGBIRD_DEVICE static void drop(float (&scores)[rows / 8][4], unsigned kept) {
 #pragma unroll
     for (int i = 0; i < rows / 2; ++i) {
       if ((kept >> i & 1u) == 0) scores[i / 4][i % 4] = 0.0f;
-    }
-  }
-
-  // Scores become weights relative to the new maximum, and what was summed so far is brought to it.
-  BIGBIRD_DEVICE static void add_to_softmax(Thread& thread, float (&scores)[rows / 8][4], RowGroup& group,
-                                            float exponent_scale, float log2_count) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      float largest = group.maximum[half];
-#pragma unroll
-      for (int n = 0; n < rows / 8; ++n) {
-        largest = fmaxf(largest, fmaxf(scores[n][2 * half], scores[n][2 * half + 1]));
-      }
-      largest = row_maximum(thread, largest);
-      const float seen_maximum = largest;
-      if (paired && largest == -INFINITY) largest = 0.0f;  // so that no difference of two is NaN
-      const float shrink = exp2_fast((group.maximum[half] - largest) * exponent_scale);
-      const float shift = log2_count - largest * exponent_scale;
-      float sum = 0.0f;
-#pragma unroll
-      for (int n = 0; n < rows / 8; ++n) {
-#pragma unroll
-        for (int i = 2 * half; i < 2 * half + 2; ++i) {
-          scores[n][i] = exp2_fast(fmaf(scores[n][i], exponent_scale, shift));
-          sum += scores[n][i];
-        }
-      }
-      group.total[half] = group.total[half] * shrink + sum;
-      group.maximum[half] = seen_maximum;
-#pragma unroll
-      for (int n = 0; n < width / 8; ++n) {
-        group.sums[n][2 * half] *= shrink;
-        group.sums[n][2 * half + 1] *= shrink;
-      }
-    }
-  }
-
-  BIGBIRD_DEVICE void write(Thread& thread, const RowGroup& group, int row, int queries, Index first_row,
-                            int head) const {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int at = row + 8 * half;
-      const bool seen = at < queries && group.total[half] != 0.0f;  // NaN goes through
-      const float factor = out_scale / group.total[half];
-      Element* const to = out + (first_row + at) * out_stride + head * width + (thread.lane() & 3) * 2;
-#pragma unroll
-      for (int n = 0; n < width / 8; ++n) {
-        store_pair(to + n * 8, seen ? group.sums[n][2 * half] * factor : 0.0f,
-                   seen ? group.sums[n][2 * half + 1] * factor : 0.0f);
-      }
-      if (log_sum_exp != nullptr && (thread.lane() & 3) == 0) {
-        log_sum_exp[head * tokens + first_row + at] =
-            seen ? fmaf(group.maximum[half], scale, log2_fast(group.total[half]) * ln_2) : INFINITY;
-      }
-    }
-  }
-
-  // A piece that saw no key leaves its rows unwritten: its sum of 0 says so.
-  BIGBIRD_DEVICE void write_partial(Thread& thread, const RowGroup& group, int row, int slot) const {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int at = row + 8 * half;
-      if ((thread.lane() & 3) == 0) {
-        partial_statistics[Index{slot} * 2 * rows + at] = group.maximum[half];
-        partial_statistics[Index{slot} * 2 * rows + rows + at] = group.total[half];
-      }
-      if (group.total[half] == 0.0f) continue;
-      float* const to = partial_rows + (Index{slot} * rows + at) * width + (thread.lane() & 3) * 2;
-#pragma unroll
-      for (int n = 0; n < width / 8; ++n) {
-        store_pair(to + n * 8, group.sums[n][2 * half], group.sums[n][2 * half + 1]);
-      }
-    }
-  }
-};
-
-// The slots of a cut tile, brought to their common maximum and added in ascending order. grid: (cuts, rows /
-// 16), so that a block has 16 rows, and 8 threads one of them.
-template <class ElementType, int width, int rows>
-struct AttentionCombine {
-  using Element = ElementType;
-  static constexpr int threads = 128;
-  static constexpr int blocks_per_sm = 4;
-  static constexpr int columns = width / 8;  // of a thread
-
-  AttentionView view;
-  Element* out;
-  Index out_stride;
-  float* log_sum_exp;
-  Index tokens;
-  float scale;
-  float out_scale;
-  const float* partial_rows;
-  const float* partial_statistics;
-  std::int32_t wanted_tiles;
-
-  BIGBIRD_DEVICE void operator()(Thread& thread) const {
-    const int number = find_sequence(view.query_cuts, view.count, thread.block());
-    const AttentionSequence& sequence = view.sequences[number];
-    const CutTile cut = sequence.by_query.cuts[thread.block() - view.query_cuts[number]];
-    if (cut.tile >= wanted_tiles) return;
-    const int row = thread.block_y() * 16 + thread.index() / 8;
-    const int column = thread.index() % 8 * columns;
-    const bool asked = row < rows_below(sequence.query_length, cut.tile, rows);
-    const Index first_slot = sequence.first_query_slot + cut.first_slot;
-    const float* const statistics = partial_statistics + first_slot * 2 * rows + row;
-
-    float largest = -INFINITY;
-    for (int i = 0; asked && i < cut.slots; ++i) largest = fmaxf(largest, statistics[i * 2 * rows]);
-    const float exponent_scale = scale * log2_e;
-    float total = 0.0f;
-    float sums[columns] = {};
-    for (int i = 0; asked && i < cut.slots; ++i) {
-      const float sum = statistics[i * 2 * rows + rows];
-      if (sum == 0.0f) continue;
-      const float weight = exp2_fast((statistics[i * 2 * rows] - largest) * exponent_scale);
-      total = fmaf(sum, weight, total);
-      const float* const from = partial_rows + ((first_slot + i) * rows + row) * width + column;
-#pragma unroll
-      for (int j = 0; j < columns; j += 4) {
-        const Pack<float, 4> part = load<4>(from + j);
-#pragma unroll
-        for (int c = 0; c < 4; ++c) sums[j + c] = fmaf(part[c], weight, sums[j + c]);
-      }
-    }
-    const bool seen = total != 0.0f;
-    const float factor = out_scale / total;
-    const Index at = sequence.first_row + Index{cut.tile} * rows + row;
-    Element* const to = out + at * out_stride + cut.head * width + column;
-#pragma unroll
-    for (int j = 0; j < columns; j += 4) {
-      Pack<Element, 4> part;
-#pragma unroll
-      for (int c = 0; c < 4; ++c) part[c] = to_element<Element>(seen ? sums[j + c] * factor : 0.0f);
-      store(to + j, part);
-    }
-    if (log_sum_exp != nullptr && column == 0) {
-      log_sum_exp[cut.head * tokens + at] = seen ? fmaf(largest, scale, log2_fast(total) * ln_2) : INFINITY;
     }
   }
 };
@@ -403,7 +232,6 @@ struct AttentionCombine {
 template <class Element, int width, int rows, bool dropping, bool paired>
 void launch_forward_kernels(const AttentionForwardArguments& a, Stream stream) {
   using Kernel = AttentionForward<Element, width, rows, dropping, paired>;
-  const float out_scale = 1.0f / (1.0f - a.drop_probability);
   Kernel kernel{};
   kernel.view = a.view;
   kernel.q = a.q.data.as<Element>();
@@ -412,33 +240,15 @@ void launch_forward_kernels(const AttentionForwardArguments& a, Stream stream) {
   kernel.q_stride = static_cast<std::int32_t>(a.q.stride);
   kernel.k_stride = static_cast<std::int32_t>(a.k.stride);
   kernel.v_stride = static_cast<std::int32_t>(a.v.stride);
-  kernel.out = a.out.data.as<Element>();
-  kernel.out_stride = a.out.stride;
-  kernel.log_sum_exp = a.log_sum_exp;
-  kernel.tokens = a.tokens;
-  kernel.scale = a.scale;
-  kernel.out_scale = out_scale;
+  kernel.to = forward_outputs<Element, width, rows>(a);
   kernel.exact = a.exact;
   kernel.causal = a.causal;
-  kernel.partial_rows = a.partial_rows;
-  kernel.partial_statistics = a.partial_statistics;
   kernel.wanted_tiles = a.wanted_tiles;
   kernel.dropout = {a.dropout_seed, a.dropout_site, a.tokens, a.keys, first_kept_word(a.drop_probability)};
   if constexpr (paired) kernel.pairs = a.pairs;
   launch(kernel, {.blocks = a.pieces, .shared_bytes = Kernel::shared_bytes}, stream);
 
-  AttentionCombine<Element, width, rows> combine{};
-  combine.view = a.view;
-  combine.out = kernel.out;
-  combine.out_stride = a.out.stride;
-  combine.log_sum_exp = a.log_sum_exp;
-  combine.tokens = a.tokens;
-  combine.scale = a.scale;
-  combine.out_scale = out_scale;
-  combine.partial_rows = a.partial_rows;
-  combine.partial_statistics = a.partial_statistics;
-  combine.wanted_tiles = a.wanted_tiles;
-  launch(combine, {.blocks = a.cuts, .blocks_y = rows / 16}, stream);
+  launch_attention_combine(kernel.to, a, stream);
 }
 
 template <class Element, int width, int rows, bool paired>

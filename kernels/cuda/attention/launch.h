@@ -66,6 +66,11 @@ void launch_attention_forward(const AttentionForwardArguments& arguments, int ti
 template <class Element, int head_size, bool paired>
 void launch_attention_backward(const AttentionBackwardArguments& arguments, int tile_rows, Stream stream);
 
+// The same by the products of warpgroups (wgmma): where warpgroups_serve() and the machine code is for
+// sm_90a. The same sums in the same order.
+void launch_warpgroup_forward(const AttentionForwardArguments& arguments, Stream stream);
+void launch_warpgroup_backward(const AttentionBackwardArguments& arguments, Stream stream);
+
 // Of a relative term (labels.cu): makes the terms of the queries; of what scores got, adds to the gradients
 // of the labels.
 void launch_label_terms(const AttentionArguments& arguments, Index head_size, Stream stream);

@@ -193,6 +193,17 @@ struct TileProducts<bf16, rows, width> {
   using Layout = TileLayout<bf16, width>;
   using Left = WarpRows<bf16, width>;
 
+  // Scores as a left operand.
+  BIGBIRD_DEVICE static void pack(const float (&p)[rows / 8][4], std::uint32_t (&part)[rows / 16][4]) {
+#pragma unroll
+    for (int i = 0; i < rows / 16; ++i) {
+      part[i][0] = pack_bf16_fast(p[2 * i][0], p[2 * i][1]);
+      part[i][1] = pack_bf16_fast(p[2 * i][2], p[2 * i][3]);
+      part[i][2] = pack_bf16_fast(p[2 * i + 1][0], p[2 * i + 1][1]);
+      part[i][3] = pack_bf16_fast(p[2 * i + 1][2], p[2 * i + 1][3]);
+    }
+  }
+
   BIGBIRD_DEVICE static void scores(Thread& thread, float (&c)[rows / 8][4], const Left& a, Shared<bf16> tile,
                                     bool) {
     read_transposed(thread, tile, 0,
@@ -240,17 +251,6 @@ struct TileProducts<bf16, rows, width> {
   }
 
  private:
-  // Scores as a left operand.
-  BIGBIRD_DEVICE static void pack(const float (&p)[rows / 8][4], std::uint32_t (&part)[rows / 16][4]) {
-#pragma unroll
-    for (int i = 0; i < rows / 16; ++i) {
-      part[i][0] = pack_bf16_fast(p[2 * i][0], p[2 * i][1]);
-      part[i][1] = pack_bf16_fast(p[2 * i][2], p[2 * i][3]);
-      part[i][2] = pack_bf16_fast(p[2 * i + 1][0], p[2 * i + 1][1]);
-      part[i][3] = pack_bf16_fast(p[2 * i + 1][2], p[2 * i + 1][3]);
-    }
-  }
-
   // Places of a lane in a tile differ in the bits of their column alone, whatever bits the layout has turned
   // round: so they are made of one, in one instruction each, and take no registers in between.
   // use(i, n, b): b is the right operand of step i (16 columns of the tile) for its rows 8 n and following.

@@ -13,6 +13,7 @@
 #include "kernels/cuda/emulation/bank_log.h"
 #include "kernels/cuda/emulation/emulation.h"
 #include "kernels/cuda/emulation/global_watch.h"
+#include "kernels/cuda/emulation/warpgroup.h"
 
 namespace bigbird::kernels::cuda::emulation {
 namespace {
@@ -48,6 +49,10 @@ void SharedMemory::reset(std::size_t bytes, std::uint32_t block_time) {
   // Cells of earlier blocks carry earlier times, and need no clearing.
   const std::size_t cells = (bytes + cell_bytes - 1) / cell_bytes;
   if (cells_.size() < cells) cells_.resize(cells);
+  if (read_by_products_ > 0) {  // of a block that ended in an error
+    for (Cell& cell : cells_) cell.products = 0;
+    read_by_products_ = 0;
+  }
   first_block_time_ = block_time;
 }
 
@@ -89,6 +94,7 @@ std::string SharedMemory::check_read(const Access& access, std::size_t at, std::
 // What forbids a write to the cell; empty when nothing does.
 std::string SharedMemory::explain_write(const Access& access, const Cell& cell, std::size_t at) const {
   const std::string place = "byte " + std::to_string(at) + " of shared memory, ";
+  if (cell.products > 0) return "writes " + place + "which a product on its way reads (warpgroup_wait)";
   if (cell.write_block_time >= first_block_time_) {
     if (cell.in_flight) {
       return "writes " + place + "where a copy of " + name(cell.writer) + " has not arrived (wait_copies)";
@@ -115,13 +121,14 @@ std::string SharedMemory::write(const Access& access, std::size_t at, std::size_
     Cell& cell = cells_[i];
     const bool recent =
         cell.write_block_time == access.block_time || cell.read_block_time == access.block_time;
-    if (recent || cell.in_flight) {
+    if (recent || cell.in_flight || cell.products > 0) {
       std::string wrong = explain_write(access, cell, i * cell_bytes);
       if (!wrong.empty()) return wrong;
     }
     cell.write_block_time = access.block_time;
     cell.write_warp_time = access.warp_time;
     cell.writer = static_cast<std::uint16_t>(access.thread);
+    cell.copy_fences = access.copy_fences;
     cell.in_flight = false;
   }
   return {};
@@ -138,8 +145,32 @@ void SharedMemory::arrive(const Access& access, std::size_t at, std::size_t coun
   for (std::size_t i = at / cell_bytes; i * cell_bytes < at + count; ++i) {
     cells_[i].write_block_time = access.block_time;
     cells_[i].write_warp_time = access.warp_time;
+    cells_[i].copy_fences = access.copy_fences;
     cells_[i].in_flight = false;
   }
+}
+
+std::string SharedMemory::begin_product(const Access& access, std::size_t at, std::size_t count,
+                                        const Block& block) {
+  std::string wrong = check_read(access, at, count, true);
+  for (std::size_t i = at / cell_bytes; wrong.empty() && i * cell_bytes < at + count; ++i) {
+    Cell& cell = cells_[i];
+    if (!block.seen_by_products(cell.writer, cell.copy_fences)) {
+      wrong = "multiplies byte " + std::to_string(i * cell_bytes) + " of shared memory, which " +
+              name(cell.writer) + " wrote without fence_copies() and a barrier since";
+    }
+    ++cell.products;
+    ++read_by_products_;
+  }
+  return wrong;
+}
+
+void SharedMemory::end_product(const Access& access, std::size_t at, std::size_t count) {
+  for (std::size_t i = at / cell_bytes; i * cell_bytes < at + count; ++i) {
+    --cells_[i].products;
+    --read_by_products_;
+  }
+  check_read(access, at, count, true);  // it was right before, and is remembered now
 }
 
 Lane& running_lane() {
@@ -169,7 +200,10 @@ void Block::run(const Grid& grid, Index block, Index block_y, std::uint64_t seed
     lane.state = Lane::State::unborn;
     lane.copies.clear();
     lane.copy_groups.clear();
+    lane.copy_fences.clear();
   }
+  while (products_.size() < warps_.size()) products_.push_back(std::make_unique<WarpProducts>());
+  for (std::size_t i = 0; i < warps_.size(); ++i) products_[i]->reset(mixed(seed + i));
   lane_turn_ = static_cast<int>(seed % 32);
   warp_turn_ = static_cast<int>(seed / 32 % 32);
   done_ = 0;
@@ -187,6 +221,7 @@ void Block::run(const Grid& grid, Index block, Index block_y, std::uint64_t seed
 
   for (std::size_t i = 0; i < warps_.size(); ++i) close_accesses(static_cast<int>(i));
   if (error_.empty() && done_ < grid.threads) error_ = stuck();
+  if (error_.empty()) error_ = uneven_products();
   if (!error_.empty()) {
     unwind();
     throw EmulationError(error_);
@@ -208,6 +243,7 @@ void Block::work_forever() {
       Thread thread(lane);
       grid_->body(grid_->arguments, thread);
       if (!lane.copies.empty()) lane.fail("returns while copies are on their way (wait_copies)");
+      if (!products(lane).idle()) lane.fail("returns while products are on their way (warpgroup_wait)");
       if (found_defect()) lane.fail(take_defect());
     } catch (const Cancelled&) {
     } catch (const std::exception& error) {
@@ -299,6 +335,7 @@ void Block::meet_block(Lane& lane, Place place) {
   at_barrier_ = 0;
   ++block_time_;
   for (std::size_t i = 0; i < warps_.size(); ++i) close_accesses(static_cast<int>(i));
+  if (const std::string wrong = uneven_products(); !wrong.empty()) throw EmulationError(wrong);
   for (int i = 0; i < grid_->threads; ++i) {
     Lane& other = lanes_[static_cast<std::size_t>(i)];
     if (other.place.line != place.line) {
@@ -335,6 +372,21 @@ void Block::meet_warp(Lane& lane, const char* name, WarpOperation operation, voi
   for (std::size_t i = 0; i < 32; ++i) {
     if (&lanes[i] != &lane) make_ready(lanes[i]);
   }
+}
+
+WarpProducts& Block::products(const Lane& lane) const {
+  return *products_[static_cast<std::size_t>(lane.warp())];
+}
+
+std::string Block::uneven_products() const {
+  for (std::size_t i = 0; i < warps_.size(); ++i) {
+    if (products_[i]->history() != products_[i - i % 4]->history()) {
+      return grid_->kernel + ", block (" + std::to_string(block_) + ", " + std::to_string(block_y_) +
+             "): warp " + std::to_string(i) + " has not called the products that warp " +
+             std::to_string(i - i % 4) + " of its warpgroup has";
+    }
+  }
+  return {};
 }
 
 void Block::close_accesses(int warp) const {

@@ -27,7 +27,10 @@ struct Access {
   int thread = 0;
   std::uint32_t block_time = 0;
   std::uint32_t warp_time = 0;
+  std::uint32_t copy_fences = 0;  // that the thread has passed
 };
+
+class Block;
 
 class SharedMemory {
  public:
@@ -49,6 +52,10 @@ class SharedMemory {
   // An asynchronous copy: nobody may touch the cells until it has arrived, which counts as a write.
   std::string begin_copy(const Access& access, std::size_t at, std::size_t count);
   void arrive(const Access& access, std::size_t at, std::size_t count);
+  // A product of a warpgroup reads the bytes from now until end_product(): nobody may write them meanwhile.
+  // It sees only what its writer has fenced (fence_copies) before a barrier.
+  std::string begin_product(const Access& access, std::size_t at, std::size_t count, const Block& block);
+  void end_product(const Access& access, std::size_t at, std::size_t count);
 
  private:
   struct Cell {
@@ -56,6 +63,8 @@ class SharedMemory {
     std::uint32_t write_warp_time = 0;
     std::uint32_t read_block_time = 0;  // the reads of this block time are remembered
     std::uint32_t read_warp_time = 0;   // of the last of them
+    std::uint32_t copy_fences = 0;      // of the writer, when it wrote
+    std::uint16_t products = 0;         // that read it now
     std::uint16_t writer = 0;
     std::uint16_t reader = 0;       // the first at read_warp_time
     bool other_lanes_read = false;  // others of the reader's warp, at the same warp time
@@ -67,11 +76,12 @@ class SharedMemory {
 
   std::vector<std::byte> bytes_;
   std::vector<Cell> cells_;
+  std::size_t read_by_products_ = 0;  // cells, each as often as it is read
   std::uint32_t first_block_time_ = 0;
 };
 
 class BankLog;
-class Block;
+class WarpProducts;
 
 // One thread of the block.
 struct Lane {
@@ -90,8 +100,9 @@ struct Lane {
   const char* operation = "";  // its name
   void* arguments = nullptr;   // of that operation
   Fiber* fiber = nullptr;
-  std::vector<Copy> copies;              // oldest first
-  std::vector<std::size_t> copy_groups;  // number of copies up to the end of each closed group
+  std::vector<Copy> copies;                // oldest first
+  std::vector<std::size_t> copy_groups;    // number of copies up to the end of each closed group
+  std::vector<std::uint32_t> copy_fences;  // the block time of each
   int warp() const { return index / 32; }
   int lane() const { return index % 32; }
   [[noreturn]] void fail(const std::string& what) const;  // throws EmulationError
@@ -126,8 +137,16 @@ class Block {
   void meet_warp(Lane& lane, const char* name, WarpOperation operation, void* arguments, Place place);
 
   Access access(const Lane& lane) const {
-    return {lane.index, block_time_, warps_[static_cast<std::size_t>(lane.warp())].time};
+    return {lane.index, block_time_, warps_[static_cast<std::size_t>(lane.warp())].time,
+            static_cast<std::uint32_t>(lane.copy_fences.size())};
   }
+  void fence_copies(Lane& lane) const { lane.copy_fences.push_back(block_time_); }
+  // Whether the thread has fenced what it wrote after so many fences, and a barrier of the block came since.
+  bool seen_by_products(int thread, std::uint32_t copy_fences) const {
+    const std::vector<std::uint32_t>& fences = lanes_[static_cast<std::size_t>(thread)].copy_fences;
+    return fences.size() > copy_fences && fences[copy_fences] != block_time_;
+  }
+  WarpProducts& products(const Lane& lane) const;
   void pass_warp_barrier(const Lane& lane) { ++warps_[static_cast<std::size_t>(lane.warp())].time; }
   Lane& current() const { return *current_; }
   SharedMemory& shared() { return shared_; }
@@ -156,6 +175,8 @@ class Block {
   std::string stuck() const;
   // For options().banks.
   void close_accesses(int warp) const;
+  // Empty, or which warps of a warpgroup have called other products than its first.
+  std::string uneven_products() const;
 
   const Grid* grid_ = nullptr;
   int block_ = 0;
@@ -170,6 +191,7 @@ class Block {
   std::uint32_t block_time_ = 0;
   SharedMemory shared_;
   BankLog* banks_ = nullptr;
+  std::vector<std::unique_ptr<WarpProducts>> products_;  // of the warps
 
   Fiber caller_;
   std::vector<std::unique_ptr<Fiber>> fibers_;

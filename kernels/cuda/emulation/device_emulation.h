@@ -19,6 +19,8 @@
 
 namespace bigbird::kernels::cuda {
 
+inline constexpr bool warpgroup_products = true;
+
 namespace emulation {
 
 // Gives work to a stream (runtime_emulation.cpp).
@@ -56,6 +58,12 @@ void mma_bf16(Lane& lane, float* c, const std::uint32_t* a, const std::uint32_t*
 void mma_tf32(Lane& lane, float* c, const std::uint32_t* a, const std::uint32_t* b, Place place);
 void load_matrix_4(Lane& lane, std::uint32_t* r, const Slice& slice, std::int64_t at, bool transposed,
                    Place place);
+// Of a warpgroup (warpgroup.h). a: four numbers, or null for the matrix of a_matrix.
+void warpgroup_fence(Lane& lane, Place place);
+void warpgroup_product(Lane& lane, float* c, const std::uint32_t* a, std::uint64_t a_matrix,
+                       std::uint64_t b_matrix, bool transposed, bool adds, Place place);
+void warpgroup_commit(Lane& lane, Place place);
+void warpgroup_wait(Lane& lane, std::size_t groups, Place place);
 
 }  // namespace emulation
 
@@ -184,6 +192,33 @@ class Thread {
   void load_matrix_4_transposed(std::uint32_t (&r)[4], const Shared<bf16>& from, int i,
                                 const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     emulation::load_matrix_4(lane_, r, from.slice(), from.offset(i), true, {file, line});
+  }
+
+  std::uint64_t matrix_descriptor(const Shared<bf16>& tile) {
+    return descriptor_of(static_cast<std::uint32_t>(tile.offset(0)));
+  }
+  void fence_copies() { lane_.block->fence_copies(lane_); }
+  template <int count>
+  void keep_registers(float (&)[count][4]) {}
+  void warpgroup_fence(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    emulation::warpgroup_fence(lane_, {file, line});
+  }
+  void warpgroup_commit(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    emulation::warpgroup_commit(lane_, {file, line});
+  }
+  template <int N>
+  void warpgroup_wait(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    emulation::warpgroup_wait(lane_, N, {file, line});
+  }
+  template <bool transposed>
+  void warpgroup_product(float (&c)[8][4], const std::uint32_t (&a)[4], std::uint64_t b, bool adds,
+                         const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    emulation::warpgroup_product(lane_, c[0], a, 0, b, transposed, adds, {file, line});
+  }
+  template <bool transposed>
+  void warpgroup_product(float (&c)[8][4], std::uint64_t a, std::uint64_t b, bool adds,
+                         const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    emulation::warpgroup_product(lane_, c[0], nullptr, a, b, transposed, adds, {file, line});
   }
 
   void atomic_add(float* to, float value) { emulation::atomic_add(lane_, to, value); }

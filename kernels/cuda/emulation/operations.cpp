@@ -9,6 +9,7 @@
 #include "kernels/cuda/emulation/bank_log.h"
 #include "kernels/cuda/emulation/emulation.h"
 #include "kernels/cuda/emulation/tensor_core.h"
+#include "kernels/cuda/emulation/warpgroup.h"
 
 namespace bigbird::kernels::cuda::emulation {
 namespace {
@@ -75,17 +76,7 @@ void multiply(const float (&a)[16][K], const float (&b)[K][8], const std::array<
     c[row + 8][column] = lanes[lane]->c[2];
     c[row + 8][column + 1] = lanes[lane]->c[3];
   }
-  if (options().truncated_sums) {
-    for (std::size_t row = 0; row < 16; ++row) {
-      for (std::size_t k = 0; k < K; k += group) add_truncated(c[row], a[row] + k, b[k], 8, group);
-    }
-  } else {
-    for (int row = 0; row < 16; ++row) {
-      for (std::size_t k = 0; k < K; ++k) {
-        for (int column = 0; column < 8; ++column) c[row][column] += a[row][k] * b[k][column];
-      }
-    }
-  }
+  add_products<group>(c, a, b);
   for (std::size_t lane = 0; lane < 32; ++lane) {
     const std::size_t row = lane / 4;
     const std::size_t column = lane % 4 * 2;
@@ -302,6 +293,37 @@ void load_matrix_4(Lane& lane, std::uint32_t* r, const Slice& slice, std::int64_
         lanes[i]->r[j] = first | second << 16;
       }
     }
+  });
+}
+
+void warpgroup_fence(Lane& lane, Place place) {
+  meet(lane, "warpgroup_fence", place, place, [](Lane& last, const std::array<Place*, 32>& places) {
+    last.block->products(last).fence(*places[0]);
+  });
+}
+
+void warpgroup_product(Lane& lane, float* c, const std::uint32_t* a, std::uint64_t a_matrix,
+                       std::uint64_t b_matrix, bool transposed, bool adds, Place place) {
+  WarpgroupArguments arguments{c, a, a_matrix, b_matrix, transposed, adds, place};
+  meet(lane, "warpgroup_product", arguments, place,
+       [](Lane& last, const std::array<WarpgroupArguments*, 32>& lanes) {
+         last.block->products(last).multiply(last, lanes, lanes[0]->place);
+       });
+}
+
+void warpgroup_commit(Lane& lane, Place place) {
+  meet(lane, "warpgroup_commit", place, place, [](Lane& last, const std::array<Place*, 32>& places) {
+    last.block->products(last).commit(*places[0]);
+  });
+}
+
+void warpgroup_wait(Lane& lane, std::size_t groups, Place place) {
+  struct Arguments {
+    std::size_t groups;
+    Place place;
+  } arguments{groups, place};
+  meet(lane, "warpgroup_wait", arguments, place, [](Lane& last, const std::array<Arguments*, 32>& lanes) {
+    last.block->products(last).wait(last, lanes[0]->groups, lanes[0]->place);
   });
 }
 

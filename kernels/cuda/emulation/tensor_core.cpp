@@ -6,6 +6,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <utility>
+
+#include "kernels/cuda/emulation/emulation.h"
 
 namespace bigbird::kernels::cuda::emulation {
 namespace {
@@ -33,6 +36,7 @@ void add_truncated(float* c, const Number* a, const Number* b, std::size_t strid
   double addends[columns + 1][columns];
   double largest[columns];
   double sizes[columns];  // of all addends: finite when each is
+  float plain[columns] = {};
   for (std::size_t j = 0; j < columns; ++j) {
     addends[0][j] = static_cast<double>(c[j]);
     sizes[j] = largest[j] = std::fabs(addends[0][j]);
@@ -49,13 +53,14 @@ void add_truncated(float* c, const Number* a, const Number* b, std::size_t strid
   }
   bool finite = true;
   for (std::size_t j = 0; j < columns; ++j) finite &= sizes[j] < HUGE_VAL;
-  if (!finite) {  // infinities and NaN come through as in any sum
+  if (!finite) {  // infinities and NaN come through as in any sum; the other columns do not notice
     for (std::size_t j = 0; j < columns; ++j) {
+      if (sizes[j] < HUGE_VAL) continue;
       double sum = 0.0;
-      for (std::size_t k = 0; k <= count; ++k) sum += addends[k][j];
-      c[j] = static_cast<float>(sum);
+      for (std::size_t k = 0; k <= count; ++k) sum += std::exchange(addends[k][j], 0.0);
+      plain[j] = static_cast<float>(sum);
+      largest[j] = 0.0;
     }
-    return;
   }
   double unit[columns];
   double units[columns];  // in 1
@@ -70,10 +75,27 @@ void add_truncated(float* c, const Number* a, const Number* b, std::size_t strid
     for (std::size_t j = 0; j < columns; ++j) sums[j] += static_cast<std::int32_t>(addends[k][j] * units[j]);
   }
   for (std::size_t j = 0; j < columns; ++j) {
-    c[j] = static_cast<float>(static_cast<double>(cut(sums[j])) * unit[j]);
+    c[j] = sizes[j] < HUGE_VAL ? static_cast<float>(static_cast<double>(cut(sums[j])) * unit[j]) : plain[j];
   }
 }
 
+template <std::size_t group, std::size_t K>
+void add_products(float (&c)[16][8], const float (&a)[16][K], const float (&b)[K][8]) {
+  if (options().truncated_sums) {
+    for (std::size_t row = 0; row < 16; ++row) {
+      for (std::size_t k = 0; k < K; k += group) add_truncated(c[row], a[row] + k, b[k], 8, group);
+    }
+    return;
+  }
+  for (std::size_t row = 0; row < 16; ++row) {
+    for (std::size_t k = 0; k < K; ++k) {
+      for (std::size_t column = 0; column < 8; ++column) c[row][column] += a[row][k] * b[k][column];
+    }
+  }
+}
+
+template void add_products<bf16_group, 16>(float (&)[16][8], const float (&)[16][16], const float (&)[16][8]);
+template void add_products<tf32_group, 8>(float (&)[16][8], const float (&)[16][8], const float (&)[8][8]);
 template void add_truncated<float>(float*, const float*, const float*, std::size_t, std::size_t);
 template void add_truncated<double>(float*, const double*, const double*, std::size_t, std::size_t);
 

@@ -18,4 +18,9 @@ inline constexpr std::size_t tf32_group = 4;
 template <class Number>
 void add_truncated(float* c, const Number* a, const Number* b, std::size_t stride, std::size_t count);
 
+// c[16][8] += a[16][K] b[K][8], k ascending: sums of groups as above with options().truncated_sums, else each
+// addition rounded. For K of 16 with bf16_group and of 8 with tf32_group.
+template <std::size_t group, std::size_t K>
+void add_products(float (&c)[16][8], const float (&a)[16][K], const float (&b)[K][8]);
+
 }  // namespace bigbird::kernels::cuda::emulation
