@@ -272,7 +272,7 @@ int cmd_completion(int argc, char** argv) {
               "~/.config/fish/completions/bigbird.fish"),
              "bigbird completion zsh > _bigbird"});
   std::string shell;
-  verb.add_required("SHELL", shell, "bash, zsh or fish", CLI::IsMember({"bash", "zsh", "fish"}));
+  verb.add_required("SHELL", shell, "Shell: bash, zsh or fish", CLI::IsMember({"bash", "zsh", "fish"}));
   if (!verb.parse(argc, argv)) return 0;
   verb.omit_closing_line();
   const std::vector<CompletedVerb> verbs = all_verbs();
