@@ -64,7 +64,8 @@ void add_options(Verb& verb, TokenizeCommand& typed) {
 }  // namespace
 
 int cmd_tokenize(int argc, char** argv) {
-  Verb verb("tokenize", "Turn sentences into token ids: shards for training, or lines on stdout.",
+  Verb verb("tokenize",
+            "Turn sentences, regions or lines into token ids: shards for training, or lines on stdout.",
             {("bigbird tokenize -m demo-output/tokenizer -f demo-output/genome/genome.fa.gz -d "
               "demo-output/valid.bed.gz -o valid"),
              ("bigbird tokenize -m demo-output/tokenizer -f demo-output/genome/genome.fa.gz -R "

@@ -38,7 +38,8 @@ void add_options(Verb& verb, VocabularyOptions& options) {
 }  // namespace
 
 int cmd_train_bpe(int argc, char** argv) {
-  Verb verb("train-bpe", "Train a byte-pair vocabulary on a seeded sample of sentences.",
+  Verb verb("train-bpe",
+            "Train a byte-pair vocabulary of DNA, a SentencePiece model, on a seeded sample of sentences.",
             {("bigbird train-bpe -f demo-output/genome/genome.fa.gz -d demo-output/train.bed.gz -o "
               "tokenizer --vocab-size 1000"),
              ("bigbird train-bpe -f demo-output/genome/genome.fa.gz -d demo-output/train.bed.gz -o "

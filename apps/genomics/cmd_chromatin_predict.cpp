@@ -120,7 +120,7 @@ void add_options(Verb& verb, PredictCommand& typed) {
 }  // namespace
 
 int cmd_chromatin_predict(int argc, char** argv) {
-  Verb verb("chromatin predict", "Predict chromatin profiles of bins: table, matrix or genome tracks.",
+  Verb verb("chromatin predict", "Predict chromatin profiles of bins or sequences: table, matrix or tracks.",
             {("printf 'chr20\\t1292800\\t1293000\\n' | bigbird chromatin predict -m human/tracks -f "
               "bigbird-demo/genome.fa.gz -R - -o profiles.tsv"),
              ("printf 'chr20\\t1292800\\t1293000\\n' | bigbird chromatin predict -m human/tracks -f "

@@ -61,7 +61,9 @@ void add_options(Verb& verb, PromoterEvaluateCommand& typed) {
 }  // namespace
 
 int cmd_promoter_evaluate(int argc, char** argv) {
-  Verb verb("promoter evaluate", "Score promoter predictions against their labels.",
+  Verb verb("promoter evaluate",
+            "Score promoter predictions against their labels: F1, MCC, AUROC, AUPRC, compared with the "
+            "fraction of G and C and with 6-mers.",
             {"bigbird promoter evaluate --predictions demo-output/predictions.tsv",
              ("bigbird promoter evaluate -m demo-output/finetune/final --data "
               "demo-output/promoters/test.tsv"),

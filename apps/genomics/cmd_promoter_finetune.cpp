@@ -10,7 +10,8 @@
 namespace bigbird::apps {
 
 int cmd_promoter_finetune(int argc, char** argv) {
-  Verb verb("promoter finetune", "Fine-tune a pretrained encoder on promoter examples.",
+  Verb verb("promoter finetune",
+            "Fine-tune a pretrained encoder on promoter examples, of promoter build or your own.",
             {("bigbird promoter finetune --data demo-output/promoters --init "
               "demo-output/pretrain/final -o promoter-run"),
              ("bigbird promoter finetune --data demo-output/promoters --init "

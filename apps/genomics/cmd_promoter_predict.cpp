@@ -82,7 +82,8 @@ void add_options(Verb& verb, PromoterPredictCommand& typed) {
 }  // namespace
 
 int cmd_promoter_predict(int argc, char** argv) {
-  Verb verb("promoter predict", "Score windows with a fine-tuned promoter model; TSV on stdout.",
+  Verb verb("promoter predict",
+            "Score windows of FASTA, BED or labelled sequences with a fine-tuned promoter model; TSV.",
             {("awk 'NR > 1 { print \">\" $1 \"\\n\" $8 }' demo-output/promoters/test.tsv | bigbird "
               "promoter predict -m demo-output/finetune/final -"),
              ("awk -v OFS='\\t' 'NR > 1 { print $2, $3, $4, $1, 0, $5 }' "

@@ -114,7 +114,9 @@ void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scori
 }  // namespace
 
 int cmd_promoter_scan(int argc, char** argv) {
-  Verb verb("promoter scan", "Score every step of a genome with a promoter model and call promoters.",
+  Verb verb("promoter scan",
+            "Score every step of a genome with a promoter model, as bedGraph or bigWig, and call promoters; "
+            "with recall and precision against known TSS.",
             {("bigbird promoter scan -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz "
               "-r chr1:1-50000 --step 50 > scores.bedgraph"),
              ("bigbird promoter scan -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz "

@@ -49,21 +49,21 @@ void add_options(Verb& verb, VariantsCommand& typed) {
 }  // namespace
 
 int cmd_variants(int argc, char** argv) {
-  Verb verb(
-      "variants",
-      "Score variants: how each ALT changes what a model predicts, as annotated VCF, table or matrices.",
-      {("bigbird variants -m human/tracks -f bigbird-demo/genome.fa.gz "
-        "bigbird-demo/variants.vcf.gz -O z -o scored.vcf.gz"),
-       ("for i in 1 2; do bigbird variants -m demo-output/chromatin-run/final -f "
-        "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz -r chr3:1-200000 "
-        "--shard $i/2 -o part$i.tsv; done"),
-       ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
-        "demo-output/genome/variants.vcf.gz -r chr1:1-200000 -O tsv"),
-       ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
-        "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --write-index -o scored.bcf"),
-       ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
-        "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --track "
-        "promoter=demo-output/scan.bw -o tracks.tsv")});
+  Verb verb("variants",
+            "Score variants: how each ALT changes what a model predicts, as annotated VCF or BCF, table or "
+            "matrices; with conservation and scores of other tools next to them.",
+            {("bigbird variants -m human/tracks -f bigbird-demo/genome.fa.gz "
+              "bigbird-demo/variants.vcf.gz -O z -o scored.vcf.gz"),
+             ("for i in 1 2; do bigbird variants -m demo-output/chromatin-run/final -f "
+              "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz -r chr3:1-200000 "
+              "--shard $i/2 -o part$i.tsv; done"),
+             ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
+              "demo-output/genome/variants.vcf.gz -r chr1:1-200000 -O tsv"),
+             ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
+              "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --write-index -o scored.bcf"),
+             ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
+              "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --track "
+              "promoter=demo-output/scan.bw -o tracks.tsv")});
   VariantsCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;

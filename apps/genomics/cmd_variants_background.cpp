@@ -11,7 +11,8 @@ namespace bigbird::apps {
 
 int cmd_variants_background(int argc, char** argv) {
   Verb verb("variants background",
-            "Score a set of ordinary variants: the distribution of effects that E-values count from.",
+            "Score a set of ordinary variants: the distribution of effects that E-values and the functional "
+            "score count from.",
             {("bigbird variants background -m demo-output/chromatin-run/final -f "
               "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz -r chr1:1-200000 -o "
               "background.safetensors"),

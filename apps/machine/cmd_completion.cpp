@@ -266,7 +266,7 @@ std::vector<CompletedVerb> all_verbs() {
 }  // namespace
 
 int cmd_completion(int argc, char** argv) {
-  Verb verb("completion", "Print a completion script for the shell.",
+  Verb verb("completion", "Print a completion script for bash, zsh or fish.",
             {"source <(bigbird completion bash)",
              ("mkdir -p ~/.config/fish/completions && bigbird completion fish > "
               "~/.config/fish/completions/bigbird.fish"),

@@ -175,7 +175,9 @@ ModelConfig fresh_config(const Verb& verb, const Typed& typed, Recipe recipe) {
 }  // namespace
 
 int cmd_pretrain(int argc, char** argv) {
-  Verb verb("pretrain", "Train a BigBird encoder on token shards: masked tokens and next sentences.",
+  Verb verb("pretrain",
+            "Train a BigBird encoder on token shards: masked tokens and next sentences, with checkpoints, "
+            "and a memory plan before the first step.",
             {("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
               "demo-output/tokenizer -o run"),
              ("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
