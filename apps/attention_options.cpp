@@ -29,13 +29,14 @@ std::string systems_with(const std::string& flag) {
 
 void AttentionOptionGroup::add(VerbOptions& verb, const std::string& otherwise) {
   verb.add_option("--attention NAME", attention_,
-                  fmt::format("{} ({})", attention_system_names(), otherwise));
+                  fmt::format("Attention: {} (default: {})", attention_system_names(), otherwise));
   for (const AttentionSystem& system : attention_systems()) {
     for (const AttentionOption& option : system.options) {
       const std::string flag = option.flag();
       if (typed_.contains(flag)) continue;  // another system's as well
-      verb.add_option(flag + " " + option.value, typed_[flag],
-                      fmt::format("{}: {} ({})", systems_with(flag), option.help, option.otherwise));
+      verb.add_option(
+          flag + " " + option.value, typed_[flag],
+          fmt::format("{}; for {} (default: {})", option.help, systems_with(flag), option.otherwise));
     }
   }
 }

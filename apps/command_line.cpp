@@ -154,7 +154,7 @@ Verb::Verb(std::string name, const std::string& sentence, const std::vector<std:
   app_.set_help_flag("-h,--help", "Print this help; --help all: every option")->group("General");
   add_console_options(app_);
   app_.config_formatter(std::make_shared<ConfigFile>(app_, verb_));
-  app_.set_config("--config", "", "Read options from this TOML file")->group("General")->type_name("FILE");
+  app_.set_config("--config", "", "TOML file of options")->group("General")->type_name("FILE");
   app_.allow_config_extras(CLI::config_extras_mode::error);
   add_command_options(app_);
 }

@@ -201,9 +201,9 @@ std::string cpu_time_text(double seconds) {
 }  // namespace
 
 void VerbConsole::add_console_options(CLI::App& app) {
-  app.add_flag("-q,--quiet", quiet_, "Warnings and errors only on stderr")->group("General");
-  app.add_flag("-v,--verbose", verbose_, "More messages on stderr")->group("General");
-  app.add_option("--log", log_file_, "Append the messages to this file, with times")
+  app.add_flag("-q,--quiet", quiet_, "Print only warnings and errors on stderr")->group("General");
+  app.add_flag("-v,--verbose", verbose_, "Print more messages on stderr")->group("General");
+  app.add_option("--log", log_file_, "File that the messages are appended to, with times")
       ->group("General")
       ->type_name("FILE");
 }

@@ -110,7 +110,7 @@ class HelpFormatter : public CLI::Formatter {
     if (option->get_type_size() == 0) return "";  // a flag
     std::string text = " " + type_of(*option);
     const std::string& value = option->get_default_str();
-    if (!value.empty() && value != "[]") text += "=" + value;
+    if (!value.empty() && value != "[]" && !option->get_required()) text += "=" + value;
     if (takes_several(option)) text += " ...";
     if (option->get_required()) text += " (required)";
     return text;

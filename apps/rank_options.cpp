@@ -61,18 +61,20 @@ void RankOptions::add(Verb& verb) {
   const OptionGroup group(verb, "Ranks");
   verb.add_option(
           "--ranks", choice_,
-          "Processes that were started together: auto asks the launcher (mpirun, srun), none is only this one, open-mpi and mpich name the MPI; folder:DIR needs none: processes that know "
-          "their number (srun's, or RANK and WORLD_SIZE) meet in a folder that all see")
+          "Processes that were started together: none is only this one, open-mpi and mpich name the MPI; "
+          "folder:DIR needs none: processes that know their number (srun's, or RANK and WORLD_SIZE) meet in "
+          "a folder that all see (default: what the launcher started, mpirun or srun)")
       ->check([](const std::string& word) {
         const bool known = word == "auto" || word == "none" || word == "open-mpi" || word == "mpich" ||
                            word.rfind("folder:", 0) == 0;
         return known ? std::string() : word + " is none of auto, none, open-mpi, mpich, folder:DIR";
       });
   verb.add_option("--between-devices {auto,nccl,host}", between_devices_,
-                  "How CUDA devices of several ranks get each other's gradients: nccl, host (by way of the "
-                  "processes' memory), or auto: nccl where it is found");
-  verb.add_flag("--log-ranks", log_,
-                "Messages of every rank, not only of the first; into FILE.rank-N where --log FILE is given");
+                  "Way in which CUDA devices of several ranks get each other's gradients: nccl, or host, by "
+                  "way of the processes' memory (default: nccl where it is found)");
+  verb.add_flag(
+      "--log-ranks", log_,
+      "Print messages of every rank, not only of the first; into FILE.rank-N where --log FILE is given");
 }
 
 RankTeam& RankOptions::open(Verb& verb) const {

@@ -21,14 +21,15 @@ void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
   }
   if (!defaults.profiles.empty()) {
     verb.add_option("--profiles LIST", profiles_,
-                    "Outputs of the model: numbers, ranges, names (0,5,10-19), all or none; without it " +
-                        defaults.profiles);
+                    "Outputs of the model: numbers, ranges, names (0,5,10-19), all or none (default: " +
+                        defaults.profiles + ")");
   }
   if (defaults.offset) {
     verb.with_words(
         verb.add_option(
             "--offset BP", offset_,
-            "Bases before the scored base (of a region the one in its middle) in its window, on the forward strand; auto: it is in the middle of the model's target"),
+            "Bases before the scored base (of a region the one in its middle) in its window, on the forward "
+            "strand (default: so many that it is in the middle of the model's target)"),
         {{"auto", "-1"}, {"-1", "-1"}}, CLI::Range(0, 1 << 24));
   }
   batch_.tokens = defaults.batch_tokens;

@@ -39,8 +39,8 @@ void SmoothingOptions::add(Verb& verb, LabelSmoothing& smoothing) {
       "Fraction of each label of a decoder that is spread over the whole vocabulary; 0.1 as published",
       CLI::Range(0.0, 0.999));
   verb.add_option("--smoothing", form_,
-                  "How it is spread: over all tokens (huggingface), or over all others and less its entropy "
-                  "(google)");
+                  "Spread of --label-smoothing: over all tokens (huggingface), or over all others and less "
+                  "its entropy (google)");
 }
 
 void SmoothingOptions::apply(LabelSmoothing& smoothing) const {
@@ -53,24 +53,25 @@ void SummaryDataOptions::add(Verb& verb, SummaryParts parts) {
   if (parts != SummaryParts::summary) {
     verb.add_option(
         "--document-field", pairs_.document_field,
-        "Field or column of the document; default article_text, article, document, source, text ...");
+        "Field or column of the document (default: article_text, article, document, source, text ...)");
   }
   if (parts != SummaryParts::document) {
-    verb.add_option("--summary-field", pairs_.summary_field,
-                    "Field of the summary; default abstract_text, summary, highlights, abstract, target ...");
-    verb.add_flag(
-        "--list-of-summaries", pairs_.list_of_summaries,
-        "A list in that field holds several summaries, of which the best counts; else the sentences of one");
+    verb.add_option(
+        "--summary-field", pairs_.summary_field,
+        "Field of the summary (default: abstract_text, summary, highlights, abstract, target ...)");
+    verb.add_flag("--list-of-summaries", pairs_.list_of_summaries,
+                  "Take a list in the summary's field as several summaries, of which the best counts "
+                  "(default: as the sentences of one)");
   }
   verb.add_option("--id-field", pairs_.id_field,
-                  "Field of the id; default id, article_id or paper_id, else rows count from 0");
+                  "Field of the id (default: id, article_id or paper_id, else rows count from 0)");
   verb.add_option("--format", format_,
-                  "Format of the data: jsonl, csv, tsv, lines (a text a line) or folder; auto: by name");
+                  "Format of the data: jsonl, csv, tsv, lines (a text a line) or folder (default: by name)");
   add_quoting(verb, quoting_);
   verb.add_flag("--skip-bad", pairs_.skip_bad,
                 "Count records without a field, or of another type, and go on");
   verb.add_flag("--replace-invalid", pairs_.replace_invalid,
-                "Put U+FFFD where bytes are not UTF-8; else an error");
+                "Put U+FFFD where bytes are not UTF-8 (default: an error)");
 }
 
 SummaryPairOptions SummaryDataOptions::pairs() const {
@@ -85,33 +86,35 @@ void say_skipped(std::uint64_t skipped, const std::string& first) {
 }
 
 void SearchOptionsOfVerb::add(Verb& verb) {
-  verb.with_word(
-      verb.add_option("--length", summarizer_.length,
-                      "Most tokens of a document, its end included; auto: as many as the model was trained "
-                      "with, or has positions for"),
-      "auto", "0");
-  verb.add_flag(
-      "--newlines-are-blanks,!--newlines-are-marks", blanks_,
-      "Leave newlines to the tokenizer, as transformers does, or give the model \"<n>\" and read it back; "
-      "default as the model was trained, else marks");
+  verb.with_word(verb.add_option("--length", summarizer_.length,
+                                 "Most tokens of a document, its end included (default: as many as the model "
+                                 "was trained with, or has positions for)"),
+                 "auto", "0");
+  verb.add_flag("--newlines-are-blanks,!--newlines-are-marks", blanks_,
+                "Leave newlines to the tokenizer, as transformers does, or give the model \"<n>\" and read "
+                "it back (default: as the model was trained, else marks)");
   verb.add_option("--batch", summarizer_.documents, "Documents at a time; more take more memory",
                   CLI::Range(1, 4096));
-  const OptionGroup group(verb, "Search (where not given: as in the model's folder)");
-  verb.add_option("--decoding", decoding_, "huggingface, google, greedy or sample");
-  verb.add_option("--beams", beams_, "Rows that are searched side by side; 1 is greedy",
-                  CLI::Range(std::int64_t{0}, most_beams));
-  verb.add_option("--length-penalty", penalty_, "A score is the sum of log p over the tokens to this power");
-  verb.add_option("--max-tokens", most_, "Most tokens of a summary, its end included");
-  verb.add_option("--min-tokens", least_, "No end before so many");
-  verb.add_option("--no-repeat-ngram", ngram_, "No so many tokens in a row twice; 0 allows it");
-  verb.add_option("--repetition-penalty", repetition_, "Penalty of tokens that are there already; 1: none");
-  verb.add_option("--early-stopping", stopping_, "no, yes or never: when a beam search may end");
-  verb.add_option("--temperature", sampling_.temperature, "sample: what logits are divided by");
-  verb.with_word(
-      verb.add_option("--top-k", sampling_.top_k, "sample: from so many of the most likely tokens, or all"),
-      "all", "0");
-  verb.add_option("--top-p", sampling_.top_p,
-                  "sample: from the most likely tokens that make up this fraction; 1: all");
+  const OptionGroup group(verb, "Search");
+  // What a model's folder has of these takes the place of the fields' values: they are no default.
+  const auto add = [&](const std::string& name, auto& field, const std::string& text) {
+    return verb.add_option(name, field, text + " (default: as in the model's folder)")->default_str("");
+  };
+  add("--decoding", decoding_, "Decoding: huggingface, google, greedy or sample");
+  add("--beams", beams_, "Rows that are searched side by side; 1 is greedy")
+      ->check(CLI::Range(std::int64_t{0}, most_beams));
+  add("--length-penalty", penalty_,
+      "Power in the score, which is the sum of log p over the tokens to this power");
+  add("--max-tokens", most_, "Most tokens of a summary, its end included");
+  add("--min-tokens", least_, "Tokens before which a summary does not end");
+  add("--no-repeat-ngram", ngram_, "Tokens in a row that are not there twice; 0 allows it");
+  add("--repetition-penalty", repetition_, "Penalty of tokens that are there already; 1: none");
+  add("--early-stopping", stopping_, "Early end of a beam search: no, yes or never");
+  add("--temperature", sampling_.temperature, "Number that logits are divided by, of sample");
+  verb.with_word(add("--top-k", sampling_.top_k, "Most likely tokens that sample draws from, or all"), "all",
+                 "0");
+  add("--top-p", sampling_.top_p,
+      "Fraction that the most likely tokens make up, from which sample draws; 1: all");
   verb.add_seed();
   add_machine(verb);
 }

@@ -27,8 +27,8 @@ constexpr std::array<std::pair<TableFormat, const char*>, 7> format_names{
 void add_quoting(Verb& verb, std::string& quoting) {
   verb.add_option(
       "--quoting", quoting,
-      "How tables are quoted: csv (a field in \" may hold separators and line ends) or none (\" is text, a line "
-      "is a row); auto: csv for CSV; none for TSV, unless all its names are in quotes",
+      "Quoting of tables: csv, a field in \" may hold separators and line ends, or none, \" is text and a "
+      "line is a row (default: csv for CSV; none for TSV, unless all its names are in quotes)",
       CLI::IsMember({"auto", "csv", "none"}));
 }
 
@@ -38,32 +38,32 @@ Quoting parse_quoting(const std::string& name) {
 
 void TextColumnOptions::add(Verb& verb, bool with_labels) {
   const OptionGroup group(verb, "Columns and format of the data");
-  verb.add_option(
-      "--text-column", columns_.text_column,
-      "Column or field of the text, by name or from 1; several (2,3) are joined by a blank; default "
-      "sentence1, text, sentence or the first");
+  verb.add_option("--text-column", columns_.text_column,
+                  "Column or field of the text, by name or from 1; several (2,3) are joined by a blank "
+                  "(default: sentence1, text, sentence or the first)");
   verb.add_option("--pair-column", columns_.pair_column,
-                  "Column of the second text of a pair; default sentence2, text_pair or the second");
+                  "Column of the second text of a pair (default: sentence2, text_pair or the second)");
   if (with_labels) {
-    verb.add_option("--label-column", columns_.label_column, "Column or field of the label; default label");
+    verb.add_option("--label-column", columns_.label_column, "Column or field of the label (default: label)");
     verb.add_option("--label-files FILE", columns_.label_files,
-                    "Articles: the XML of their labels; several with commas")
+                    "XML of the labels of articles; several with commas")
         ->delimiter(',');
   }
   verb.add_option("--id-column", columns_.id_column,
-                  "Column of the id; default id or idx, else rows count from 0");
+                  "Column of the id (default: id or idx, else rows count from 0)");
   verb.add_option(
       "--format", format_,
-      "Format of the data: csv, tsv, jsonl, lines (a text each), folder (of a folder for each class) or articles (XML of "
-      "SemEval-2019 task 4); auto: by name, of stdin and .txt by what they begin with");
+      "Format of the data: csv, tsv, jsonl, lines (a text each), folder (of a folder for each class) or "
+      "articles, XML of SemEval-2019 task 4 (default: by name, of stdin and .txt by what they begin with)");
   add_quoting(verb, quoting_);
-  verb.add_flag("--header", header_, "The first row of a table names the columns, whatever it looks like");
-  verb.add_flag("--no-header", no_header_, "The first row is data; columns are given by number")
+  verb.add_flag("--header", header_,
+                "Take the first row of a table as names of the columns, whatever it looks like");
+  verb.add_flag("--no-header", no_header_, "Take the first row as data; columns are given by number")
       ->excludes("--header");
   verb.add_flag("--newline-escapes", columns_.backslash_newline,
-                "A backslash and an n in a cell are a newline, as in Yelp's files");
+                "Read a backslash and an n in a cell as a newline, as in Yelp's files");
   verb.add_flag("--replace-invalid", columns_.replace_invalid,
-                "Put U+FFFD where bytes are not UTF-8; else an error");
+                "Put U+FFFD where bytes are not UTF-8 (default: an error)");
 }
 
 LabelledTextOptions TextColumnOptions::columns(Labels labels) const {
@@ -78,7 +78,7 @@ LabelledTextOptions TextColumnOptions::columns(Labels labels) const {
 
 void GlueScoringOptions::add(Verb& verb) {
   verb.add_required("--task TASK", task_,
-                    "cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte or wnli; predict also ax");
+                    "Task: cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte or wnli; predict also ax");
   verb.add_option(
           "--classes A,B", labels_,
           "Classes in the order of the model's outputs, for models that name them LABEL_0, LABEL_1 ...")
@@ -86,19 +86,21 @@ void GlueScoringOptions::add(Verb& verb) {
   verb.with_word(
       verb.add_option(
           "--length", length_,
-          "Most tokens of an input; auto: as many as the model was trained with. Longer ones are cut"),
+          "Most tokens of an input; longer ones are cut (default: as many as the model was trained with)"),
       "auto", "0");
-  verb.add_flag("--replace-invalid", replace_invalid_, "Put U+FFFD where bytes are not UTF-8; else an error");
+  verb.add_flag("--replace-invalid", replace_invalid_,
+                "Put U+FFFD where bytes are not UTF-8 (default: an error)");
   scoring_.add(verb, {});
   add_machine(verb);
 }
 
 void TextEncodingChoice::add(Verb& verb) {
-  verb.add_option("--whitespace", white_space_,
-                  "fold: every white-space character is a blank; keep: as the tokenizer's own code reads it",
-                  CLI::IsMember({"fold", "keep"}));
+  verb.add_option(
+      "--whitespace", white_space_,
+      "White space: fold, every such character is a blank, or keep, as the tokenizer's own code reads it",
+      CLI::IsMember({"fold", "keep"}));
   verb.add_flag("--ascii-punctuation", ascii_punctuation_,
-                "Curly quotes, dashes and the ellipsis become ASCII before they are tokenized");
+                "Turn curly quotes, dashes and the ellipsis into ASCII before they are tokenized");
 }
 
 TextEncodingOptions TextEncodingChoice::encoding() const {
@@ -107,13 +109,13 @@ TextEncodingOptions TextEncodingChoice::encoding() const {
 
 void DocumentOptions::add(Verb& verb) {
   verb.add_required("IN IN", inputs_, "Files (.gz too), folders of *.txt, or - for stdin, in this order");
-  verb.add_option(
-      "--format", format_,
-      "Format of IN: plain (documents between blank lines), jsonl, wikiextractor or wikitext; auto: by the first line");
-  verb.add_flag("--one-per-line", options_.one_per_line, "Every line of plain text is a document");
+  verb.add_option("--format", format_,
+                  "Format of IN: plain (documents between blank lines), jsonl, wikiextractor or wikitext "
+                  "(default: by the first line)");
+  verb.add_flag("--one-per-line", options_.one_per_line, "Read every line of plain text as a document");
   verb.add_option("--field", options_.field, "Field of a JSON object that holds the text");
   verb.add_flag("--replace-invalid", options_.replace_invalid,
-                "Put U+FFFD where bytes are not UTF-8; else an error");
+                "Put U+FFFD where bytes are not UTF-8 (default: an error)");
 }
 
 TextDocumentOptions DocumentOptions::documents() const {

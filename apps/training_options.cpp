@@ -49,6 +49,13 @@ std::string speed_of(const TrainingSummary& summary) {
   }
   return text;
 }
+
+// Help of an option that takes auto: what auto is, which is the default of some verbs.
+std::string described(const std::string& what, const std::string& automatic, bool by_default) {
+  return by_default ? fmt::format("{} (default: {})", what, automatic)
+                    : fmt::format("{}; auto: {}", what, automatic);
+}
+
 }  // namespace
 
 TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const TrainingWords& words)
@@ -59,7 +66,7 @@ TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const Training
       usual_(options.optimizer),
       paper_(words.paper),
       final_(name_of(options.final_state)) {
-  verb_.add_option("--init MODEL", options_.init, "Begin from the weights of this model folder")
+  verb_.add_option("--init MODEL", options_.init, "Model folder whose weights to begin from")
       ->required(words.needs_init);
   if (words.classifies) {
     verb_.add_flag("--fresh-head", options_.fresh_head,
@@ -69,7 +76,7 @@ TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const Training
   verb_.add_required("-o,--output RUN", options_.run, "Run folder to write");
   if (paper_) add_recipe_option();
   add_update_options(words);
-  add_optimizer_options();
+  add_optimizer_options(words);
   add_machine_options();
   add_checkpoint_options();
   verb_.add_seed(options_.seed);
@@ -102,70 +109,70 @@ void TrainingOptions::add_update_options(const TrainingWords& words) {
       ->transform(count_or_auto());
   verb_
       .add_option("--accumulate {N,auto}", options_.accumulate,
-                  "Parts that the batch is cut into, to save memory; of several ranks each has so many; auto "
-                  "is as few as fit, of several ranks or with --batch auto 1")
+                  "Parts that the batch is cut into, to save memory; of several ranks each has so many "
+                  "(default: as few as fit, of several ranks or with --batch auto 1)")
       ->transform(count_or_auto())
       ->default_str("auto");
   const bool counts_epochs = options_.epochs > 0;
   if (counts_epochs) {
     verb_.add_option("--epochs", options_.epochs, "Passes over the training data");
   }
-  verb_.with_word(
-      verb_.add_count("--steps", options_.steps, counts_epochs ? "Updates; auto: by --epochs" : "Updates"),
-      "auto", "0");
-  verb_.with_words(
-      verb_.add_option(
-          "--dropout", options_.dropout,
-          words.needs_init
-              ? "Dropout of the hidden states; auto is the model's own"
-              : "Dropout of the hidden states; auto is the model's own, 0 of a fresh one, 0.1 with --recipe paper"),
-      {{"auto", "-1"}, {"-1", "-1"}}, CLI::Range(0.0, 0.999));
+  verb_.with_word(verb_.add_count("--steps", options_.steps,
+                                  counts_epochs ? "Updates (default: by --epochs)" : "Updates"),
+                  "auto", "0");
+  verb_.with_words(verb_.add_option("--dropout", options_.dropout,
+                                    words.needs_init ? described("Dropout of the hidden states",
+                                                                 "the model's own", options_.dropout < 0)
+                                                     : "Dropout of the hidden states (default: the model's "
+                                                       "own, 0 of a fresh one, 0.1 with --recipe paper)"),
+                   {{"auto", "-1"}, {"-1", "-1"}}, CLI::Range(0.0, 0.999));
 }
 
-void TrainingOptions::add_optimizer_options() {
+void TrainingOptions::add_optimizer_options(const TrainingWords& words) {
   const OptionGroup group(verb_, "Training");
   OptimizerOptions& optimizer = options_.optimizer;
   CLI::Option* rate = verb_.add_option(
       "--lr", rates_,
       fmt::format(
-          "Highest learning rate; {}several, as 1e-4,3e-4,1e-3, are tried one after another, and the one of lowest validation loss is kept",
+          "Highest learning rate; several, as 1e-4,3e-4,1e-3, are tried one after another, and the one of "
+          "lowest validation loss is kept{}",
           options_.rate_by_width
-              ? fmt::format("auto is {:g} at a width of 768, more in proportion for narrower models; ",
+              ? fmt::format(" (default: {:g} at a width of 768, more in proportion for narrower models)",
                             options_.learning_rate)
               : ""));
   rate->delimiter(',')->allow_extra_args(false)->default_str(fmt::format("{:g}", options_.learning_rate));
   verb_.with_word(rate, "auto", "nan");
   if (options_.rate_by_width) rate->default_str("auto");
-  verb_.add_count("--warmup", warmup_, "Steps of warm-up; default 10 % of the steps, at most 10000")
-      ->default_str("");
+  verb_.add_count("--warmup", warmup_, "Steps of warm-up (default: " + words.warmup + ")")->default_str("");
   verb_.add_option("--schedule {google,huggingface}", schedule_,
                    "Linear decay from step 0 (google) or from the end of warm-up (huggingface)");
-  verb_.add_option(
-      "--optimizer {google,torch,lamb,adafactor}", optimizer_,
-      "AdamW without (google) or with bias correction (torch), LAMB (lamb), for large batches, or "
-      "Adafactor (adafactor), of little memory");
+  verb_.add_option("--optimizer {google,torch,lamb,adafactor}", optimizer_,
+                   "Optimizer: AdamW without (google) or with bias correction (torch), LAMB (lamb), for "
+                   "large batches, or Adafactor (adafactor), of little memory");
   verb_.add_option("--beta1", optimizer.beta1, "Decay of the first moment", CLI::Range(0.0, 0.9999999));
   verb_.add_option("--beta2", optimizer.beta2, "Decay of the second moment", CLI::Range(0.0, 0.9999999));
-  verb_.with_word(
-      verb_.add_option(
-          "--epsilon", optimizer.epsilon,
-          "Epsilon of AdamW and LAMB; auto is the optimizer's own: 1e-6 (google, lamb), 1e-8 (torch)",
-          CLI::NonNegativeNumber),
-      "auto", "0");
-  verb_.add_option("--weight-decay", optimizer.weight_decay, "Decoupled; not for biases and LayerNorm",
-                   CLI::NonNegativeNumber);
-  verb_.with_word(
-      verb_.add_option("--clip-norm", optimizer.clip_norm,
-                       "Cut the gradient to this norm, or never, as published", CLI::NonNegativeNumber),
-      "never", "0");
+  verb_.with_word(verb_.add_option("--epsilon", optimizer.epsilon,
+                                   described("Epsilon of AdamW and LAMB",
+                                             "the optimizer's own, 1e-6 (google, lamb) or 1e-8 (torch)",
+                                             optimizer.epsilon == 0),
+                                   CLI::NonNegativeNumber),
+                  "auto", "0");
+  verb_.add_option("--weight-decay", optimizer.weight_decay,
+                   "Decoupled weight decay; not for biases and LayerNorm", CLI::NonNegativeNumber);
+  verb_.with_word(verb_.add_option("--clip-norm", optimizer.clip_norm,
+                                   "Largest norm of the gradient, which is cut to it, or never, as published",
+                                   CLI::NonNegativeNumber),
+                  "never", "0");
   verb_.add_option("--layer-decay", optimizer.layer_decay,
-                   "Each layer's rate as a fraction of the next one's above it; 1 gives all the same",
+                   "Rate of each layer as a fraction of the next one's above it; 1 gives all the same",
                    CLI::Range(0.0001, 1.0));
   verb_.with_words(
       verb_.add_option(
           "--average", options_.average_decay,
-          "Decay of a moving average of the weights, which is validated and written in their place; auto: "
-          "over about the last fifth of the run (0.99 of 500 steps); never: no average"),
+          described(
+              "Decay of a moving average of the weights, which is validated and written in their place; "
+              "never: no average",
+              "over about the last fifth of the run, 0.99 of 500 steps", options_.average_decay < 0)),
       {{"auto", "-1"}, {"never", "0"}, {"-1", "-1"}}, below_one());
 }
 
@@ -176,10 +183,10 @@ void TrainingOptions::add_machine_options() {
   verb_.with_word(
       verb_.add_count(
           "--memory-limit", options_.memory_limit,
-          "Bytes the run may take, of the device's memory where it has its own; auto is what is free"),
+          "Bytes the run may take, of the device's memory where it has its own (default: what is free)"),
       "auto", "0");
   verb_.add_flag("--debug-nan", options_.debug_nan,
-                 "When a loss or gradient is NaN or infinite, search for the layer that it comes from");
+                 "Search for the layer that a loss or gradient comes from when it is NaN or infinite");
 }
 
 void TrainingOptions::add_checkpoint_options() {
@@ -187,24 +194,25 @@ void TrainingOptions::add_checkpoint_options() {
   verb_.add_count("--save-every", options_.save_every,
                   "Steps between checkpoints; the last step is always saved");
   verb_.add_option("--tensorboard DIR", options_.tensorboard,
-                   "Also write the numbers of metrics.tsv and valid.tsv as event files of TensorBoard here");
+                   "Folder for the numbers of metrics.tsv and valid.tsv as event files of TensorBoard");
   verb_.with_word(verb_.add_option("--keep-last", options_.keep_last, "Newest checkpoints to keep, or all"),
                   "all", "0");
   verb_.add_option("--keep-best", options_.keep_best,
                    "Checkpoints of lowest validation loss to keep as well");
   verb_.add_option("--final {best,last}", final_,
-                   "What RUN/final is: the state of lowest validation loss (best; the last where nothing is "
+                   "State that RUN/final is: of lowest validation loss (best; the last where nothing is "
                    "validated), or the last");
   verb_.with_word(verb_.add_option("--patience", options_.patience,
-                                   "End the run after so many validations without a better one, or never"),
+                                   "Validations without a better one after which the run ends, or never"),
                   "never", "0");
   std::vector<std::pair<std::string, std::string>> every{{"auto", std::to_string(each_tenth_of_run)},
                                                          {"never", "0"}};
   const bool counts_epochs = options_.epochs > 0;
   if (counts_epochs) every.emplace_back("epoch", std::to_string(each_epoch));
   verb_.with_words(verb_.add_count("--eval-every", options_.eval_every,
-                                   fmt::format("Steps between validations; auto: ten in the run; {}or never",
-                                               counts_epochs ? "epoch: once an epoch; " : "")),
+                                   described(fmt::format("Steps between validations, or {}never",
+                                                         counts_epochs ? "epoch (once an epoch) or " : ""),
+                                             "ten in the run", options_.eval_every == each_tenth_of_run)),
                    every);
   verb_.add_flag(
       "--resume", resume_,

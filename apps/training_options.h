@@ -24,6 +24,7 @@ struct TrainingWords {
   bool needs_init = false;          // a model to begin from has to be given
   bool classifies = false;          // and its head may be left out: --fresh-head
   std::optional<RunOptions> paper;  // what --recipe paper is; without it there is no such option
+  std::string warmup = "10 % of the steps, at most 10000";  // the default of --warmup
 };
 
 // --init, -o, what is in the groups Training, Checkpoints and validation and Ranks, and the general --seed,
@@ -59,7 +60,7 @@ class TrainingOptions {
  private:
   void add_recipe_option();
   void add_update_options(const TrainingWords& words);
-  void add_optimizer_options();
+  void add_optimizer_options(const TrainingWords& words);
   void add_machine_options();
   void add_checkpoint_options();
   void require_moments() const;

@@ -19,7 +19,7 @@ void VariantOptions::add(Verb& verb, bool with_profiles) {
   verb.add_option("-r,--region REGION", scoring_.regions,
                   "Region whose records are scored, and no others, or a list of them (needs .tbi or .csi)")
       ->allow_extra_args(false);
-  verb.add_flag("--pass-only", scoring_.rules.pass_only, "Skip records whose FILTER is not PASS or .");
+  verb.add_flag("--pass-only", scoring_.rules.pass_only, "Skip records whose FILTER is not . or PASS");
   add_windows(verb);
   verb.add_count("--chunk-size", scoring_.chunk, "Records held at once; windows are shared within them",
                  CLI::Range(1, 1000000))
@@ -34,40 +34,41 @@ void VariantOptions::add(Verb& verb, bool with_profiles) {
 
 void VariantOptions::add_windows(Verb& verb) {
   const OptionGroup windows(verb, "Windows");
-  verb.with_word(verb.add_option("--window BP", scoring_.windows.window,
-                                 "Bases of a window; auto: as the model was trained", CLI::Range(0, 1 << 24)),
-                 "auto", "0");
-  verb.with_words(
-      verb.add_option(
-          "--offset BP", scoring_.windows.offset,
-          "Bases before the variant in its window; auto: it is in the middle of the model's target"),
-      {{"auto", "-1"}, {"-1", "-1"}}, CLI::Range(0, 1 << 24));
-  verb.add_option(
-      "--anchor", anchor_,
-      "variant: the window is centred on it; bin: on the grid of the model's target bins, shared by "
-      "all variants of a bin",
-      CLI::IsMember({"variant", "bin"}));
+  verb.with_word(
+      verb.add_option("--window BP", scoring_.windows.window,
+                      "Bases of a window (default: as the model was trained)", CLI::Range(0, 1 << 24)),
+      "auto", "0");
+  verb.with_words(verb.add_option("--offset BP", scoring_.windows.offset,
+                                  "Bases before the variant in its window (default: so many that it is in "
+                                  "the middle of the model's target)"),
+                  {{"auto", "-1"}, {"-1", "-1"}}, CLI::Range(0, 1 << 24));
+  verb.add_option("--anchor", anchor_,
+                  "Place of the window: centred on the variant (variant), or on the grid of the model's "
+                  "target bins, shared by all variants of a bin (bin)",
+                  CLI::IsMember({"variant", "bin"}));
   verb.add_option("--shifts", scoring_.windows.shifts,
-                  "Average over so many windows (odd), each --shift-step bases from the next",
+                  "Windows that are averaged over (odd), each --shift-step bases from the next",
                   CLI::Range(1, 101));
   verb.add_option("--shift-step BP", scoring_.windows.shift_step, "Bases between shifted windows",
                   CLI::Range(1, 1 << 20));
-  verb.add_option("--edge", edge_,
-                  "A window that passes its contig's end: pad with N, shift inwards, or skip the allele",
-                  CLI::IsMember({"pad", "shift", "skip"}));
+  verb.add_option(
+      "--edge", edge_,
+      "Rule for a window that passes its contig's end: pad with N, shift inwards, or skip the allele",
+      CLI::IsMember({"pad", "shift", "skip"}));
   verb.add_option("--max-n FRACTION", scoring_.rules.max_n,
                   "Largest fraction of N in a REF window; the other alleles are skipped",
                   CLI::Range(0.0, 1.0));
   verb.add_option("--ref-mismatch", ref_mismatch_,
-                  "REF is not what the genome has: skip; use REF nevertheless; swap REF and ALT where ALT is",
+                  "Rule for a REF that is not what the genome has: skip; use REF nevertheless; swap REF and "
+                  "ALT where ALT is",
                   CLI::IsMember({"skip", "use", "swap"}));
-  verb.add_flag("--n-matches", scoring_.rules.n_matches, "N in REF matches any base");
+  verb.add_flag("--n-matches", scoring_.rules.n_matches, "Let N in REF match any base");
 }
 
 void VariantOptions::add_tracks(Verb& verb) {
   verb.add_option("--track [NAME=]BW", scoring_.tracks,
-                  "bigWig of conservation (phyloP, phastCons, GERP++): the mean over the bases that ALT "
-                  "changes, as a column. NAME: of the column, else the file's; several are taken")
+                  "Conservation (phyloP, phastCons, GERP++) as bigWig: the mean over the bases that ALT "
+                  "changes, as a column; several are taken. NAME: of the column (default: the file's)")
       ->allow_extra_args(false);
 }
 

@@ -59,9 +59,9 @@ VerbCommand::VerbCommand(const CLI::App& parser)
                    "--batch-tokens", "--shard", "--summary-prefix", "--stop-before", "--provenance"}) {}
 
 void VerbCommand::add_command_options(CLI::App& app) {
-  app.add_option(
-         "--provenance", place_name_,
-         "Where version, command, seed and inputs of tables and tracks go. beside: OUT.provenance.json; inline: ## lines on top; none: nowhere, in no output")
+  app.add_option("--provenance", place_name_,
+                 "Place of version, command, seed and inputs of tables and tracks. beside: "
+                 "OUT.provenance.json; inline: ## lines on top; none: nowhere, in no output")
       ->group("General")
       ->type_name("{beside,inline,none}");
 }

@@ -172,9 +172,10 @@ VerbOptions::VerbOptions(std::string verb, const std::string& sentence)
 void VerbOptions::add_threads() {
   has_threads_ = true;
   with_word(
-      add_option("-@,--threads", threads_,
-                 "Threads; auto: OMP_NUM_THREADS, what Slurm, PBS, Grid Engine or LSF granted, or every core",
-                 CLI::Range(0, most_threads)),
+      add_option(
+          "-@,--threads", threads_,
+          "Threads (default: OMP_NUM_THREADS, what Slurm, PBS, Grid Engine or LSF granted, or every core)",
+          CLI::Range(0, most_threads)),
       "auto", "0")
       ->group("General");
 }
@@ -186,22 +187,22 @@ void VerbOptions::add_seed(std::uint64_t value) {
 void VerbOptions::add_device() {
   has_device_ = true;
   add_option("--device {auto,cpu,cuda,cuda:N}", device_,
-             "Where to compute; auto is the first CUDA device, or the cpu without one")
+             "Device to compute on (default: the first CUDA device, or the cpu without one)")
       ->group("General");
 }
 
 void VerbOptions::add_precision() {
   precision_ = "auto";
   add_option("--precision", precision_,
-             "Matrix products: fp32, tf32 (CUDA), or bf16 with sums in fp32 (faster where the processor "
-             "multiplies bf16, about three digits). auto is bf16 on CUDA, fp32 on the cpu",
+             "Matrix products: fp32, tf32 (CUDA), or bf16 with sums in fp32, about three digits, faster "
+             "where the processor multiplies bf16 (default: bf16 on CUDA, fp32 on the cpu)",
              CLI::IsMember({"auto", "fp32", "tf32", "bf16"}))
       ->group("General");
 }
 
 void VerbOptions::add_random_mode() {
   const OptionGroup group(*this, "Attention");
-  random_mode_.add(*this, "Random blocks, instead of the model's own");
+  random_mode_.add(*this, "Random blocks of attention (default: the model's own)");
 }
 
 void VerbOptions::add_attention() {
@@ -210,9 +211,9 @@ void VerbOptions::add_attention() {
 }
 
 void VerbOptions::add_nondeterministic() {
-  add_flag(
-      "--nondeterministic", nondeterministic_,
-      "On CUDA, add up attention's gradients in any order: two runs differ in rounding, and the one H200 that was measured was slower so")
+  add_flag("--nondeterministic", nondeterministic_,
+           "Add up attention's gradients in any order on CUDA: two runs differ in rounding, and the one H200 "
+           "that was measured was slower so")
       ->group("General");
 }
 
@@ -247,8 +248,8 @@ std::unique_ptr<kernels::Backend> VerbOptions::make_backend(const std::vector<st
 
 void VerbOptions::add_stop_before() {
   add_option("--stop-before TIME", stop_before_,
-             "Stop so long before the end of the Slurm job (2m, 90s), as SIGTERM does: what is finished is "
-             "kept, the status is 143");
+             "Time before the end of the Slurm job (2m, 90s) at which to stop, as SIGTERM does: what is "
+             "finished is kept, the status is 143");
 }
 
 void VerbOptions::add_force(const std::string& help) {

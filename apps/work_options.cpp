@@ -16,7 +16,7 @@ void WorkOptions::add(Verb& verb) {
   if (sharded == nullptr) throw_runtime(verb.name() + " is not in the table of verbs that work in parts");
   const OptionGroup group(verb, "Work");
   verb.add_option("--shard I/N", shard_,
-                  "Only chunks I, I + N, ... of the " + sharded->records + ", for `merge`");
+                  "Chunks I, I + N, ... of the " + sharded->records + ", and no others, for `merge`");
   verb.add_flag(
       "--resume", resume_,
       "Go on from the finished chunks in OUT.parts; an OUT that is whole and of this run stays. auto: begin "
@@ -26,14 +26,17 @@ void WorkOptions::add(Verb& verb) {
   verb.add_force("Replace finished parts in OUT.parts, of another or a stopped run, and begin anew");
 }
 
-void WorkOptions::add_chunk(Verb& verb, const std::string& records, std::uint64_t size) {
+void WorkOptions::add_chunk(Verb& verb, const std::string& records, std::uint64_t size,
+                            const std::string& otherwise) {
   const OptionGroup group(verb, "Work");
   chunk_ = size;
   chunk_option_ =
       verb.add_count("--chunk-size COUNT", chunk_,
                      "Records (" + records +
-                         ") that are finished, and kept for --resume, together; all shards need the same",
+                         ") that are finished, and kept for --resume, together; all shards need the same" +
+                         (otherwise.empty() ? "" : " (default: " + otherwise + ")"),
                      CLI::Range(1, most_records));
+  if (!otherwise.empty()) chunk_option_->default_str("");
   verb.leave_out_of_provenance("--chunk-size");
 }
 

@@ -15,8 +15,10 @@ class WorkOptions {
  public:
   // --shard, --resume, --force. Error{runtime}: a verb that the table does not have.
   void add(Verb& verb);
-  // --chunk-size, for outputs that do not depend on it.
-  void add_chunk(Verb& verb, const std::string& records, std::uint64_t size);
+  // --chunk-size, for outputs that do not depend on it. `otherwise`: the default in words, where it is not
+  // always `size`.
+  void add_chunk(Verb& verb, const std::string& records, std::uint64_t size,
+                 const std::string& otherwise = "");
   // After parsing: the size where --chunk-size was not given, in place of that of add_chunk().
   void set_usual_chunk(std::uint64_t size);
 

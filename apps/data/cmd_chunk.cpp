@@ -12,7 +12,7 @@ namespace {
 void add_options(Verb& verb, ChunkOptions& options, std::string& format, std::string& strands) {
   verb.add_required("-f,--fasta-ref FASTA", options.fasta,
                     "Genome (FASTA with .fai); BED12 without N limits needs only the .fai");
-  verb.add_option("-o,--output FILE", options.output, "Where to write; - is stdout, .gz is BGZF");
+  verb.add_option("-o,--output FILE", options.output, "File of the documents; - is stdout, .gz is BGZF");
   verb.add_option(
       "-O,--output-type", format,
       "Type of the output: bed12, a line per document, a block per sentence; text, a sentence per line, a blank line between documents",
@@ -20,7 +20,7 @@ void add_options(Verb& verb, ChunkOptions& options, std::string& format, std::st
   verb.add_count("--passes", options.recipe.passes, "Passes over each chromosome");
   verb.add_option(
           "--chromosomes A,B", options.chromosomes,
-          "Contigs to cut, under any naming, in this order; default 1-22, X, Y; all takes every contig")
+          "Contigs to cut, under any naming, in this order; all takes every contig (default: 1-22, X, Y)")
       ->delimiter(',');
   verb.add_exclude(options.exclude, "documents are cut so that no sentence touches them");
   verb.add_option("--max-n", options.max_n_document,
@@ -36,7 +36,7 @@ void add_options(Verb& verb, ChunkOptions& options, std::string& format, std::st
                   CLI::IsMember({"+", "both"}));
   DocumentRecipe& recipe = options.recipe;
   const OptionGroup group(verb, "Recipe (defaults: the paper's)");
-  verb.add_count("--max-start", recipe.max_start, "A pass starts at a base from 0 to this one");
+  verb.add_count("--max-start", recipe.max_start, "Last base, from 0 on, that a pass may start at");
   verb.add_count("--min-sentences", recipe.min_sentences, "Fewest sentences in a document");
   verb.add_count("--max-sentences", recipe.max_sentences, "Most sentences in a document");
   verb.add_count("--min-sentence-length", recipe.min_sentence_length, "Shortest sentence, bp");

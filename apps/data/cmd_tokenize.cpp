@@ -48,16 +48,15 @@ void add_options(Verb& verb, TokenizeCommand& typed) {
       ->excludes("--documents");
   verb.add_option("--lines FILE", typed.source.text,
                   "Lines instead of a genome: a sentence each, a blank one between documents; - is stdin");
-  verb.add_option("-o,--output PREFIX", typed.output, "Write PREFIX.bin, PREFIX.idx and PREFIX.json");
-  verb.with_word(
-      verb.add_count(
-          "--shard-tokens", typed.tokens_per_shard,
-          "Begin a new shard (PREFIX.00000.bin, PREFIX.00001.bin, ...) before the document that would pass "
-          "so many tokens, or never"),
-      "never", "0");
-  verb.add_option("--print", typed.print,
-                  "Print instead: ids or pieces, a line per sentence; bed, a line per token with its bases",
-                  CLI::IsMember({"ids", "pieces", "bed"}))
+  verb.add_option("-o,--output PREFIX", typed.output, "Prefix of PREFIX.bin, PREFIX.idx and PREFIX.json");
+  verb.with_word(verb.add_count("--shard-tokens", typed.tokens_per_shard,
+                                "Tokens of a shard at most (PREFIX.00000.bin, PREFIX.00001.bin, ...): a new "
+                                "one begins before the document that would pass them, or never"),
+                 "never", "0");
+  verb.add_option(
+          "--print", typed.print,
+          "Lines to print instead: ids or pieces, a line per sentence; bed, a line per token with its bases",
+          CLI::IsMember({"ids", "pieces", "bed"}))
       ->excludes("--output");
   verb.add_threads();
 }
@@ -65,7 +64,8 @@ void add_options(Verb& verb, TokenizeCommand& typed) {
 }  // namespace
 
 int cmd_tokenize(int argc, char** argv) {
-  Verb verb("tokenize", "Turn sentences into token ids: shards for training, or lines on stdout.",
+  Verb verb("tokenize",
+            "Turn sentences, regions or lines into token ids: shards for training, or lines on stdout.",
             {("bigbird tokenize -m demo-output/tokenizer -f demo-output/genome/genome.fa.gz -d "
               "demo-output/valid.bed.gz -o valid"),
              ("bigbird tokenize -m demo-output/tokenizer -f demo-output/genome/genome.fa.gz -R "

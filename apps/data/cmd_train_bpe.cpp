@@ -19,17 +19,16 @@ void add_options(Verb& verb, VocabularyOptions& options) {
   verb.add_required("-o,--output FOLDER", options.output, "Tokenizer folder to make");
   verb.add_count("--vocab-size", options.vocab_size, "Pieces, with 5 special ones and the letters A C G T N");
   verb.add_count("--sample-bp", options.sample_bases,
-                 "Train on a random sample of sentences of this many bases");
-  verb.with_word(
-      verb.add_count("--max-piece-length", options.max_piece_length,
-                     "Longest piece, bp; none: no limit (not with sentencepiece). The default keeps long N "
-                     "runs and satellites from filling the vocabulary"),
-      "none", "0");
+                 "Bases of the random sample of sentences that is trained on");
+  verb.with_word(verb.add_count("--max-piece-length", options.max_piece_length,
+                                "Longest piece, bp; none: no limit (not with sentencepiece). 64 keeps long N "
+                                "runs and satellites from filling the vocabulary"),
+                 "none", "0");
   verb.add_option(
       "--trainer", options.trainer,
-      "exact: BPE by its definition, every two neighbouring pieces counted, as Hugging Face's trainer "
-      "counts. apart: of a run only pairs that do not overlap, the rule of vocabularies made before. "
-      "sentencepiece: the library's trainer, minutes for 20 Mb before its version 0.2.3",
+      "Trainer: exact, BPE by its definition, every two neighbouring pieces counted, as Hugging Face's "
+      "trainer counts; apart, of a run only pairs that do not overlap, the rule of vocabularies made before; "
+      "sentencepiece, the library's trainer, minutes for 20 Mb before its version 0.2.3",
       CLI::IsMember({"exact", "apart", "sentencepiece"}));
   verb.add_seed();
   verb.add_threads();
@@ -39,7 +38,8 @@ void add_options(Verb& verb, VocabularyOptions& options) {
 }  // namespace
 
 int cmd_train_bpe(int argc, char** argv) {
-  Verb verb("train-bpe", "Train a byte-pair vocabulary on a seeded sample of sentences.",
+  Verb verb("train-bpe",
+            "Train a byte-pair vocabulary of DNA, a SentencePiece model, on a seeded sample of sentences.",
             {("bigbird train-bpe -f demo-output/genome/genome.fa.gz -d demo-output/train.bed.gz -o "
               "tokenizer --vocab-size 1000"),
              ("bigbird train-bpe -f demo-output/genome/genome.fa.gz -d demo-output/train.bed.gz -o "

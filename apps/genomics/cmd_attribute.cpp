@@ -157,8 +157,8 @@ void add_options(Verb& verb, AttributeCommand& options) {
       "-r,--region REGION", options.region,
       "Region whose bases are attributed to, 1-based; longer than the window, it is cut into tiles of half a window");
   verb.add_option("--method {gradient-x-input,integrated-gradients}", options.method,
-                  "gradient-x-input (gxi): at the tokens only, one pass; integrated-gradients (ig): from a "
-                  "baseline to the tokens, so that the values add up");
+                  "Method: gradient-x-input (gxi), at the tokens only, one pass, or integrated-gradients "
+                  "(ig), from a baseline to the tokens, so that the values add up");
   verb.add_count("--ig-steps COUNT", options.attribution.steps,
                  "Points between baseline and tokens (Gauss-Legendre), a forward and a backward pass each",
                  CLI::Range(1, 1 << 16));
@@ -169,13 +169,12 @@ void add_options(Verb& verb, AttributeCommand& options) {
       verb, {.strands = usual_strands, .profiles = "the only one", .offset = true, .batch_tokens = 1});
   verb.with_word(
       verb.add_count("--window", options.window,
-                     "Bases of the window, its target in the middle; auto: as in the model's folder",
+                     "Bases of the window, its target in the middle (default: as in the model's folder)",
                      CLI::NonNegativeNumber),
       "auto", "0");
-  verb.add_option(
-      "-o,--output FILE", options.output,
-      "Track: bigWig for .bw, else bedGraph; - is stdout. Several profiles: NAME.INDEX.bedgraph or "
-      "NAME.INDEX.bw each");
+  verb.add_option("-o,--output FILE", options.output,
+                  "Track: bigWig for .bw, bedGraph for other names; - is stdout. Several profiles: "
+                  "NAME.INDEX.bedgraph or NAME.INDEX.bw each");
   verb.add_threads();
   verb.add_device();
   verb.add_random_mode();

@@ -79,10 +79,10 @@ void add_label_options(Verb& verb, ChromatinBuildOptions& options) {
   const OptionGroup labels(verb, "Labels");
   verb.add_count("--bin", options.bin, "Bases of a bin; bins begin on multiples of it");
   verb.add_option("--min-overlap FRACTION", options.min_overlap,
-                  "A bin has a label when more than this fraction of it is in the track's peaks");
-  verb.add_flag("--at-least", options.at_least, "That fraction itself is enough");
+                  "Fraction of a bin in the track's peaks above which it has a label");
+  verb.add_flag("--at-least", options.at_least, "Count the fraction of --min-overlap itself as enough");
   verb.add_flag("--clip", options.clip,
-                "Cut peaks that reach over the end of their contig there; else they are an error");
+                "Cut peaks that reach over the end of their contig there (default: they are an error)");
 }
 
 void add_bin_options(Verb& verb, ChromatinBuildOptions& options) {
@@ -94,12 +94,12 @@ void add_bin_options(Verb& verb, ChromatinBuildOptions& options) {
   verb.add_exclude(options.exclude, "bins that touch them are dropped");
   verb.add_option(
           "--chromosomes A,B", options.chromosomes,
-          "Contigs to use, under any naming, in this order; default 1-22, X, Y; all takes every contig")
+          "Contigs to use, under any naming, in this order; all takes every contig (default: 1-22, X, Y)")
       ->delimiter(',');
-  verb.add_option(
-      "--max-n FRACTION", options.max_n,
-      "Largest fraction of N in a window; the other bins are dropped. Without it none is, and the .fai is enough",
-      CLI::Range(0.0, 1.0));
+  verb.add_option("--max-n FRACTION", options.max_n,
+                  "Largest fraction of N in a window; the other bins are dropped (default: none is, and the "
+                  ".fai is enough)",
+                  CLI::Range(0.0, 1.0));
 }
 
 void add_window_options(Verb& verb, TypedWindow& typed) {
@@ -114,19 +114,20 @@ void add_window_options(Verb& verb, TypedWindow& typed) {
 
 void add_split_options(Verb& verb, ChromatinBuildOptions& options) {
   const OptionGroup sides(verb, "Split");
-  verb.add_option(
-      "--split-preset NAME", options.split.preset,
-      "Preset, GRCh37: deepsea (test chr8, chr9; valid chr7:30,508,751-35,296,850; train the rest) or "
-      "deepsea-published (train without the rest of chr7, chrX and chrY)");
+  verb.add_option("--split-preset NAME", options.split.preset,
+                  "Preset of the sides, GRCh37: deepsea (test chr8, chr9; valid chr7:30,508,751-35,296,850; "
+                  "train the rest) or deepsea-published (train without the rest of chr7, chrX and chrY)");
   verb.add_option("--test chr8,chr9", options.split.test, "Contigs and 1-based regions of the test side")
       ->join(',');
-  verb.add_option("--valid REGIONS", options.split.valid, "The same of the validation side")->join(',');
+  verb.add_option("--valid REGIONS", options.split.valid,
+                  "Contigs and 1-based regions of the validation side")
+      ->join(',');
   verb.add_option("--train REGIONS", options.split.train,
-                  "The same of the training side; default: what is on no other side")
+                  "Contigs and 1-based regions of the training side (default: what is on no other side)")
       ->join(',');
   verb.add_count("--gap BASES", options.gap,
-                 "Bases between bins of different sides; default: their windows do not overlap. "
-                 "Bins that are nearer (of train, then of valid) get split none");
+                 "Bases between bins of different sides; bins that are nearer (of train, then of valid) get "
+                 "split none (default: so many that their windows do not overlap)");
 }
 
 }  // namespace

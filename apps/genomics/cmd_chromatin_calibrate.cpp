@@ -37,12 +37,11 @@ void say_left_out(const std::string& split, const LabelledScores& side) {
 void add_options(Verb& verb, ChromatinCalibrateCommand& typed) {
   typed.options.add(verb, "chromatin finetune");
   verb.add_required("--data DIR", typed.data, "Data set of chromatin build");
-  verb.add_option("-f,--fasta-ref FASTA", typed.fasta, "Genome, instead of the data set's own");
+  verb.add_option("-f,--fasta-ref FASTA", typed.fasta, "Genome of --data (default: the data set's own)");
   verb.add_option("--split", typed.split, "Side whose bins are fitted on: train, valid, test or none");
-  verb.add_option(
-      "--measure-split", typed.measure_split,
-      "Bins to measure on; test where the data set has such bins. The same as --split, or no test "
-      "bins: by five folds");
+  verb.add_option("--measure-split", typed.measure_split,
+                  "Bins to measure on; the same as --split, or no test bins: by five folds (default: test "
+                  "where the data set has such bins)");
   verb.with_word(verb.add_count("--samples COUNT", typed.most_windows,
                                 "Samples (bins) of a split, a seeded choice of so many, or all"),
                  "all", "0");

@@ -182,8 +182,7 @@ void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
       ->allow_extra_args(false);
   verb.add_required("--data DIR|NPY", options.labels,
                     "Data set of chromatin build, or a .npy matrix of its labels");
-  verb.add_option("--split", options.split,
-                  "Side of the data set whose bins are scored (test when not given)",
+  verb.add_option("--split", options.split, "Side of the data set whose bins are scored (default: test)",
                   CLI::IsMember({"train", "valid", "test", "none", "all"}));
   verb.add_exclude(options.exclude, "bins that touch them are not scored");
   verb.add_option("-o,--output FILE", options.output, "Medians and means by group, as JSON; - is stdout");
@@ -192,19 +191,18 @@ void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
       "--svg FILE|FOLDER", options.svg,
       "Picture of ROC and precision-recall curves (.svg), or a folder with one for each group too");
   verb.add_option("--plot INDEX,...", options.plot,
-                  "Profiles to draw, by index; else the one with the median AUROC of each group")
+                  "Profiles to draw, by index (default: the one with the median AUROC of each group)")
       ->delimiter(',');
-  verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome for --model, instead of the data set's own");
+  verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome for --model (default: the data set's own)");
   options.scoring.add(verb, {.strands = usual_strands});
   verb.add_option("--max-n", options.max_n,
                   "Largest fraction of N in a window (--model); the other bins are left out",
                   CLI::Range(0.0, 1.0));
-  verb.add_option(
-      "--baseline WHAT", options.baseline,
-      "What the predictions are compared with: gc, the fraction of G and C of a bin's window (the default "
-      "with --model); kmers, and a logistic regression on 6-mers for each profile, fitted to "
-      "training bins of the data set; none",
-      CLI::IsMember({"none", "gc", "kmers"}));
+  verb.add_option("--baseline WHAT", options.baseline,
+                  "Baselines of the predictions: gc, the fraction of G and C of a bin's window; kmers, and a "
+                  "logistic regression on 6-mers for each profile, fitted to training bins of the data set; "
+                  "none (default: gc with --model, else none)",
+                  CLI::IsMember({"none", "gc", "kmers"}));
   verb.with_word(verb.add_count("--baseline-samples", options.baseline_bins,
                                 "Most training bins to fit the baselines to, a random choice, or all"),
                  "all", "0");
@@ -215,7 +213,9 @@ void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
 }  // namespace
 
 int cmd_chromatin_evaluate(int argc, char** argv) {
-  Verb verb("chromatin evaluate", "Score predicted chromatin profiles against their labels.",
+  Verb verb("chromatin evaluate",
+            "Score predicted chromatin profiles against their labels: AUROC and AUPRC of each, medians by "
+            "group, curves; compared with the fraction of G and C and with 6-mers.",
             {("bigbird chromatin evaluate -m demo-output/chromatin-run/final --data "
               "demo-output/chromatin --baseline kmers -o summary.json"),
              ("bigbird chromatin predict -m demo-output/chromatin-run/final --data "

@@ -17,12 +17,11 @@ int cmd_chromatin_finetune(int argc, char** argv) {
   ChromatinFinetuneOptions options;
   std::string strands = name_of(options.strands);
   verb.add_required("--data DIR", options.data, "Folder of chromatin build or import-deepsea");
-  verb.add_option("-f,--fasta-ref FASTA", options.fasta,
-                  "Genome, when it is not where the data folder has it");
+  verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome (default: where the data folder has it)");
   TrainingOptions training(verb, options,
                            {.sample = "Windows",
-                            .length = "Tokens every window is padded or cut to; auto: the longest of "
-                                      "--length-samples random training windows, in whole blocks",
+                            .length = "Tokens every window is padded or cut to (default: the longest of "
+                                      "--length-samples random training windows, in whole blocks)",
                             .needs_init = true,
                             .classifies = true,
                             .paper = finetuning_defaults(Recipe::paper)});
@@ -30,17 +29,16 @@ int cmd_chromatin_finetune(int argc, char** argv) {
   verb.add_count("--length-samples", options.length_windows, "Windows that are looked at for --length auto",
                  CLI::PositiveNumber);
   std::string pool;
-  verb.add_option(
-      "--pool", pool,
-      "What the head reads of a window: its first token (cls), the mean over its tokens (mean), or "
-      "over the N in the middle (middle:N; of bins of 200 bases and a token for each base "
-      "middle:200). Without it what the model reads, a fresh head the first");
+  verb.add_option("--pool", pool,
+                  "Part of a window that the head reads: cls, its first token; mean, the mean over its "
+                  "tokens; middle:N, over the N in the middle, of bins of 200 bases and a token for each "
+                  "base middle:200 (default: what the model reads, a fresh head the first)");
   verb.add_count("--bins-per-window", options.bins,
                  "Neighbouring training bins that one window holds, each with the context of its own: less "
                  "work for each bin; with --pool middle:N",
                  CLI::Range(1, 4096));
   verb.add_count("--shift", options.shift,
-                 "Begin each training window up to so many bases earlier or later, by chance");
+                 "Most bases that a training window begins earlier or later, by chance");
   verb.add_option("--positive-weight", options.positive_weight,
                   "Weight of the labels that are 1 in the loss; 8 is the paper's");
   verb.add_option(

@@ -15,15 +15,15 @@ struct TypedBins {
 };
 
 void add_matrix_options(Verb& verb, DeepseaImportOptions& options, bool& no_pairs) {
-  verb.add_required("--mat FILE", options.files, "train.mat, valid.mat and test.mat, or some of them");
+  verb.add_required("--mat FILE", options.files, "Files train.mat, valid.mat and test.mat, or some of them");
   verb.add_required(
       "-o,--output DIR", options.output,
       "Folder: bins.bed.gz, labels.npy, profiles.tsv, manifest.json; sequences.fa.gz without --bins-file");
   verb.add_option("--profile-names TSV", options.profiles,
-                  "Table with columns column, group and name; default: numbers, and the groups of the 919");
+                  "Table with columns column, group and name (default: numbers, and the groups of the 919)");
   verb.add_flag("--no-pairs", no_pairs,
-                "Keep every sample; default: the second half must be the reverse complements of the first, "
-                "which is kept");
+                "Keep every sample (default: the second half must be the reverse complements of the first, "
+                "which is kept)");
   verb.add_count("--memory-limit", options.memory, "Bytes for samples in memory; they are read in slabs",
                  CLI::PositiveNumber);
 }
@@ -39,18 +39,22 @@ void add_genome_options(Verb& verb, DeepseaImportOptions& options, TypedBins& ty
   CLI::Option* const before =
       verb.add_count("--left", typed.left, "Bases of the window before the bin, instead of --window")
           ->needs(bins)
-          ->excludes("--window");
+          ->excludes("--window")
+          ->default_str("");
   before->needs(verb.add_count("--right", typed.right, "Bases of the window after the bin")
                     ->needs(bins)
                     ->needs(before)
-                    ->excludes("--window"));
+                    ->excludes("--window")
+                    ->default_str(""));
   verb.add_option("--check-every", options.check_every,
-                  "Compare every so many bins with the genome; 0 compares none", CLI::NonNegativeNumber);
+                  "Bins from one that is compared with the genome to the next; 0 compares none",
+                  CLI::NonNegativeNumber);
   verb.add_count("--train-lines", typed.train_lines,
-                 "Lines of --bins-file before the lines of valid.mat; default: the bins of "
-                 "train.mat, or 2,200,000 without it",
+                 "Lines of --bins-file before the lines of valid.mat (default: the bins of train.mat, or "
+                 "2,200,000 without it)",
                  CLI::NonNegativeNumber)
-      ->needs(bins);
+      ->needs(bins)
+      ->default_str("");
 }
 
 void take_window(const Verb& verb, const TypedBins& typed, DeepseaImportOptions& options) {

@@ -95,9 +95,9 @@ void add_options(Verb& verb, PredictCommand& typed) {
   verb.add_required("-m,--model MODEL", typed.models,
                     "Model folder of chromatin finetune; several are averaged")
       ->allow_extra_args(false);
-  verb.add_option("FASTA", typed.records, "Every record is one window; - is stdin");
+  verb.add_option("FASTA", typed.records, "Records, each one window; - is stdin");
   verb.add_option("-f,--fasta-ref FASTA", typed.fasta,
-                  "Genome for --regions-file, or instead of the data set's");
+                  "Genome of --regions-file or --data (default: the data set's own)");
   verb.add_option("-R,--regions-file BED", typed.regions,
                   "Regions, each a bin as long as the model's target, or a whole window");
   verb.add_option("--data DIR", typed.data, "Data set of chromatin build");
@@ -109,10 +109,9 @@ void add_options(Verb& verb, PredictCommand& typed) {
                     {.strands = usual_strands, .calibrated = true, .profiles = "all", .had_batch = true});
   verb.add_option("--max-n", typed.max_n, "Largest fraction of N in a window; the others are not scored",
                   CLI::Range(0.0, 1.0));
-  verb.add_flag(
-      "--ablations", typed.variants,
-      "Next to OUT.npy, which is of all models: OUT.single.npy (first model, forward strand) and OUT.rc.npy "
-      "(first model, both strands), for chromatin evaluate");
+  verb.add_flag("--ablations", typed.variants,
+                "Write also, next to OUT.npy, which is of all models: OUT.single.npy (first model, forward "
+                "strand) and OUT.rc.npy (first model, both strands), for chromatin evaluate");
   typed.work.add(verb);
   typed.work.add_chunk(verb, "windows", windows_of_a_chunk);
   add_machine(verb);
@@ -121,7 +120,7 @@ void add_options(Verb& verb, PredictCommand& typed) {
 }  // namespace
 
 int cmd_chromatin_predict(int argc, char** argv) {
-  Verb verb("chromatin predict", "Predict chromatin profiles of bins: table, matrix or genome tracks.",
+  Verb verb("chromatin predict", "Predict chromatin profiles of bins or sequences: table, matrix or tracks.",
             {("printf 'chr20\\t1292800\\t1293000\\n' | bigbird chromatin predict -m human/tracks -f "
               "bigbird-demo/genome.fa.gz -R - -o profiles.tsv"),
              ("printf 'chr20\\t1292800\\t1293000\\n' | bigbird chromatin predict -m human/tracks -f "

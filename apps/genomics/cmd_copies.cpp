@@ -31,10 +31,9 @@ int cmd_copies(int argc, char** argv) {
   verb.add_required("-f,--fasta-ref FASTA", options.fasta, "Genome (FASTA with .fai)");
   verb.add_required(
           "--of REGIONS", options.of,
-          "The held-out side: contigs and 1-based regions, separated by commas; rest: all that is not in --in")
+          "Held-out side: contigs and 1-based regions, separated by commas; rest: all that is not in --in")
       ->join(',');
-  verb.add_option("--in REGIONS", options.in,
-                  "The side that was learned from; rest: all that is not held out")
+  verb.add_option("--in REGIONS", options.in, "Side that was learned from; rest: all that is not held out")
       ->join(',');
   verb.add_option("-o,--output BED", output,
                   "Held-out regions with their partners (BED6+4); .gz is BGZF, - is stdout");

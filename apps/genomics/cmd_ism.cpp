@@ -143,24 +143,24 @@ void add_options(Verb& verb, IsmCommand& typed) {
                   "OUT.tsv; - is a table on stdout");
   verb.add_option("--svg FILE", typed.svg, "Picture of one profile: logo and heat map");
   verb.add_option("--svg-profile PROFILE", typed.svg_profile,
-                  "Number or name of that profile; the first that is computed if not given");
+                  "Number or name of the profile of --svg (default: the first that is computed)");
   typed.scoring.add(verb, {.strands = usual_strands, .profiles = "all", .offset = true});
-  verb.add_option(
-      "--value {diff,lfc}", typed.value,
-      "diff: p(alt) - p(ref); lfc: log2 odds(alt) - log2 odds(ref); on each strand, then averaged");
-  verb.add_option(
-      "--window-at {auto,region,base}", typed.window,
-      "region: one window, on the middle of the region; base: one on each base; auto: region where it fits");
+  verb.add_option("--value {diff,lfc}", typed.value,
+                  "Effect: diff, p(alt) - p(ref), or lfc, log2 odds(alt) - log2 odds(ref); on each strand, "
+                  "then averaged");
+  verb.add_option("--window-at {auto,region,base}", typed.window,
+                  "Windows: region, one on the middle of the region, or base, one on each base (default: "
+                  "region where it fits)");
   verb.add_count("--window", typed.ism.window_length, "Bases of a window, for a model whose folder has none",
-                 CLI::Range(1, 1 << 24));
+                 CLI::Range(1, 1 << 24))
+      ->default_str("");
   verb.add_option("--max-n", typed.ism.max_n, "Largest fraction of N in a window; the others are not scored",
                   CLI::Range(0.0, 1.0));
-  verb.with_word(
-      verb.add_count(
-          "--max-sequences COUNT", typed.ism.max_sequences,
-          "Refuse a region that needs more sequences, three or four for each base; all: refuse none",
-          CLI::NonNegativeNumber),
-      "all", "0");
+  verb.with_word(verb.add_count("--max-sequences COUNT", typed.ism.max_sequences,
+                                "Most sequences of a region, three or four for each base; one that needs "
+                                "more is refused; all: none is",
+                                CLI::NonNegativeNumber),
+                 "all", "0");
   typed.work.add(verb);
   typed.work.add_chunk(verb, "regions of a BED", regions_of_a_chunk);
   add_machine(verb);

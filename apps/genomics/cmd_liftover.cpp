@@ -9,7 +9,9 @@
 namespace bigbird::apps {
 
 int cmd_liftover(int argc, char** argv) {
-  Verb verb("liftover", "Carry the records of a BED or VCF to another assembly, by a UCSC chain file.",
+  Verb verb("liftover",
+            "Carry the records of a BED or VCF to another assembly, by a UCSC chain file; with reasons for "
+            "what does not lift.",
             {("bigbird liftover --chain data/grch38/hg19ToHg38.over.chain.gz -f "
               "data/grch38/genome.fa.gz bigbird-demo/variants.vcf.gz -o variants.grch38.vcf.gz "
               "--unmapped lost.vcf"),
@@ -21,14 +23,14 @@ int cmd_liftover(int argc, char** argv) {
   verb.add_required("IN FILE", options.input, "BED or VCF, plain or gzip; - is stdin");
   verb.add_required("--chain CHAIN", options.chain,
                     "UCSC chain file from the input's assembly to the new one");
-  verb.add_option("-o,--output FILE", options.output, "In the input's format; .gz is BGZF, - is stdout");
-  verb.add_option("--unmapped FILE", options.unmapped, "What does not lift, each after a line #REASON");
+  verb.add_option("-o,--output FILE", options.output, "File in the input's format; .gz is BGZF, - is stdout");
+  verb.add_option("--unmapped FILE", options.unmapped, "Records that do not lift, each after a line #REASON");
   verb.add_option("-f,--fasta-ref FASTA", options.fasta,
                   "Genome of the new assembly: names contigs, checks REF, anchors flipped indels");
   verb.add_option("--min-match", options.min_match, "Fraction of a BED record's bases that must map",
                   CLI::Range(0.0, 1.0));
   verb.add_option("--bed-plus N", options.bed_columns,
-                  "The first N columns are BED; the others are kept as they are (broadPeak: 6)",
+                  "First columns that are BED, N; the others are kept as they are (broadPeak: 6)",
                   CLI::Range(3, 12));
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;

@@ -73,45 +73,43 @@ void add_options(Verb& verb, PromoterBuildOptions& options, TypedWords& typed) {
   verb.add_required("-o,--output DIR", options.output,
                     "Folder: train.tsv, valid.tsv, test.tsv, dropped.tsv, manifest.json");
   verb.add_option("--lift CHAIN", options.chain,
-                  "Lift the TSS to the genome's assembly with this UCSC chain file first");
+                  "UCSC chain file that lifts the TSS to the genome's assembly first");
   verb.add_count("--left", options.left, "Bases before the TSS, on the sense strand");
   verb.add_count("--right", options.right, "Bases from the TSS on");
   verb.add_option("--max-n", options.max_n, "Largest fraction of N in a window; the others are dropped");
   verb.add_exclude(options.exclude,
                    "promoters whose window touches them are dropped, and no negative from the genome does");
-  verb.add_option("--chromosomes A,B", options.chromosomes, "Contigs whose TSS are used; default every one")
+  verb.add_option("--chromosomes A,B", options.chromosomes, "Contigs whose TSS are used (default: every one)")
       ->delimiter(',');
   const OptionGroup negatives(verb, "Negatives");
-  verb.add_option(
-      "--negatives KINDS", typed.negatives,
-      "genomic: a window of the same chromosome away from every TSS; random: 12 of 20 blocks replaced by "
-      "random bases; permute: 12 of 20 blocks permuted among their places; dinucleotide: shuffled, "
-      "dinucleotide counts kept; hard: see --hard-negatives. genomic:10: ten for each promoter; "
-      "random:2+genomic:8: of both kinds");
-  verb.add_count(
-      "--min-distance", options.min_distance,
-      "Bases between a genomic or hard negative and any TSS of the file, used or not; without it half "
-      "a window, at most 5,000");
+  verb.add_option("--negatives KINDS", typed.negatives,
+                  "Kinds of negatives. genomic: a window of the same chromosome away from every TSS; random: "
+                  "12 of 20 blocks replaced by random bases; permute: 12 of 20 blocks permuted among their "
+                  "places; dinucleotide: shuffled, dinucleotide counts kept; hard: see --hard-negatives. "
+                  "genomic:10: ten for each promoter; random:2+genomic:8: of both kinds");
+  verb.add_count("--min-distance", options.min_distance,
+                 "Bases between a genomic or hard negative and any TSS of the file, used or not (default: "
+                 "half a window, at most 5,000)");
   verb.add_option(
       "--gc-tolerance", options.gc_tolerance,
       "Difference of the fractions of G and C allowed to a genomic negative; where none is found, "
       "2.5 and 5 times as much, then the closest. 1: composition is not matched, which is right "
       "for models that scan; 0.02 matches it");
-  verb.add_option(
-      "--hard-negatives MODEL", options.hard_negatives,
-      "Scan the training side with this model of promoter finetune, and add its strongest false "
-      "calls to the training examples: as many for each promoter as --negatives has (hard:N), else 1");
+  verb.add_option("--hard-negatives MODEL", options.hard_negatives,
+                  "Model of promoter finetune that scans the training side; its strongest false calls become "
+                  "training examples: as many for each promoter as hard:N of --negatives has, or 1");
   verb.add_count("--step", options.hard_step, "Bases between the positions that --hard-negatives scores");
   const OptionGroup sides(verb, "Sides");
-  verb.add_option(
-      "--split-by UNIT", typed.split,
-      "promoter, gene, chromosome (80/10/10), kfold:K or kfold:K:UNIT; what stays on one side with its "
-      "negatives. Promoters whose windows overlap or are equal always do");
+  verb.add_option("--split-by UNIT", typed.split,
+                  "Unit that stays on one side with its negatives: promoter, gene, chromosome (80/10/10), "
+                  "kfold:K or kfold:K:UNIT. Promoters whose windows overlap or are equal always do");
   verb.add_option(
           "--valid REGIONS", options.sides.valid,
           "Contigs and 1-based regions of the validation side, such as chr7,chr8:1-2,000,000; a side that is not named is drawn from the rest, by --split-by")
       ->join(',');
-  verb.add_option("--test REGIONS", options.sides.test, "The same of the test side")->join(',');
+  verb.add_option("--test REGIONS", options.sides.test,
+                  "Contigs and 1-based regions of the test side, likewise")
+      ->join(',');
   verb.add_flag(
       "--no-join{false}", options.join,
       "Split without regard to overlaps and equal sequences, as published splits were; leaks as a rule");
@@ -137,7 +135,9 @@ void choose_negatives(PromoterBuildOptions& options, const std::string& words) {
 }  // namespace
 
 int cmd_promoter_build(int argc, char** argv) {
-  Verb verb("promoter build", "Cut windows around transcription start sites and make negatives for each.",
+  Verb verb("promoter build",
+            "Cut windows around transcription start sites and make negatives for each; sides by promoter, "
+            "gene, chromosome or region, checked for leaks.",
             {("bigbird promoter build --tss demo-output/genome/promoters.tss.bed -f "
               "demo-output/genome/genome.fa.gz -o promoters"),
              ("bigbird promoter build --tss data/grch37/promoters.hg38.tss.bed -f "

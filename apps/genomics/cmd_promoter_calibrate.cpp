@@ -79,21 +79,21 @@ void add_options(Verb& verb, PromoterCalibrateCommand& typed) {
       "--data DIR", typed.data,
       "Folder of promoter build, or of valid.csv or dev.csv (or .tsv): the valid side is fitted on, "
       "the test side, where there is one, measured on");
-  verb.add_option(
-      "--valid FILE", typed.sides.valid.path,
-      "In place of --data: windows to fit on, a TSV or CSV with the columns sequence and label, or a "
-      "FASTA of class 1");
+  verb.add_option("--valid FILE", typed.sides.valid.path,
+                  "Windows to fit on, in place of --data: a TSV or CSV with the columns sequence and label, "
+                  "or a FASTA of class 1");
   verb.add_option("--valid-negatives FASTA", typed.sides.valid.negatives,
                   "FASTA of class 0, where --valid is one of class 1");
   verb.add_option("--test FILE", typed.sides.test.path,
-                  "The same to measure on; without a test side by five folds of the valid side");
+                  "Windows to measure on, in the form of --valid (default: the test side of --data, or five "
+                  "folds of the valid side)");
   verb.add_option("--test-negatives FASTA", typed.sides.test.negatives,
                   "FASTA of class 0, where --test is one of class 1");
   verb.add_option("--prior P", typed.prior,
-                  "Fraction of promoters where the model is to be used; without it, as on the valid side");
-  verb.add_option(
-      "--train-prior P", typed.train_prior,
-      "Fraction of promoters that the model was trained on; without it as in the model's folder, else as in --data, else 0.5");
+                  "Fraction of promoters where the model is to be used (default: as on the valid side)");
+  verb.add_option("--train-prior P", typed.train_prior,
+                  "Fraction of promoters that the model was trained on (default: as in the model's folder, "
+                  "else as in --data, else 0.5)");
   verb.add_option("--max-n", typed.max_n, "Largest fraction of N in a window; the others are left out",
                   CLI::Range(0.0, 1.0));
   // A promoter has a strand, and `promoter scan` calibrates the score of each by itself: one is fitted.

@@ -53,15 +53,17 @@ void add_options(Verb& verb, PromoterEvaluateCommand& typed) {
   verb.add_option(
       "--baseline-from DIR|FILE", typed.baseline_from,
       "Training windows (folder of promoter build, or a labelled table), to fit a logistic regression on 6-mers that the model is compared with; the fraction of G and C always is");
-  verb.add_option("-o,--output FILE", typed.output, "Where the JSON goes; - is stdout");
-  verb.add_option("--threshold", typed.threshold, "Scores from here on count as positive");
+  verb.add_option("-o,--output FILE", typed.output, "File of the JSON; - is stdout");
+  verb.add_option("--threshold", typed.threshold, "Lowest score that counts as positive");
   add_machine(verb);
 }
 
 }  // namespace
 
 int cmd_promoter_evaluate(int argc, char** argv) {
-  Verb verb("promoter evaluate", "Score promoter predictions against their labels.",
+  Verb verb("promoter evaluate",
+            "Score promoter predictions against their labels: F1, MCC, AUROC, AUPRC, compared with the "
+            "fraction of G and C and with 6-mers.",
             {"bigbird promoter evaluate --predictions demo-output/predictions.tsv",
              ("bigbird promoter evaluate -m demo-output/finetune/final --data "
               "demo-output/promoters/test.tsv"),

@@ -10,7 +10,8 @@
 namespace bigbird::apps {
 
 int cmd_promoter_finetune(int argc, char** argv) {
-  Verb verb("promoter finetune", "Fine-tune a pretrained encoder on promoter examples.",
+  Verb verb("promoter finetune",
+            "Fine-tune a pretrained encoder on promoter examples, of promoter build or your own.",
             {("bigbird promoter finetune --data demo-output/promoters --init "
               "demo-output/pretrain/final -o promoter-run"),
              ("bigbird promoter finetune --data demo-output/promoters --init "
@@ -25,23 +26,25 @@ int cmd_promoter_finetune(int argc, char** argv) {
       "--data DIR", options.data,
       "Folder of promoter build; or of train.csv and dev.csv (or .tsv), with the columns sequence and "
       "label");
-  verb.add_option(
-      "--train FILE", options.train.path,
-      "In place of --data: a TSV or CSV with the columns sequence and label, or a FASTA of class 1");
+  verb.add_option("--train FILE", options.train.path,
+                  "Training examples in place of --data: a TSV or CSV with the columns sequence and label, "
+                  "or a FASTA of class 1");
   verb.add_option("--train-negatives FASTA", options.train.negatives,
                   "FASTA of class 0, where --train is one of class 1; not needed with --fresh-negatives");
-  verb.add_option("--valid FILE", options.valid.path, "The same for validation; may be left out");
+  verb.add_option("--valid FILE", options.valid.path,
+                  "Validation data in the form of --train; may be left out");
   verb.add_option("--valid-negatives FASTA", options.valid.negatives,
                   "FASTA of class 0, where --valid is one of class 1");
   std::string fresh_negatives;
-  verb.add_option("--fresh-negatives KIND", fresh_negatives,
-                  "In place of the training side's negatives one of every promoter, made anew in each epoch: "
-                  "random, permute or dinucleotide, as promoter build makes them; its genomic ones stay");
+  verb.add_option(
+      "--fresh-negatives KIND", fresh_negatives,
+      "Kind of negatives in place of the training side's, one of every promoter, made anew in each epoch: "
+      "random, permute or dinucleotide, as promoter build makes them; its genomic ones stay");
   TrainingOptions training(
       verb, options,
       {.sample = "Windows",
        .length =
-           "Tokens every window is padded or cut to; auto: the longest training window, in whole blocks",
+           "Tokens every window is padded or cut to (default: the longest training window, in whole blocks)",
        .needs_init = true,
        .classifies = true,
        .paper = finetuning_defaults(Recipe::paper)});
@@ -49,8 +52,8 @@ int cmd_promoter_finetune(int argc, char** argv) {
   const OptionGroup group(verb, "Training");
   verb.add_option(
       "--pool", pool,
-      "What the head reads of a window: its first token (cls), the mean over its tokens (mean), or "
-      "over the N in the middle (middle:N). Without it what the model reads, a fresh head the first");
+      "Part of a window that the head reads: cls, its first token; mean, the mean over its tokens; middle:N, "
+      "over the N in the middle (default: what the model reads, a fresh head the first)");
   verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
 

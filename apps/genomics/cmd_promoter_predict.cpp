@@ -62,7 +62,7 @@ void add_options(Verb& verb, PromoterPredictCommand& typed) {
   verb.add_required("-m,--model MODEL", typed.models,
                     "Model folder of promoter finetune; several are averaged")
       ->allow_extra_args(false);
-  verb.add_option("FASTA", typed.records, "Every record is one window, on the forward strand");
+  verb.add_option("FASTA", typed.records, "Records, each one window, on the forward strand");
   verb.add_option("-f,--fasta-ref FASTA", typed.fasta, "Genome for --regions-file");
   verb.add_option("-R,--regions-file BED", typed.regions,
                   "Regions, each a window; strand - is reverse-complemented");
@@ -72,7 +72,7 @@ void add_options(Verb& verb, PromoterPredictCommand& typed) {
       "the columns sequence and label, or a FASTA of class 1");
   verb.add_option("--data-negatives FASTA", typed.data.negatives,
                   "FASTA of class 0, where --data is one of class 1");
-  verb.add_option("-o,--output FILE", typed.output, "Where the TSV goes; - is stdout");
+  verb.add_option("-o,--output FILE", typed.output, "TSV to write; - is stdout");
   verb.add_option("--max-n", typed.max_n, "Largest fraction of N in a window; the score of the others is NA",
                   CLI::Range(0.0, 1.0));
   typed.scoring.add(verb, {.strands = usual_strands, .calibrated = true, .had_batch = true});
@@ -82,7 +82,8 @@ void add_options(Verb& verb, PromoterPredictCommand& typed) {
 }  // namespace
 
 int cmd_promoter_predict(int argc, char** argv) {
-  Verb verb("promoter predict", "Score windows with a fine-tuned promoter model; TSV on stdout.",
+  Verb verb("promoter predict",
+            "Score windows of FASTA, BED or labelled sequences with a fine-tuned promoter model; TSV.",
             {("awk 'NR > 1 { print \">\" $1 \"\\n\" $8 }' demo-output/promoters/test.tsv | bigbird "
               "promoter predict -m demo-output/finetune/final -"),
              ("awk -v OFS='\\t' 'NR > 1 { print $2, $3, $4, $1, 0, $5 }' "

@@ -73,25 +73,27 @@ void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scori
       ->allow_extra_args(false);
   verb.add_required("-f,--fasta-ref FASTA", options.fasta, "Genome");
   verb.add_option("-r,--region", options.region,
-                  "Region to score, and nothing else, or a list of them: chr1:1000-2000,chr2");
-  verb.add_option("-R,--regions-file BED", options.regions, "Regions to score, and nothing else")
+                  "Region to score, and no other, or a list of them: chr1:1000-2000,chr2");
+  verb.add_option("-R,--regions-file BED", options.regions, "Regions to score, and no others")
       ->excludes("--region");
   verb.add_count("--step", options.step, "Bases between scored positions, which are its multiples");
-  verb.add_count("--left", options.left, "Bases before the TSS, where the model's folder has no window");
-  verb.add_count("--right", options.right, "Bases from the TSS on, where the model's folder has no window");
+  verb.add_count("--left", options.left, "Bases before the TSS, for a model whose folder has no window")
+      ->default_str("");
+  verb.add_count("--right", options.right, "Bases from the TSS on, for a model whose folder has no window")
+      ->default_str("");
   verb.add_option("--max-n", options.max_n, "Largest fraction of N in a window; the others are not scored");
   scoring.add(verb, {.strands = usual_strands, .calibrated = true});
   const OptionGroup out(verb, "Output");
   verb.add_option("-o,--output FILE", options.output,
-                  "Track of the higher score: bigWig for .bw, else bedGraph; - is stdout");
+                  "Track of the higher score: bigWig for .bw, bedGraph for other names; - is stdout");
   verb.add_flag("--per-strand", options.per_strand,
-                "Tracks of each strand too: NAME.plus.bw and NAME.minus.bw");
+                "Write tracks of each strand too: NAME.plus.bw and NAME.minus.bw");
   verb.add_option("--calls BED", options.calls, "Called promoters, one a peak; thick is the base of the TSS");
-  verb.add_option("--threshold", options.threshold, "Scores from here on are calls");
+  verb.add_option("--threshold", options.threshold, "Lowest score of a call");
   verb.add_count("--merge-distance", options.merge_distance,
-                 "Calls so near to each other are merged: the strongest is kept");
+                 "Bases between calls that are merged: the strongest is kept");
   verb.add_option("--summary JSON", options.summary,
-                  "JSON of counts and evaluation; OUT.summary.json for a track in a file");
+                  "JSON of counts and evaluation (default: OUT.summary.json of a track in a file)");
   verb.add_option(
           "--tss FILE", options.tss,
           "TSS that are known: recall and precision of the calls, compared with the fraction of G and C")
@@ -112,7 +114,9 @@ void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scori
 }  // namespace
 
 int cmd_promoter_scan(int argc, char** argv) {
-  Verb verb("promoter scan", "Score every step of a genome with a promoter model and call promoters.",
+  Verb verb("promoter scan",
+            "Score every step of a genome with a promoter model, as bedGraph or bigWig, and call promoters; "
+            "with recall and precision against known TSS.",
             {("bigbird promoter scan -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz "
               "-r chr1:1-50000 --step 50 > scores.bedgraph"),
              ("bigbird promoter scan -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz "

@@ -23,24 +23,25 @@ void add_options(Verb& verb, VariantsCommand& typed) {
   typed.shared.add(verb, true);
   verb.add_option(
           "-O,--output-type", typed.type,
-          "Type of the output: v, z, b: VCF, VCF.gz, BCF with INFO fields BB_*; tsv: a row for each ALT; npy, h5: matrices [ALTs, profiles] and OUT.rows.tsv. By the suffix of OUT, else v")
+          "Type of the output: v, z, b: VCF, VCF.gz, BCF with INFO fields BB_*; tsv: a row for each ALT; "
+          "npy, h5: matrices [ALTs, profiles] and OUT.rows.tsv (default: by the suffix of OUT, else v)")
       ->type_name(choices(variant_format_names));
   verb.add_option("-o,--output OUT", typed.options.output,
-                  "Where the scores go; - is stdout. OUT.skipped.tsv and OUT.summary.json are next to it");
+                  "File of the scores; - is stdout. OUT.skipped.tsv and OUT.summary.json are next to it");
   verb.add_flag("--write-index", typed.options.write_index, "Write OUT.csi too: of VCF.gz and BCF");
   verb.add_option("--summary-prefix PREFIX", typed.options.report,
-                  "PREFIX of skipped.tsv and summary.json in place of OUT");
+                  "Prefix of skipped.tsv and summary.json (default: OUT)");
   verb.add_option("--background FILE", typed.options.background,
                   "File of `variants background`: adds E-values and the functional score");
   typed.shared.add_tracks(verb);
   verb.add_option(
           "--baseline [NAME=]FILE", typed.options.baselines,
           "Table with chrom, pos, ref, alt and scores of another tool, as columns next to ours. With an "
-          "index (.tbi, .csi) it is asked for places; else it is held in memory: 24 bytes and 4 a score "
-          "for each row, twice as much while it is read. `variants evaluate` compares them")
+          "index (.tbi, .csi) it is asked for places; without one it is held in memory: 24 bytes and 4 a "
+          "score for each row, twice as much while it is read. `variants evaluate` compares them")
       ->allow_extra_args(false);
   verb.add_option("--baseline-columns NAME,...", typed.options.baseline_columns,
-                  "Its columns to take; all when not given")
+                  "Columns of --baseline to take (default: all)")
       ->delimiter(',');
   typed.work.add(verb);
 }
@@ -48,21 +49,21 @@ void add_options(Verb& verb, VariantsCommand& typed) {
 }  // namespace
 
 int cmd_variants(int argc, char** argv) {
-  Verb verb(
-      "variants",
-      "Score variants: how each ALT changes what a model predicts, as annotated VCF, table or matrices.",
-      {("bigbird variants -m human/tracks -f bigbird-demo/genome.fa.gz "
-        "bigbird-demo/variants.vcf.gz -O z -o scored.vcf.gz"),
-       ("for i in 1 2; do bigbird variants -m demo-output/chromatin-run/final -f "
-        "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz -r chr3:1-200000 "
-        "--shard $i/2 -o part$i.tsv; done"),
-       ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
-        "demo-output/genome/variants.vcf.gz -r chr1:1-200000 -O tsv"),
-       ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
-        "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --write-index -o scored.bcf"),
-       ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
-        "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --track "
-        "promoter=demo-output/scan.bw -o tracks.tsv")});
+  Verb verb("variants",
+            "Score variants: how each ALT changes what a model predicts, as annotated VCF or BCF, table or "
+            "matrices; with conservation and scores of other tools next to them.",
+            {("bigbird variants -m human/tracks -f bigbird-demo/genome.fa.gz "
+              "bigbird-demo/variants.vcf.gz -O z -o scored.vcf.gz"),
+             ("for i in 1 2; do bigbird variants -m demo-output/chromatin-run/final -f "
+              "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz -r chr3:1-200000 "
+              "--shard $i/2 -o part$i.tsv; done"),
+             ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
+              "demo-output/genome/variants.vcf.gz -r chr1:1-200000 -O tsv"),
+             ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
+              "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --write-index -o scored.bcf"),
+             ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
+              "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --track "
+              "promoter=demo-output/scan.bw -o tracks.tsv")});
   VariantsCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;

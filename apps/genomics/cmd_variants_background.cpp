@@ -11,7 +11,8 @@ namespace bigbird::apps {
 
 int cmd_variants_background(int argc, char** argv) {
   Verb verb("variants background",
-            "Score a set of ordinary variants: the distribution of effects that E-values count from.",
+            "Score a set of ordinary variants: the distribution of effects that E-values and the functional "
+            "score count from.",
             {("bigbird variants background -m demo-output/chromatin-run/final -f "
               "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz -r chr1:1-200000 -o "
               "background.safetensors"),
@@ -25,8 +26,8 @@ int cmd_variants_background(int argc, char** argv) {
       "-o,--output OUT.safetensors", options.output,
       "Sorted |logFC * diff| of every profile; while it is made, files of twice its size are next to it");
   verb.with_word(
-      verb.add_count("--max-records", options.max_records, "Take so many of the first records, or all"),
-      "all", "0");
+      verb.add_count("--max-records", options.max_records, "Records to take, the first ones, or all"), "all",
+      "0");
   shared.add_tracks(verb);
   if (!verb.parse(argc, argv)) return 0;
 

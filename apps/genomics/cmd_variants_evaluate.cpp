@@ -54,21 +54,20 @@ void log_evaluation(const VariantEvaluation& evaluation, bool with_labels) {
 }
 
 void add_options(Verb& verb, VariantEvaluationOptions& options, std::string& output, std::string& json) {
-  verb.add_required(
-      "SCORED", options.scored,
-      "What `variants` wrote: a table or VCF, plain or compressed; - is stdin. Or any table with "
-      "the columns chrom, pos, ref, alt and scores");
+  verb.add_required("SCORED", options.scored,
+                    "Scores of `variants`: a table or VCF, plain or compressed; - is stdin. Or any table "
+                    "with the columns chrom, pos, ref, alt and scores");
   verb.add_option(
       "--labels FILE", options.labels,
       "Table with chrom, pos, ref, alt, label (0 or 1) and maybe class; or a VCF: ClinVar's CLNSIG "
       "(pathogenic 1, benign 0, others left out) and MC for classes");
   verb.add_option("--label-column NAME", options.labels_column,
-                  "Column or INFO field of the labels, when not label or CLNSIG");
+                  "Column or INFO field of the labels (default: label or CLNSIG)");
   verb.add_exclude(options.exclude, "alleles whose REF touches them are not counted");
-  verb.add_option(
-          "--score COLUMN", options.scores,
-          "Column to evaluate; several are taken. effect is |lfc * diff|. E-values (e, e_*, *_e) and "
-          "funsig count from below, diff and lfc by their size, others from above: NAME:higher, NAME:lower or NAME:size changes that. Without it: all that `variants` writes of an allele")
+  verb.add_option("--score COLUMN", options.scores,
+                  "Column to evaluate; several are taken. effect is |lfc * diff|. E-values (e, e_*, *_e) and "
+                  "funsig count from below, diff and lfc by their size, others from above: NAME:higher, "
+                  "NAME:lower or NAME:size changes that (default: all that `variants` writes of an allele)")
       ->allow_extra_args(false);
   verb.add_option(
           "--baseline [NAME=]FILE", options.baselines,
@@ -77,7 +76,7 @@ void add_options(Verb& verb, VariantEvaluationOptions& options, std::string& out
           "as much while it is read")
       ->allow_extra_args(false);
   verb.add_option("--baseline-columns NAME,...", options.baseline_columns,
-                  "Its columns to take; all when not given")
+                  "Columns of --baseline to take (default: all)")
       ->delimiter(',');
   verb.add_option("-f,--fasta-ref FASTA", options.fasta,
                   "Genome: insertions and deletions are left-aligned before they are compared");
@@ -87,10 +86,9 @@ void add_options(Verb& verb, VariantEvaluationOptions& options, std::string& out
           "Draws for the 95 % intervals of AUROC and rank correlation, or none. Each takes as long "
           "as reading the scores once"),
       "none", "0");
-  verb.add_option(
-      "-o,--output OUT.tsv", output,
-      "A row for each score and class; without --labels a row for each score and what was measured, "
-      "without --effects a row for each baseline. - is stdout");
+  verb.add_option("-o,--output OUT.tsv", output,
+                  "Table with a row for each score and class; without --labels a row for each score and what "
+                  "was measured, without --effects a row for each baseline. - is stdout");
   verb.add_option("--summary FILE", json, "JSON of all tables and the counts");
   verb.add_seed();
   verb.add_threads();
@@ -104,15 +102,17 @@ void add_effect_options(Verb& verb, MeasuredEffectsOptions& effects) {
            "Table (or VCF) with chrom, pos, ref, alt and a number that was measured for ALT "
            "against REF: Spearman's rank correlation of each score with it. From several rows "
            "of an allele the mean counts")](CLI::Option* option) { return option->needs(file); };
-  of_effects(verb.add_option("--effects-column NAME", effects.column, "Its column of the number"));
-  of_effects(verb.add_option("--effects-where COLUMN=VALUE", effects.where,
-                             "Only rows with this value in this column; several conditions must all hold"))
+  of_effects(verb.add_option("--effects-column NAME", effects.column, "Column of the number in --effects"));
+  of_effects(
+      verb.add_option("--effects-where COLUMN=VALUE", effects.where,
+                      "Value in a column that rows of --effects need; several conditions must all hold"))
       ->allow_extra_args(false);
-  CLI::Option* const significance = of_effects(verb.add_option(
-      "--significance-column NAME", effects.significance_column,
-      "Its column of P values or false discovery rates: AUROC of significant alleles against the others"));
+  CLI::Option* const significance =
+      of_effects(verb.add_option("--significance-column NAME", effects.significance_column,
+                                 "Column of P values or false discovery rates in --effects: AUROC of "
+                                 "significant alleles against the others"));
   verb.add_option("--significant-below", effects.significant_below,
-                  "An allele with a row below this is significant")
+                  "Value below which a row makes its allele significant")
       ->needs(significance);
 }
 

@@ -93,13 +93,13 @@ int cmd_bench(int argc, char** argv) {
   MachineRatesOptions options;
   std::string output = "-", size = "small";
   verb.add_option("-m,--model MODEL", options.model,
-                  "Model folder to measure; without it a model of random weights of --size");
+                  "Model folder to measure (default: a model of random weights of --size)");
   verb.add_option("--size", size,
-                  "small: 4 layers of width 256, done in about a minute. base: 12 of 768, as the machines "
-                  "of benchmarks/speed.md were measured, minutes",
+                  "Size of the model. small: 4 layers of width 256, done in about a minute. base: 12 of 768, "
+                  "as the machines of benchmarks/speed.md were measured, minutes",
                   CLI::IsMember({"small", "base"}));
   verb.add_option("--seconds SECONDS", options.rates.seconds,
-                  "Time each measurement for so long at least, and 3 runs of it", CLI::Range(0.0, 3600.0));
+                  "Least time of each measurement, and 3 runs of it", CLI::Range(0.0, 3600.0));
   verb.add_option("-o,--output FILE", output, "Table of the rates (TSV); - is stdout");
   verb.add_seed();
   verb.add_threads();

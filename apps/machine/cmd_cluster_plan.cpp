@@ -150,9 +150,9 @@ int cmd_cluster_plan(int argc, char** argv) {
   bool as_json = false;
   shared.add(verb, false);
   const OptionGroup group(verb, "Plan");
-  verb.add_option("--sample-time TIME", sample_time, "Run a sample of the records for about so long");
-  verb.add_option("--task-time TIME", task_time, "How long a shard should take");
-  verb.add_flag("--json", as_json, "JSON instead of lines");
+  verb.add_option("--sample-time TIME", sample_time, "Time for which a sample of the records is run, about");
+  verb.add_option("--task-time TIME", task_time, "Time that a shard should take");
+  verb.add_flag("--json", as_json, "Print JSON instead of lines");
   for (const char* own : {"--sample-time", "--task-time"}) verb.leave_out_of_provenance(own);
   const auto begin = std::chrono::steady_clock::now();
   if (!verb.parse(argc, argv)) return 0;

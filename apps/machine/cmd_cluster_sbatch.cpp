@@ -47,17 +47,19 @@ int cmd_cluster_sbatch(int argc, char** argv) {
               "scored.bcf > submit.sh")});
   SlurmScriptOptions options;
   verb.app().prefix_command();
-  verb.add_option("--shards N", options.shards, "Shards, each a task of the array", CLI::Range(1, 100'000));
+  verb.add_option("--shards N", options.shards, "Shards, each a task of the array", CLI::Range(1, 100'000))
+      ->default_str("");
   verb.with_word(verb.add_option("--at-once", options.at_once,
-                                 "Most tasks that run at the same time; auto: as Slurm lets"),
+                                 "Most tasks that run at the same time (default: as Slurm lets)"),
                  "auto", "0");
   verb.add_option("--cpus-per-task", options.threads, "CPUs of a task, and its threads", CLI::Range(1, 1024));
   verb.add_option("--mem", options.memory, "Memory of a task, as sbatch takes it");
   verb.add_option("--time", options.time, "Time limit of a task, as sbatch takes it");
-  verb.with_word(verb.add_option(
-                     "--stop-before TIME", options.stop_before,
-                     "Stop a task so long before its limit, and queue it again, or never: the limit ends it"),
-                 "never", "0");
+  verb.with_word(
+      verb.add_option(
+          "--stop-before TIME", options.stop_before,
+          "Time before its limit at which a task stops and is queued again, or never: the limit ends it"),
+      "never", "0");
   verb.add_option("--partition", options.partition, "Partition");
   verb.add_option("--account", options.account, "Account");
   verb.add_option("--qos", options.qos, "Quality of service");
@@ -70,8 +72,8 @@ int cmd_cluster_sbatch(int argc, char** argv) {
       ->allow_extra_args(false);
   verb.add_option("--before COMMANDS", options.before,
                   "Shell commands that each job runs first, as \"module load bigbird\"");
-  verb.add_option("--folder DIR", options.folder, "Where shards and logs go; OUT.shards where not given");
-  verb.add_option("--program", options.program, "bigbird as the nodes find it");
+  verb.add_option("--folder DIR", options.folder, "Folder of shards and logs (default: OUT.shards)");
+  verb.add_option("--program", options.program, "Program bigbird as the nodes find it");
   if (!verb.parse(argc, argv)) return 0;
   if (options.shards == 0)
     throw_usage("cluster sbatch: --shards is not given", "how many tasks share the work");

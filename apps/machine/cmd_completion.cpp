@@ -266,13 +266,13 @@ std::vector<CompletedVerb> all_verbs() {
 }  // namespace
 
 int cmd_completion(int argc, char** argv) {
-  Verb verb("completion", "Print a completion script for the shell.",
+  Verb verb("completion", "Print a completion script for bash, zsh or fish.",
             {"source <(bigbird completion bash)",
              ("mkdir -p ~/.config/fish/completions && bigbird completion fish > "
               "~/.config/fish/completions/bigbird.fish"),
              "bigbird completion zsh > _bigbird"});
   std::string shell;
-  verb.add_required("SHELL", shell, "bash, zsh or fish", CLI::IsMember({"bash", "zsh", "fish"}));
+  verb.add_required("SHELL", shell, "Shell: bash, zsh or fish", CLI::IsMember({"bash", "zsh", "fish"}));
   if (!verb.parse(argc, argv)) return 0;
   verb.omit_closing_line();
   const std::vector<CompletedVerb> verbs = all_verbs();

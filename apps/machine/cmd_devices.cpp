@@ -200,17 +200,18 @@ int cmd_devices(int argc, char** argv) {
   bool json = false, tunes = false;
   TuneRequest request;
   std::string device = "auto";
-  verb.add_flag("--json", json, "JSON instead of a table");
+  verb.add_flag("--json", json, "Print JSON instead of a table");
   CLI::Option* const tuning = verb.add_flag(
       "--tune", tunes,
       "Measure which of cuBLASLt's algorithms are fastest for the products of a training step on a CUDA device, "
       "and keep them in the cache folder for every later run on it");
+  // It does not need --tune: BIGBIRD_DEVICE may be set for other verbs.
   verb.add_option("--device {auto,cuda,cuda:N}", device,
-                  "Where to compute, with --tune");  // BIGBIRD_DEVICE may be set for other verbs
+                  "Device that --tune measures (default: the first CUDA device)");
   verb.add_option("-m,--model FOLDER", request.model,
-                  "Model folder whose sizes --tune takes in place of BigBird-base's")
+                  "Model folder whose sizes --tune takes (default: the sizes of BigBird-base)")
       ->needs(tuning);
-  verb.add_option("--tokens", request.tokens, "With --tune: tokens of a micro-batch, separated by commas",
+  verb.add_option("--tokens", request.tokens, "Tokens of a micro-batch for --tune, separated by commas",
                   CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
       ->delimiter(',')
       ->needs(tuning);

@@ -61,7 +61,7 @@ int cmd_man(int argc, char** argv) {
   std::vector<std::string> words;
   std::string all;
   verb.add_option("VERB", words, "Verb, one to three words")->expected(1, most_verb_words);
-  verb.add_option("--all DIR", all, "Write the pages of all verbs into this folder");
+  verb.add_option("--all DIR", all, "Folder for the pages of all verbs");
   if (!verb.parse(argc, argv)) return 0;
   verb.omit_closing_line();
   if (words.empty() == all.empty()) throw_usage("man: one of VERB and --all is needed", "bigbird man chunk");

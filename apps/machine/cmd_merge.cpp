@@ -83,13 +83,13 @@ int cmd_merge(int argc, char** argv) {
        "bigbird merge part1 part2 -o merged.bw --calls merged.bed"});
   MergeOptions options;
   verb.add_required("SHARDS", options.shards,
-                    "One output of each shard, in any order, with the files next to it");
-  verb.add_required("-o,--output OUT", options.paths.output, "The same of one run; - is stdout");
+                    "Outputs of the shards, one of each, in any order, with the files next to them");
+  verb.add_required("-o,--output OUT", options.paths.output, "Output as one run has it; - is stdout");
   verb.add_option("--calls BED", options.paths.calls, "Called promoters, of `promoter scan`");
   verb.add_option("--summary JSON", options.paths.summary,
-                  "JSON of counts and evaluation, of `promoter scan`; OUT.summary.json where not given");
+                  "JSON of counts and evaluation, of `promoter scan` (default: OUT.summary.json)");
   verb.add_option("--summary-prefix PREFIX", options.report,
-                  "PREFIX of skipped.tsv and summary.json in place of OUT, of `variants`");
+                  "Prefix of skipped.tsv and summary.json, of `variants` (default: OUT)");
   verb.add_flag("--write-index", options.write_index, "Write OUT.csi too, of `variants`: of VCF.gz and BCF");
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;

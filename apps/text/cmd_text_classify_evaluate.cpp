@@ -30,8 +30,8 @@ void add_options(Verb& verb, ClassifyEvaluateCommand& typed) {
                     "Labelled texts: CSV, TSV, JSON Lines, or a folder with one for each class");
   verb.add_option("-m,--model MODEL", typed.options.model, "Model folder to classify them with");
   verb.add_option("--predictions TSV", typed.predictions,
-                  "Predictions instead: what text classify predict wrote of them, as TSV");
-  verb.add_option("-o,--output FILE", typed.output, "Where the JSON goes; - is stdout");
+                  "Predictions instead of --model: what text classify predict wrote of them, as TSV");
+  verb.add_option("-o,--output FILE", typed.output, "File of the JSON; - is stdout");
   verb.add_option("--table FILE", typed.table, "TSV of precision, recall, F1 and confusions of every class");
   verb.add_option("--svg FILE", typed.svg, "Picture of the confusion table");
   verb.add_option("--classes A,B", typed.labels,
@@ -41,7 +41,7 @@ void add_options(Verb& verb, ClassifyEvaluateCommand& typed) {
   verb.with_word(
       verb.add_option(
           "--length", typed.options.length,
-          "Most tokens of an input; auto: as many as the model was trained with. Longer ones are cut"),
+          "Most tokens of an input; longer ones are cut (default: as many as the model was trained with)"),
       "auto", "0");
   typed.columns.add(verb, true);
   typed.scoring.add(verb, {});

@@ -37,21 +37,21 @@ int cmd_text_classify_finetune(int argc, char** argv) {
   TextEncodingChoice encoding;
   std::string problem = "auto";
   verb.add_required("--train FILE", train,
-                    "CSV, TSV, JSON Lines, or a folder with one of texts for each class");
-  verb.add_option("--valid FILE", valid, "The same for validation; may be left out");
-  verb.add_option(
-      "--problem", problem,
-      "single: a class each; multi: a list of labels each; regression: a number each; auto: by the labels",
-      CLI::IsMember({"auto", "single", "multi", "regression"}));
-  verb.add_flag(
-      "--second-type", options.second_type,
-      "The second text of a pair has token type 1, as BERT's; else all are 0, as Hugging Face's BigBird");
+                    "Labelled texts: CSV, TSV, JSON Lines, or a folder with one of texts for each class");
+  verb.add_option("--valid FILE", valid, "Validation data in the form of --train; may be left out");
+  verb.add_option("--problem", problem,
+                  "Problem: single, a class each; multi, a list of labels each; regression, a number each "
+                  "(default: by the labels)",
+                  CLI::IsMember({"auto", "single", "multi", "regression"}));
+  verb.add_flag("--second-type", options.second_type,
+                "Set token type 1 for the second text of a pair, as BERT's (default: all are 0, as Hugging "
+                "Face's BigBird)");
   columns.add(verb, true);
   encoding.add(verb);
   TrainingOptions training(
       verb, options,
       {.sample = "Texts",
-       .length = "Most tokens of an input, special ones included; auto: what the model takes",
+       .length = "Most tokens of an input, special ones included (default: what the model takes)",
        .needs_init = true,
        .classifies = true,
        .paper = text_classification_defaults(Recipe::paper)});

@@ -50,15 +50,15 @@ struct ClassifyCommand {
 void add_options(Verb& verb, ClassifyCommand& typed) {
   verb.add_required("-m,--model MODEL", typed.options.model, "Model folder with a classification head");
   verb.add_option("IN FILE", typed.prediction.input,
-                  "CSV, TSV, JSON Lines, a folder of texts, or - for stdin");
-  verb.add_option("--text", typed.text, "Instead: one text, classified at once");
-  verb.add_option("--text-pair", typed.pair, "The second text of a pair with --text");
-  verb.add_option("-o,--output FILE", typed.prediction.output, "Where the predictions go; - is stdout");
+                  "Texts: CSV, TSV, JSON Lines, a folder of texts, or - for stdin");
+  verb.add_option("--text", typed.text, "Text to classify at once, instead of IN");
+  verb.add_option("--text-pair", typed.pair, "Second text of a pair with --text");
+  verb.add_option("-o,--output FILE", typed.prediction.output, "File of the predictions; - is stdout");
   verb.add_option("-O,--output-type", typed.form, "Type of the output", CLI::IsMember({"tsv", "jsonl"}));
   verb.with_word(
       verb.add_option(
           "--length", typed.options.length,
-          "Most tokens of an input; auto: as many as the model was trained with. Longer ones are cut"),
+          "Most tokens of an input; longer ones are cut (default: as many as the model was trained with)"),
       "auto", "0");
   typed.columns.add(verb, false);
   typed.work.add(verb);
@@ -70,7 +70,8 @@ void add_options(Verb& verb, ClassifyCommand& typed) {
 }  // namespace
 
 int cmd_text_classify_predict(int argc, char** argv) {
-  Verb verb("text classify predict", "Classify texts with a fine-tuned model.",
+  Verb verb("text classify predict",
+            "Classify texts with a fine-tuned model: the probability of every class.",
             {("bigbird text classify predict -m demo-text-output/classify/final --text \"The kernel "
               "returns -1 and sets errno to EFAULT.\""),
              ("bigbird text classify predict -m demo-text-output/classify/final "

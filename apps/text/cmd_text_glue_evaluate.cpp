@@ -25,10 +25,10 @@ void add_options(Verb& verb, GlueEvaluateCommand& typed) {
   verb.add_required("--data FILE", typed.data,
                     "File with labels; or the folder of its dev.tsv, of mnli of both sides' dev files");
   verb.add_option("-m,--model MODEL", typed.model, "Model folder to predict with");
-  verb.add_option(
-      "--predictions TSV", typed.predictions,
-      "Predictions instead: a file with the header index<TAB>prediction, rows numbered from 0; or its folder");
-  verb.add_option("-o,--output FILE", typed.output, "Where the JSON goes; - is stdout");
+  verb.add_option("--predictions TSV", typed.predictions,
+                  "Predictions instead of --model: a file with the header index<TAB>prediction, rows "
+                  "numbered from 0; or its folder");
+  verb.add_option("-o,--output FILE", typed.output, "File of the JSON; - is stdout");
   typed.glue.add(verb);
 }
 

@@ -63,23 +63,24 @@ int cmd_text_glue_finetune(int argc, char** argv) {
   TextEncodingChoice encoding;
   verb.add_required(
       "--task TASK", name,
-      "cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte or wnli. It decides the default of --lr (2e-5 "
-      "for stsb, rte and wnli, else 1e-5), of --batch (32 for sst2, qqp, mnli and qnli, else 16) "
-      "and of --warmup (25 % of the steps for qqp, else 6 %)");
+      "Task: cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte or wnli. It decides the defaults of --lr (1e-5; "
+      "2e-5 for stsb, rte and wnli) and --batch (16; 32 for sst2, qqp, mnli and qnli)");
   verb.add_required("--data DIR", data,
                     "Folder with the task's train.tsv and dev.tsv as downloaded, or the one with its folder");
-  verb.add_flag(
-      "--second-type", options.second_type,
-      "The second text of a pair has token type 1, as BERT's; else all are 0, as Hugging Face's BigBird");
-  verb.add_flag("--replace-invalid", replace_invalid, "Put U+FFFD where bytes are not UTF-8; else an error");
+  verb.add_flag("--second-type", options.second_type,
+                "Set token type 1 for the second text of a pair, as BERT's (default: all are 0, as Hugging "
+                "Face's BigBird)");
+  verb.add_flag("--replace-invalid", replace_invalid,
+                "Put U+FFFD where bytes are not UTF-8 (default: an error)");
   encoding.add(verb);
   TrainingOptions training(
       verb, options,
       {.sample = "Texts",
-       .length = "Most tokens of an input, special ones included; auto: what the model takes",
+       .length = "Most tokens of an input, special ones included (default: what the model takes)",
        .needs_init = true,
        .classifies = true,
-       .paper = {}});
+       .paper = {},
+       .warmup = "6 % of the steps, 25 % for qqp"});
   verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   const GlueTask& task = find_glue_task(name);

@@ -37,10 +37,10 @@ int cmd_text_pretrain_data(int argc, char** argv) {
                     "Tokenizer folder, or a model folder that holds one");
   verb.add_required("-o,--output P", options.prefix, "Prefix P of P.bin, P.idx and P.json");
   verb.with_word(verb.add_count("--shard-tokens", options.tokens_per_shard,
-                                "Begin a new shard after so many tokens, or never"),
+                                "Tokens after which a new shard begins, or never"),
                  "never", "0");
   verb.add_flag("--no-pack", no_join,
-                "A sample is of one document; else short ones are packed, [SEP] between them");
+                "Make each sample of one document (default: short ones are packed, [SEP] between them)");
   encoding.add(verb);
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;

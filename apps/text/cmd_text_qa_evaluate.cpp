@@ -27,21 +27,22 @@ int cmd_text_qa_evaluate(int argc, char** argv) {
   std::string format, output = "-", html;
   std::size_t worst = 50;
   verb.add_required("--format", format, "Format of both: squad, hotpotqa, nq, triviaqa or wikihop");
-  verb.add_required("--data FILE", options.data, "The data set's file with answers, plain or .gz");
+  verb.add_required("--data FILE", options.data, "File of the data set with answers, plain or .gz");
   verb.add_required("--predictions FILE", options.predictions,
                     "Predictions: {id: text}; of hotpotqa and nq the form of their official scripts");
   verb.add_option("--null-odds FILE", options.null_odds,
-                  "SQuAD 2.0: {id: score of no answer}; gives the best thresholds too");
+                  "Scores of no answer, of SQuAD 2.0: {id: score}; gives the best thresholds too");
   verb.add_option("--null-threshold", options.null_threshold,
-                  "With --null-odds: a score above it makes a prediction \"\"; default 1, as in the official "
-                  "script");
-  verb.add_flag("--version-2", options.version_2,
-                "Questions may have no answer: score as SQuAD 2.0 even where each has one; else by the data");
-  verb.add_option("-o,--output FILE", output, "Where the JSON goes; - is stdout");
-  verb.add_option("--html FILE", html, "The worst answers in their context, as one page to read");
-  verb.add_option("--worst", worst, "How many of them", CLI::Range(1, 100000));
+                  "Threshold, with --null-odds: a score above it makes a prediction \"\" (default: 1, as in "
+                  "the official script)");
+  verb.add_flag(
+      "--version-2", options.version_2,
+      "Let questions have no answer: score as SQuAD 2.0 even where each has one (default: by the data)");
+  verb.add_option("-o,--output FILE", output, "File of the JSON; - is stdout");
+  verb.add_option("--html FILE", html, "Page of the worst answers in their context");
+  verb.add_option("--worst", worst, "Answers that --html shows", CLI::Range(1, 100000));
   verb.add_flag("--replace-invalid", options.replace_invalid,
-                "Put U+FFFD where bytes of the data are not UTF-8; else an error");
+                "Put U+FFFD where bytes of the data are not UTF-8 (default: an error)");
   if (!verb.parse(argc, argv)) return 0;
   options.task = &question_task(format);
   if (options.null_threshold && options.null_odds.empty()) {

@@ -43,13 +43,13 @@ void add_data_options(Verb& verb, QuestionFinetuneOptions& options, std::string&
       "nq, triviaqa or wikihop. It decides the defaults of --batch (32; 128 of nq, 64 of wikihop), "
       "--epochs (3; 5 of hotpotqa and wikihop) and --lr (3e-5; 5e-5 of nq, 2e-5 of wikihop)");
   verb.add_required("--train FILE", options.train, "Questions with answers, plain or .gz");
-  verb.add_option("--valid FILE", options.valid, "The same for validation; may be left out");
+  verb.add_option("--valid FILE", options.valid, "Validation data in the form of --train; may be left out");
   verb.add_flag("--replace-invalid", options.replace_invalid,
-                "Put U+FFFD where bytes are not UTF-8; else an error");
+                "Put U+FFFD where bytes are not UTF-8 (default: an error)");
 }
 
 void add_format_options(Verb& verb, QuestionFinetuneOptions& options, FormatOptions& formats) {
-  formats.add(verb.add_flag("--version-2", options.version_2, "Questions may have no answer, as in SQuAD 2.0")
+  formats.add(verb.add_flag("--version-2", options.version_2, "Let questions have no answer, as in SQuAD 2.0")
                   ->group("For squad"));
   formats.add(
       verb.add_option("--keep-null FRACTION", options.keep_null,
@@ -87,17 +87,16 @@ int cmd_text_qa_finetune(int argc, char** argv) {
   std::string format = options.task->name;
   add_data_options(verb, options, format);
   encoding.add(verb);
-  random_mode.add(verb, "Random blocks, instead of the model's own");
+  random_mode.add(verb, "Random blocks of attention (default: the model's own)");
   add_window_options(verb, options.windows, "", formats);
   add_format_options(verb, options, formats);
   trivia.add(verb, options, formats);
-  TrainingOptions training(
-      verb, options,
-      {.sample = "Windows; of hotpotqa and wikihop questions, of triviaqa documents",
-       .length = "Most tokens of an input, question and special ones included; auto: 4096, "
-                 "at most what the model takes",
-       .needs_init = true,
-       .paper = question_answering_defaults(*options.task, Recipe::paper)});
+  TrainingOptions training(verb, options,
+                           {.sample = "Windows; of hotpotqa and wikihop questions, of triviaqa documents",
+                            .length = "Most tokens of an input, question and special ones included (default: "
+                                      "4096, at most what the model takes)",
+                            .needs_init = true,
+                            .paper = question_answering_defaults(*options.task, Recipe::paper)});
   if (!verb.parse(argc, argv)) return 0;
   options.task = &question_task(format);
   formats.check("text qa finetune", *options.task);

@@ -85,35 +85,33 @@ void add_question_options(Verb& verb, PredictChoice& choice) {
   verb.add_required("-m,--model MODEL", options.model, "Model folder with the head of the format");
   verb.add_option("IN FILE", options.input,
                   "Questions, plain or .gz, or - for stdin; answers in it are not looked at");
-  verb.add_option(
-      "--format", choice.format,
-      "Format of IN: squad (nested or flat, JSON or JSON Lines), hotpotqa, nq, triviaqa or wikihop; "
-      "default: as in the model's text.json, else squad");
-  verb.add_option("--question", choice.question, "Instead of IN: one question, answered at once");
-  verb.add_option("--context FILE", choice.context, "The text that --question is about; - is stdin");
-  verb.add_option("--context-text", choice.context_text, "The same, as an argument")->excludes("--context");
-  verb.add_flag("--json", choice.json, "JSON instead of a line to read, of --question");
+  verb.add_option("--format", choice.format,
+                  "Format of IN: squad (nested or flat, JSON or JSON Lines), hotpotqa, nq, triviaqa or "
+                  "wikihop (default: as in the model's text.json, else squad)");
+  verb.add_option("--question", choice.question, "Question to answer at once, instead of IN");
+  verb.add_option("--context FILE", choice.context, "File of the text that --question is about; - is stdin");
+  verb.add_option("--context-text", choice.context_text, "Text that --question is about, as an argument")
+      ->excludes("--context");
+  verb.add_flag("--json", choice.json, "Print JSON instead of a line to read, of --question");
   verb.add_option("-o,--output FILE", options.output,
-                  "Where the predictions go, in the data set's own form, or the answer; - is stdout");
-  verb.with_word(
-      verb.add_option(
-          "--length", options.length,
-          "Most tokens of an input; auto: as many as the model was trained with, or 384 where its folder has "
-          "no text.json, as in Hugging Face's pipeline"),
-      "auto", "0");
+                  "File of the predictions, in the data set's own form, or of the answer; - is stdout");
+  verb.with_word(verb.add_option("--length", options.length,
+                                 "Most tokens of an input (default: as many as the model was trained with, "
+                                 "or 384 where its folder has no text.json, as in Hugging Face's pipeline)"),
+                 "auto", "0");
   verb.add_flag("--replace-invalid", options.replace_invalid,
-                "Put U+FFFD where bytes are not UTF-8; else an error");
+                "Put U+FFFD where bytes are not UTF-8 (default: an error)");
 }
 
 void add_answer_options(Verb& verb, PredictChoice& choice) {
   QuestionPredictionOptions& options = choice.options;
   const auto add = [&](CLI::Option* option) { return choice.formats.add(option->group("Answers")); };
   add(verb.add_option("--max-answer COUNT", options.max_answer,
-                      "Most tokens of an answer: default 30, of the pipeline 15; of nq and triviaqa most "
-                      "words, default 38 and 16"));
+                      "Most tokens of an answer, of nq and triviaqa most words (default: 30, of the pipeline "
+                      "15, of nq 38, of triviaqa 16)"));
   add(verb.add_option("--n-best-size COUNT", options.n_best,
-                      "Starts and ends that are looked at, of squad also the candidates that are kept; "
-                      "default 20, of the pipeline 1 (its top_k), of hotpotqa 50"));
+                      "Starts and ends that are looked at, of squad also the candidates that are kept "
+                      "(default: 20, of the pipeline 1 (its top_k), of hotpotqa 50)"));
   add(verb.add_option("--support-threshold", choice.support_threshold,
                       "Probability from which sentences of hotpotqa are supporting", CLI::Range(0.0, 1.0)));
 }
@@ -124,16 +122,17 @@ void add_squad_options(Verb& verb, PredictChoice& choice) {
   add(verb.add_option("--candidates FILE", options.nbest,
                       "Candidates of every question, with probabilities and places"));
   add(verb.add_option("--null-odds FILE", options.null_odds,
-                      "With --version-2: score of no answer minus the best answer's"));
+                      "File of the score of no answer minus the best answer's, with --version-2"));
   add(verb.add_flag("--version-2,!--no-version-2", choice.version_2,
-                    "Questions may have no answer, as in SQuAD 2.0; default as the model was trained"));
+                    "Let questions have no answer, as in SQuAD 2.0 (default: as the model was trained)"));
+  add(verb.add_option("--null-threshold", options.null_threshold,
+                      "Threshold of no answer, with --version-2: it is given where its score is above the "
+                      "best answer's by more than this"));
   add(verb.add_option(
-      "--null-threshold", options.null_threshold,
-      "With --version-2: no answer where its score is above the best answer's by more than this"));
-  add(verb.add_option("--decode", choice.decoding,
-                      "run_qa: as Hugging Face's run_qa.py; pipeline: as its question-answering pipeline; of "
-                      "nq, etcmodel: as its eval_nq_lib.py, in place of the rule of the model's attention",
-                      CLI::IsMember({"run_qa", "pipeline", "etcmodel"})));
+      "--decode", choice.decoding,
+      "Rule of the answers: run_qa, as Hugging Face's run_qa.py; pipeline, as its question-answering "
+      "pipeline; of nq also etcmodel, as its eval_nq_lib.py, in place of the rule of the model's attention",
+      CLI::IsMember({"run_qa", "pipeline", "etcmodel"})));
 }
 
 // The data set, and what the model was trained for where the command line leaves it open.
@@ -187,7 +186,7 @@ void check_squad_options(const Verb& verb, const PredictChoice& choice) {
 }  // namespace
 
 int cmd_text_qa_predict(int argc, char** argv) {
-  Verb verb("text qa predict", "Answer questions with a fine-tuned model.",
+  Verb verb("text qa predict", "Answer questions about texts with a fine-tuned model.",
             {("bigbird text qa predict -m demo-text-output/qa/final --question \"What does it do?\" "
               "--context demo-text-output/context.txt"),
              ("bigbird text qa predict -m demo-text-output/qa/final "
@@ -207,7 +206,8 @@ int cmd_text_qa_predict(int argc, char** argv) {
   add_squad_options(verb, choice);
   choice.trivia.add(verb, options, choice.formats);
   choice.work.add(verb);
-  choice.work.add_chunk(verb, "questions; of nq and triviaqa 16 by default", squad_task().chunk);
+  choice.work.add_chunk(verb, "questions", squad_task().chunk,
+                        fmt::format("{}, of nq and triviaqa 16", squad_task().chunk));
   choice.scoring.add(verb, {});
   add_machine(verb);
   if (!verb.parse(argc, argv)) return 0;

@@ -69,25 +69,24 @@ void add_options(Verb& verb, SummaryEvaluateCommand& typed) {
           "-m,--model MODEL", typed.model,
           "Model folder with a decoder, which summarizes the documents first, in place of --predictions")
       ->excludes("--predictions");
-  verb.add_option(
-          "--summaries FILE", typed.summaries,
-          "With -m: where its summaries go, as JSON Lines; else they are not kept. In parts, and to go on after "
-          "a stop: `text summarize predict`, then --predictions")
+  verb.add_option("--summaries FILE", typed.summaries,
+                  "File of the summaries of -m, as JSON Lines; in parts, and to go on after a stop: `text "
+                  "summarize predict`, then --predictions (default: they are not kept)")
       ->needs("--model");
   verb.add_option("--prediction-field", typed.evaluation.prediction_field,
-                  "Field of the predictions; default as --summary-field");
-  verb.add_option("-o,--output FILE", typed.output, "Where the JSON goes; - is stdout");
+                  "Field of the predictions (default: as --summary-field)");
+  verb.add_option("-o,--output FILE", typed.output, "File of the JSON; - is stdout");
   verb.add_option("--table FILE", typed.table, "TSV of the scores of every document");
-  verb.add_option(
-          "--types", typed.evaluation.rouge.types,
-          "rouge1 to rouge9, rougeL (of whole texts) and rougeLsum (of lines, which papers print as R-L)")
+  verb.add_option("--types", typed.evaluation.rouge.types,
+                  "Types of ROUGE: rouge1 to rouge9, rougeL (of whole texts) and rougeLsum (of lines, which "
+                  "papers print as R-L)")
       ->delimiter(',');
   verb.add_flag("--no-stem", typed.no_stem, "Compare words, not their Porter stems");
   verb.add_count(
       "--bootstrap", typed.evaluation.draws,
       "Draws for the 95 % intervals; 1,000 draws with seed 1 are those that rouge_score's script makes");
   verb.add_option("--line-break TEXT", typed.evaluation.line_break,
-                  "What a line break is in a text; \"\" is nothing but line breaks themselves");
+                  "Mark of a line break in a text; \"\" is nothing but line breaks themselves");
   typed.data.add(verb, SummaryParts::both);
   typed.search.add(verb);
 }

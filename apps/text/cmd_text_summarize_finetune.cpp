@@ -25,14 +25,15 @@ int cmd_text_summarize_finetune(int argc, char** argv) {
   verb.add_required(
       "--train FILE", options.train,
       "Documents and summaries: JSON Lines, CSV, TSV, or a folder of documents/ and summaries/");
-  verb.add_option("--valid FILE", options.valid, "The same for validation; may be left out");
+  verb.add_option("--valid FILE", options.valid, "Validation data in the form of --train; may be left out");
   verb.add_option("--target-length", options.target_length,
                   "Most tokens of a summary; longer ones are cut, their end with them");
-  verb.add_flag("--newlines-are-blanks", blanks, "Leave newlines to the tokenizer; else they are \"<n>\"");
+  verb.add_flag("--newlines-are-blanks", blanks,
+                "Leave newlines to the tokenizer (default: they are \"<n>\")");
   SmoothingOptions smoothing;
   smoothing.add(verb, options.smoothing);
   verb.with_words(verb.add_option("--layer-drop", options.layer_drop,
-                                  "How often an update leaves out a layer; auto: the model's own"),
+                                  "Probability that an update leaves out a layer (default: the model's own)"),
                   {{"auto", "-1"}, {"-1", "-1"}}, CLI::Range(0.0, 0.999));
   verb.add_flag("--freeze-positions", options.optimizer.freeze_positions,
                 "Leave the tables of positions as they are, as the published code does for Pegasus");
@@ -40,7 +41,7 @@ int cmd_text_summarize_finetune(int argc, char** argv) {
   TrainingOptions training(
       verb, options,
       {.sample = "Documents",
-       .length = "Most tokens of a document, its end included; auto: what the model has positions for",
+       .length = "Most tokens of a document, its end included (default: what the model has positions for)",
        .needs_init = true,
        .paper = summarization_defaults(Recipe::paper)});
   verb.add_random_mode();

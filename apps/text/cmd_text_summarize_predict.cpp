@@ -37,7 +37,7 @@ int cmd_text_summarize_predict(int argc, char** argv) {
   verb.add_required(
       "IN FILE", prediction.input,
       "Documents: JSON Lines, CSV, TSV, lines (.txt, a document a line), a folder of .txt, or - for stdin");
-  verb.add_option("-o,--output FILE", prediction.output, "Where the summaries go; - is stdout");
+  verb.add_option("-o,--output FILE", prediction.output, "File of the summaries; - is stdout");
   verb.add_option(
           "-O,--output-type", form,
           "Type of the output; lines are what `text summarize evaluate --predictions` takes, in the order "

@@ -25,15 +25,16 @@ int cmd_text_vocabulary(int argc, char** argv) {
   verb.add_required("-o,--output FOLDER", options.output, "Tokenizer folder to make");
   verb.add_count("--vocab-size", options.vocab_size, "Pieces, the 101 reserved ones among them");
   verb.add_flag("--byte-fallback", options.byte_fallback,
-                "Unknown characters become the pieces of their bytes, never <unk>");
+                "Turn unknown characters into the pieces of their bytes, never <unk>");
   verb.add_option("--character-coverage", options.character_coverage,
                   "Fraction of the characters, most frequent first, that become pieces");
   std::string required;
   verb.add_option("--required-characters TEXT", required,
-                  "Characters that are pieces however rare they are; \"\" for none; not given printable "
-                  "ASCII, of 512 pieces and more");
+                  "Characters that are pieces however rare they are; \"\" for none (default: printable "
+                  "ASCII, of 512 pieces and more)");
   verb.add_option("--max-piece-length", options.max_piece_length, "Longest piece, characters");
-  verb.add_option("--max-sentence-bytes", options.max_sentence_bytes, "Longer lines are cut at white space");
+  verb.add_option("--max-sentence-bytes", options.max_sentence_bytes,
+                  "Longest line, bytes; longer ones are cut at white space");
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
   options.overwrite = verb.force();

@@ -50,26 +50,27 @@ void add_window_options(Verb& verb, WindowChoice& windows, const std::string& ot
   const OptionGroup group(verb, "Windows of long texts (squad, nq, triviaqa)");
   formats.add(
       verb.add_option("--overlap TOKENS", windows.overlap,
-                      "Context tokens that a window shares with the one before it (doc_stride of "
-                      "Hugging Face's run_qa); default a third of the length, at most 1024: 128 of 384" +
-                          otherwise));
+                      "Context tokens that a window shares with the one before it, doc_stride of Hugging "
+                      "Face's run_qa (default: a third of the length, at most 1024: 128 of 384" +
+                          otherwise + ")"));
   formats.add(verb.add_option("--step TOKENS", windows.step,
-                              "Instead: context tokens from one window to the next (doc_stride of BERT's and "
-                              "ETC's scripts; the paper's stride of 2048 for nq)")
+                              "Context tokens from one window to the next, instead of --overlap (doc_stride "
+                              "of BERT's and ETC's scripts; the paper's stride of 2048 for nq)")
                   ->excludes("--overlap"));
-  formats.add(verb.add_option("--max-question TOKENS", windows.max_question,
-                              "Tokens of a question that are kept, of hotpotqa too; default 64, at most a "
-                              "quarter of the length" +
-                                  otherwise));
+  formats.add(verb.add_option(
+      "--max-question TOKENS", windows.max_question,
+      "Tokens of a question that are kept, of hotpotqa too (default: 64, at most a quarter of the length" +
+          otherwise + ")"));
 }
 
 void TriviaChoice::add(Verb& verb, QuestionReading& reading, FormatOptions& formats) {
   const OptionGroup group(verb, "For triviaqa");
   formats.add(verb.add_option("--evidence DIR", reading.evidence,
-                              "The folder evidence of the download: documents are in its wikipedia and web"));
-  formats.add(verb.add_option("--domain", domain_,
-                              "wikipedia: the documents of a question compete; web: each has an answer",
-                              CLI::IsMember({"wikipedia", "web"})));
+                              "Folder evidence of the download: documents are in its wikipedia and web"));
+  formats.add(verb.add_option(
+      "--domain", domain_,
+      "Domain: wikipedia, where the documents of a question compete, or web, where each has an answer",
+      CLI::IsMember({"wikipedia", "web"})));
 }
 
 void TriviaChoice::take(const std::string& verb, const QuestionTask& task, QuestionReading& reading) const {

@@ -234,28 +234,28 @@ void add_options(Verb& verb, AttentionRequest& request, RandomModeOptions& rando
                  AttentionOutputs& typed) {
   ModelConfig& config = request.config;
   verb.add_count("--length", request.length,
-                 "Tokens; rounded up to a whole number of blocks. A plan's own length with --plan");
+                 "Tokens, rounded up to a whole number of blocks (default: a plan's own with --plan)")
+      ->default_str("");
   verb.add_option("--heads", config.num_attention_heads, "Attention heads");
-  verb.add_option("--layer", request.layer, "0-based layer: the seed of the published plans");
+  verb.add_option("--layer", request.layer, "Layer, 0-based: the seed of the published plans");
   verb.add_option("--block-size", config.block_size, "Tokens of a block");
   verb.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row");
   request.attention.add(verb, "bigbird");
-  random_mode.add(verb, "Random blocks: where they come from (google)");
+  random_mode.add(verb, "Random blocks: their source (default: google)");
   verb.add_option("--max-positions", config.max_position_embeddings,
                   "Rows of the position table, which the hf-train plan is drawn for");
   verb.add_option(
       "--global-tokens", request.global_tokens,
       "First tokens that see all and are seen by all, in whole blocks, in addition to the pattern's (the "
       "paper's 128 of a question)");
-  verb.add_flag("--lists", typed.lists, "Also print the key blocks of every row");
+  verb.add_flag("--lists", typed.lists, "Print also the key blocks of every row");
   verb.add_option("--svg", typed.svg, "Picture of one head; with --compare of a layer of each");
-  verb.add_option("--head", request.head_drawn, "The head to draw");
+  verb.add_option("--head", request.head_drawn, "Head to draw");
   verb.add_option("-o,--output FILE", typed.json,
-                  "Where the lists and facts go too, as JSON; - is stdout, and then nothing else");
-  verb.add_option(
-      "--compare NAME,...", typed.compare,
-      "Instead of one plan: a row for each of these attentions, with keys, pairs, work and bytes of "
-      "a layer, and its graph");
+                  "File of the lists and facts as well, as JSON; - is stdout, and then nothing more");
+  verb.add_option("--compare NAME,...", typed.compare,
+                  "Attentions to compare, instead of one plan: a row for each, with keys, pairs, work and "
+                  "bytes of a layer, and its graph");
 }
 
 void compare(const Verb& verb, AttentionRequest& request, const AttentionOutputs& typed) {

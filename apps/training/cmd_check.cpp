@@ -20,11 +20,10 @@ int cmd_check(int argc, char** argv) {
   verb.add_flag("--allow-nan", options.allow_nan, "Accept NaN and infinities");
   verb.add_flag("--write-digest", options.write_digest,
                 "Write self_test.json for the model as it is, then check it");
-  verb.add_option(
-      "--data DATA", options.data,
-      "Data for measuring the loss of int8 layers once more, when they are no longer where quantize had them");
-  verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome of --data, instead of the data set's own");
-  verb.add_flag("--json", as_json, "JSON instead of lines");
+  verb.add_option("--data DATA", options.data,
+                  "Data for measuring the loss of int8 layers once more (default: where quantize had them)");
+  verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome of --data (default: the data set's own)");
+  verb.add_flag("--json", as_json, "Print JSON instead of lines");
   verb.add_threads();
   verb.add_device();
   if (!verb.parse(argc, argv)) return 0;

@@ -31,22 +31,20 @@ void add_options(Verb& verb, ConvertCommand& typed) {
   verb.add_required("TO", typed.options.to, "Model folder to write");
   verb.add_option("--dtype", typed.dtype, "Numbers of the weights: fp32, bf16 or fp16");
   verb.add_option("--to-dialect", typed.dialect,
-                  "hf (Hugging Face's, and ours) or gena (GENA-LM's own code)");
+                  "Dialect: hf (Hugging Face's, and ours) or gena (GENA-LM's own code)");
   verb.add_random_mode();
   verb.add_attention();
-  verb.add_option(
-      "--decoder", typed.decoder,
-      "Give an encoder a decoder, to be trained: new (layers like the encoder's, all random) or coupled "
-      "(the encoder's own layers, only attention to the document random)");
-  verb.with_word(
-      verb.add_count(
-          "--max-positions", typed.options.load.positions,
-          "Rows of the position table, of a model made of an original Pegasus, whose sinusoids go on, or of a "
-          "BERT or RoBERTa, whose positions are repeated; auto: as many as it has; of the latter 8 times as many",
-          CLI::NonNegativeNumber),
-      "auto", "0");
+  verb.add_option("--decoder", typed.decoder,
+                  "Decoder for an encoder, to be trained: new (layers like the encoder's, all random) or "
+                  "coupled (the encoder's own layers, only attention to the document random)");
+  verb.with_word(verb.add_count("--max-positions", typed.options.load.positions,
+                                "Rows of the position table, of a model made of an original Pegasus, whose "
+                                "sinusoids go on, or of a BERT or RoBERTa, whose positions are repeated "
+                                "(default: as many as it has; of the latter 8 times as many)",
+                                CLI::NonNegativeNumber),
+                 "auto", "0");
   verb.add_option("--tokenizer", typed.options.tokenizer,
-                  "Tokenizer folder that is copied, instead of the model's own");
+                  "Tokenizer folder that is copied (default: the model's own)");
   verb.add_option("--allow-missing PATTERN", typed.options.load.allow_missing,
                   "Tensors that may be missing and then start from random values, as a pattern: 'cls.*'");
   verb.add_flag("--allow-nan", typed.options.load.allow_nan, "Accept NaN and infinities");

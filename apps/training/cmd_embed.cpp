@@ -28,7 +28,7 @@ struct EmbedCommand {
 
 void add_options(Verb& verb, EmbedCommand& typed) {
   verb.add_required("-m,--model MODEL", typed.model, "Model folder; its output head is not used");
-  verb.add_option("FASTA", typed.records, "Every record is one sequence, on the forward strand; - is stdin");
+  verb.add_option("FASTA", typed.records, "Records, each one sequence, on the forward strand; - is stdin");
   verb.add_option("-f,--fasta-ref FASTA", typed.fasta, "Genome for --regions-file");
   verb.add_option("-R,--regions-file BED", typed.regions,
                   "Regions, each a window; strand - is reverse-complemented; - is stdin");
@@ -37,7 +37,8 @@ void add_options(Verb& verb, EmbedCommand& typed) {
       "Lines, each that is not blank one sequence, of words or of bases, as the model reads; - is stdin");
   verb.add_option(
       "--pool POOL", typed.pool,
-      "What a vector is of: cls, the token [CLS]; mean, a sequence's tokens; token, each token; bin:N, every N bases, the mean over the tokens there, each weighted by its bases in the bin");
+      "Part that a vector is of: cls, the token [CLS]; mean, a sequence's tokens; token, each token; bin:N, "
+      "every N bases, the mean over the tokens there, each weighted by its bases in the bin");
   verb.add_required(
       "-o,--output FILE", typed.output,
       "OUT.npy (float32, a row each), OUT.safetensors or OUT.h5 (embeddings); the table goes to "
@@ -51,7 +52,9 @@ void add_options(Verb& verb, EmbedCommand& typed) {
 }  // namespace
 
 int cmd_embed(int argc, char** argv) {
-  Verb verb("embed", "Turn sequences into vectors: a matrix, and a table of what each row is.",
+  Verb verb("embed",
+            "Turn sequences into vectors, of each sequence, token or bin: a matrix, and a table of what each "
+            "row is.",
             {("awk -v OFS='\\t' '{ print $1, $2 - 200, $3 + 199 }' "
               "demo-output/genome/promoters.tss.bed > windows.bed && bigbird embed -m "
               "demo-output/pretrain/final -f demo-output/genome/genome.fa.gz -R windows.bed -o "

@@ -12,7 +12,9 @@
 namespace bigbird::apps {
 
 int cmd_evaluate(int argc, char** argv) {
-  Verb verb("evaluate", "Measure a pretrained model on held-out token shards; JSON.",
+  Verb verb("evaluate",
+            "Measure a pretrained model on held-out token shards, compared with n-grams of tokens and Markov "
+            "models of bases; JSON.",
             {("bigbird evaluate -m demo-output/pretrain/final --data demo-output/valid --baseline-from "
               "demo-output/train --samples 200"),
              ("bigbird evaluate -m demo-output/pretrain/final --data demo-output/valid --masks all "
@@ -25,9 +27,9 @@ int cmd_evaluate(int argc, char** argv) {
   verb.add_option(
       "--baseline-from P", options.baseline_from,
       "Training shards, by their prefix, to fit n-grams of tokens and, of DNA, Markov models of bases");
-  verb.add_option("-o,--output FILE", output, "Where the JSON goes; - is stdout");
+  verb.add_option("-o,--output FILE", output, "File of the JSON; - is stdout");
   verb.with_word(verb.add_count("--length", options.length,
-                                "Most tokens of a sample; auto: the model's number of positions"),
+                                "Most tokens of a sample (default: the model's number of positions)"),
                  "auto", "0");
   verb.add_option("--batch", options.evaluation.batch,
                   "Sequences at a time; the result does not depend on it", CLI::Range(1, 1 << 20));
@@ -36,11 +38,11 @@ int cmd_evaluate(int argc, char** argv) {
                  "all", "0");
   verb.add_option("--mask-probability", options.objective.mask_probability, "Fraction of tokens to predict");
   std::string masks = "80-10-10";
-  verb.add_option("--masks", masks,
-                  "What replaces a token that is to be predicted: [MASK], another one or itself, as "
-                  "in training (80-10-10), or [MASK] always (all): only then the model knows no more of it "
-                  "than n-grams do",
-                  CLI::IsMember({"80-10-10", "all"}));
+  verb.add_option(
+      "--masks", masks,
+      "Replacement of a token that is to be predicted: [MASK], another one or itself, as in training "
+      "(80-10-10), or [MASK] always (all): only then the model knows no more of it than n-grams do",
+      CLI::IsMember({"80-10-10", "all"}));
   verb.with_word(verb.add_count("--baseline-tokens", options.baseline_tokens,
                                 "Training tokens to count for the baselines, or all"),
                  "all", "0");

@@ -142,7 +142,8 @@ std::size_t fill_lines(MaskFiller& filler, Table& table) {
 }  // namespace
 
 int cmd_fill_mask(int argc, char** argv) {
-  Verb verb("fill-mask", "Show what a pretrained model puts in the place of masked tokens; TSV on stdout.",
+  Verb verb("fill-mask",
+            "Show what a pretrained model puts in the place of masked tokens of a text or a region; TSV.",
             {("bigbird fill-mask -m demo-output/pretrain/final -f demo-output/genome/genome.fa.gz -r "
               "chr1:100001-100400"),
              ("bigbird fill-mask -m demo-output/pretrain/final -f demo-output/genome/genome.fa.gz -r "
@@ -160,18 +161,17 @@ int cmd_fill_mask(int argc, char** argv) {
   fasta->needs(verb.add_option("-r,--region REGION", options.region,
                                "Region of the genome, 1-based and closed; forward strand")
                    ->needs(fasta));
-  verb.add_option("--position", options.positions,
-                  "Mask the tokens that hold these positions, all at once (1-based)")
+  verb.add_option("--position", options.positions, "Positions whose tokens are masked, all at once (1-based)")
       ->delimiter(',')
       ->needs("--region");
   verb.add_option("--every", options.every,
-                  "Mask every N-th token, then the ones after them, until each was masked once; a number "
-                  "beyond the region's tokens masks one at a time",
+                  "Distance N of tokens that are masked at once: every N-th, then the ones after them, until "
+                  "each was masked once; a number beyond the region's tokens masks one at a time",
                   CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max() / 2))
       ->excludes("--position");
   verb.add_option("--top", options.top, "Pieces to show for every masked token, the most probable first",
                   CLI::Range(1, 1 << 24));
-  verb.add_option("-o,--output FILE", options.output, "Where the TSV goes; - is stdout");
+  verb.add_option("-o,--output FILE", options.output, "TSV to write; - is stdout");
   add_machine(verb);
   if (!verb.parse(argc, argv)) return 0;
   if (options.text.empty() && options.region.empty()) {

@@ -19,18 +19,17 @@ int cmd_forward(int argc, char** argv) {
   RandomModeOptions random_mode;
   ForwardPassOptions options;
   verb.add_required("-m,--model", model, "Model folder");
-  verb.add_required(
-      "-i,--input", input,
-      "safetensors with input_ids, attention_mask, token_type_ids (B x T) and the labels of the "
-      "model's head; of a Longformer global_attention_mask, instead of its own global tokens; of a model "
-      "with a decoder decoder_input_ids, labels or both (B x T')");
-  verb.add_required("-o,--output", output, "safetensors to write");
+  verb.add_required("-i,--input", input,
+                    "Inputs: safetensors with input_ids, attention_mask, token_type_ids (B x T) and the "
+                    "labels of the model's head; of a Longformer global_attention_mask, instead of its own "
+                    "global tokens; of a model with a decoder decoder_input_ids, labels or both (B x T')");
+  verb.add_required("-o,--output", output, "Outputs: safetensors to write");
   verb.add_flag("--hidden-states", options.hidden_states,
-                "Also write hidden_states.0 (embeddings) to .L; of a decoder decoder_hidden_states");
-  verb.add_flag("--gradients", options.gradients, "Also write grad.NAME of every parameter (needs labels)");
+                "Write also hidden_states.0 (embeddings) to .L; of a decoder decoder_hidden_states");
+  verb.add_flag("--gradients", options.gradients, "Write also grad.NAME of every parameter (needs labels)");
   SmoothingOptions smoothing;
   smoothing.add(verb, options.smoothing);
-  random_mode.add(verb, "Random blocks, instead of the model's own");
+  random_mode.add(verb, "Random blocks of attention (default: the model's own)");
   verb.add_threads();
   verb.add_device();
   verb.add_precision();

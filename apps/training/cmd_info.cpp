@@ -60,12 +60,12 @@ int cmd_info(int argc, char** argv) {
   bool as_json = false;
   verb.add_required("X", path, "Folder, file, prefix of token shards, or name of a model (docs/weights.md)");
   verb.with_word(verb.add_count("--length", options.length,
-                                "Tokens of a sequence, for the memory of a model; auto: all it has",
+                                "Tokens of a sequence, for the memory of a model (default: all it has)",
                                 CLI::NonNegativeNumber),
                  "auto", "0");
   verb.add_option("--batch", options.batch, "Sequences at a time, for the memory of a model",
                   CLI::Range(1, 1 << 20));
-  verb.add_flag("--json", as_json, "JSON instead of lines");
+  verb.add_flag("--json", as_json, "Print JSON instead of lines");
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
 

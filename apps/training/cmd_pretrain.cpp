@@ -48,19 +48,19 @@ void add_model_options(Verb& verb, Typed& typed, PretrainOptions& options) {
   verb.add_option("--width", config.hidden_size, "Width of the hidden states");
   verb.add_option("--heads", config.num_attention_heads, "Attention heads");
   verb.with_word(verb.add_option("--intermediate", typed.intermediate,
-                                 "Inner width of the feed-forward layers; auto is 4 x width"),
+                                 "Inner width of the feed-forward layers (default: 4 x width)"),
                  "auto", "0");
   verb.add_option("--block-size", config.block_size, "Tokens of an attention block");
   verb.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row");
   typed.attention.add(verb, "bigbird; with --init the model's own");
-  typed.random_mode.add(
-      verb,
-      "Random blocks: where they come from, and when attention is full instead (google; with --init the model's own)");
+  typed.random_mode.add(verb,
+                        "Random blocks: their source, and when attention is full instead (default: google; "
+                        "with --init the model's own)");
   verb.add_option("--norm {postnorm,prenorm}", typed.norm, "LayerNorm after each part or before it");
   verb.add_option(
       "--position-embedding", typed.positions,
-      "A learned table (absolute), queries and keys turned by their position (rotary; no model of Hugging "
-      "Face's BigBird), or nothing but labels of pairs (none; attention etc, whose own it is)",
+      "Positions: a learned table (absolute), queries and keys turned by their position (rotary; no model of "
+      "Hugging Face's BigBird), or nothing but labels of pairs (none; attention etc, whose own it is)",
       CLI::IsMember({"absolute", "rotary", "none"}));
   verb.with_word(
       verb.add_option(
@@ -77,10 +77,10 @@ void add_model_options(Verb& verb, Typed& typed, PretrainOptions& options) {
                   "paper",
                   CLI::Range(0.0, 0.999));
   verb.add_option("--relative-init", options.relative_init,
-                  "etc: Standard deviation of fresh tables of labels; 0 begins as if there were none",
+                  "Standard deviation of fresh tables of labels of etc; 0 begins as if there were none",
                   CLI::Range(0.0, 10.0));
   verb.with_word(verb.add_count("--max-positions", config.max_position_embeddings,
-                                "Rows of the position table; auto is --length in whole blocks"),
+                                "Rows of the position table (default: --length in whole blocks)"),
                  "auto", "0");
 }
 
@@ -175,7 +175,9 @@ ModelConfig fresh_config(const Verb& verb, const Typed& typed, Recipe recipe) {
 }  // namespace
 
 int cmd_pretrain(int argc, char** argv) {
-  Verb verb("pretrain", "Train a BigBird encoder on token shards: masked tokens and next sentences.",
+  Verb verb("pretrain",
+            "Train a BigBird encoder on token shards: masked tokens and next sentences, with checkpoints, "
+            "and a memory plan before the first step.",
             {("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
               "demo-output/tokenizer -o run"),
              ("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "

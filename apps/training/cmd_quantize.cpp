@@ -19,13 +19,12 @@ void add_options(Verb& verb, QuantizeOptions& options) {
       "build; prefix of token shards. Layers are chosen on its training side, the loss is measured "
       "on its validation side");
   verb.add_option("--max-loss X", options.max_loss,
-                  "Most that may be lost: of the mean AUROC (0.002 when not given), or of masked tokens "
-                  "Kullback-Leibler divergence in nats (0.01)",
+                  "Most that may be lost: of the mean AUROC, or of masked tokens Kullback-Leibler divergence "
+                  "in nats (default: 0.002 of AUROC, 0.01 nats)",
                   CLI::NonNegativeNumber);
-  verb.add_option(
-      "--keep-layers N|auto", options.keep,
-      "Layers that stay as they are, the ones of the largest errors: a number, or auto (outliers, and "
-      "more while the loss is too large)");
+  verb.add_option("--keep-layers N|auto", options.keep,
+                  "Layers that stay as they are, the ones of the largest errors: a number, or auto (default: "
+                  "outliers, and more while the loss is too large)");
   verb.add_count(
       "--effect-samples", options.sample,
       "Windows that effects of substitutions are compared on; a quarter of them, or of samples of shards, compares single layers",
@@ -35,7 +34,8 @@ void add_options(Verb& verb, QuantizeOptions& options) {
           "--samples", options.most_examples,
           "Samples (bins of chromatin, or of token shards) that the loss is measured on, a seeded choice, or all"),
       "all", "0");
-  verb.add_option("-f,--fasta-ref FASTA", options.fasta, "Genome, instead of the chromatin data set's own");
+  verb.add_option("-f,--fasta-ref FASTA", options.fasta,
+                  "Genome of chromatin data (default: the data set's own)");
 }
 
 }  // namespace

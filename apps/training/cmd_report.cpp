@@ -40,12 +40,12 @@ struct ReportCommand {
 void add_options(Verb& verb, ReportCommand& typed) {
   verb.add_required(
       "INPUT", typed.inputs,
-      std::string("Any of: ") + report_kinds +
+      std::string("Inputs, any of: ") + report_kinds +
           ". Runs share their charts; summaries of `variants` and `promoter scan` are next to their outputs");
   verb.add_required("-o,--output FILE", typed.output, "HTML page to write");
   verb.add_option("--multiqc DIR", typed.multiqc,
                   "Folder for the same numbers as files *_mqc.json, which MultiQC reads");
-  verb.add_option("--threshold", typed.options.threshold, "Scores from here on count as positive");
+  verb.add_option("--threshold", typed.options.threshold, "Lowest score that counts as positive");
   verb.add_count("--strongest", typed.options.strongest, "Variants and calls that are listed",
                  CLI::Range(0, 10'000));
   verb.add_option(

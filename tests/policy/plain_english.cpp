@@ -1,4 +1,4 @@
-// Words a sentence and idioms; see plain_english.h.
+// Words a sentence, idioms, and the form of help; see plain_english.h.
 #include "tests/policy/plain_english.h"
 
 #include <algorithm>
@@ -70,7 +70,118 @@ std::string without_marker(const std::string& paragraph) {
   return std::regex_replace(paragraph, marker, "");
 }
 
+constexpr std::size_t text_column = 34;  // of --help (apps/help.cpp)
+const std::string default_mark = "(default: ";
+
+bool is_verb(const std::string& word) {
+  static const std::set<std::string> verbs = {
+      "Accept", "Add",   "Append", "Average", "Begin",   "Carry",   "Compare", "Convert",   "Copy",
+      "Count",  "Cut",   "Draw",   "Drop",    "End",     "Fit",     "Go",      "Ignore",    "Keep",
+      "Leave",  "Let",   "Lift",   "Make",    "Merge",   "Measure", "Move",    "Print",     "Put",
+      "Read",   "Scan",  "Set",    "Refuse",  "Replace", "Score",   "Search",  "Recompute", "Show",
+      "Skip",   "Split", "Stop",   "Take",    "Train",   "Treat",   "Try",     "Turn",      "Write"};
+  return verbs.count(word) > 0;
+}
+
+// What a text about a value does not begin with: words that begin a sentence, or point at another text.
+bool begins_no_noun(const std::string& word) {
+  static const std::set<std::string> others = {
+      "A",    "Also", "An",   "Any",  "At",      "By",   "Each", "Else",  "Every",  "For",  "From",
+      "Give", "How",  "If",   "In",   "Instead", "Its",  "It",   "No",    "Not",    "Of",   "On",
+      "Only", "So",   "That", "The",  "Their",   "They", "This", "Those", "To",     "What", "When",
+      "Up",   "Use",  "With", "Then", "These",   "Who",  "Why",  "Where", "Whether"};
+  return others.count(word) > 0 || is_verb(word);
+}
+
+// `words` in `text`, and not in a part of a word.
+bool has_words(const std::string& text, const std::string& words) {
+  for (std::size_t at = 0; (at = text.find(words, at)) != std::string::npos; ++at) {
+    const std::size_t end = at + words.size();
+    if ((at == 0 || !is_letter_or_digit(text[at - 1])) &&
+        (end == text.size() || !is_letter_or_digit(text[end])))
+      return true;
+  }
+  return false;
+}
+
+// Behind the parenthesis that closes the one at `begin`.
+std::size_t end_of_parentheses(const std::string& text, std::size_t begin) {
+  std::size_t open = 0;
+  for (std::size_t i = begin; i < text.size(); ++i) {
+    if (text[i] == '(') ++open;
+    if (text[i] == ')' && --open == 0) return i + 1;
+  }
+  return std::string::npos;
+}
+
+// "-@,--threads INT=auto ... (required)" without a text.
+HelpEntry entry_of(const std::string& head) {
+  HelpEntry entry;
+  std::istringstream in(head);
+  in >> entry.name;
+  for (std::string word; in >> word;) {
+    if (word != "..." && word != "(required)") entry.value += (entry.value.empty() ? "" : " ") + word;
+  }
+  int inside = 0;  // the "=" of "[NAME=]FILE" begins no default
+  for (std::size_t i = 0; i < entry.value.size(); ++i) {
+    const char c = entry.value[i];
+    inside += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+    if (c != '=' || inside > 0) continue;
+    entry.constant = entry.value.substr(i + 1);
+    entry.value.erase(i);
+  }
+  return entry;
+}
+
 }  // namespace
+
+std::vector<HelpEntry> entries_of(const std::string& help) {
+  std::vector<HelpEntry> entries;
+  const std::vector<std::string> lines = lines_of(help);
+  const std::string text_indent(text_column, ' ');
+  const auto is_text = [&](std::size_t i) { return i < lines.size() && lines[i].starts_with(text_indent); };
+  const auto usage = std::find_if(lines.begin(), lines.end(),
+                                  [](const std::string& line) { return line.starts_with("Usage:"); });
+  const auto begin = static_cast<std::size_t>(usage == lines.end() ? 0 : usage - lines.begin());
+  for (std::size_t i = begin; i < lines.size(); ++i) {
+    if (lines[i].starts_with("Verbs that begin")) break;
+    if (!lines[i].starts_with("  ") || is_text(i)) continue;
+    const bool below = is_text(i + 1);
+    entries.push_back(entry_of(below ? lines[i] : lines[i].substr(0, text_column)));
+    const std::string& text = below ? lines[i + 1] : lines[i];
+    entries.back().text = text.substr(std::min(text_column, text.size()));
+  }
+  return entries;
+}
+
+std::vector<std::string> faults_of(const HelpEntry& entry) {
+  std::vector<std::string> faults;
+  const std::string& text = entry.text;
+  const auto fault = [&](const std::string& what) {
+    faults.push_back(entry.name + ": " + what + ": " + text);
+  };
+  const auto end = std::find_if_not(text.begin(), text.end(), is_letter_or_digit);
+  const std::string first(text.begin(), end);
+  if (first.empty() || std::islower(static_cast<unsigned char>(first[0])) != 0)
+    fault("does not begin with a capital or a digit");
+  const bool is_flag = entry.value.empty() && entry.name[0] == '-';
+  if (is_flag && !is_verb(first)) fault("a flag begins with a verb");
+  if (!is_flag && begins_no_noun(first)) fault("does not begin with what it sets");
+  if (text.ends_with('.') && !text.ends_with(" ...")) fault("ends with a full stop");
+
+  const std::size_t at = text.find(default_mark);
+  const bool tells = at != std::string::npos;
+  if (tells && end_of_parentheses(text, at) != text.size()) fault("does not end with its default");
+  if (tells && !entry.constant.empty() && entry.constant != "auto") fault("tells a default that is printed");
+  if (!tells && entry.constant == "auto") fault("does not tell what auto is");
+  const std::string before = lower(text.substr(0, at));
+  for (const char* other :
+       {"default", "else", "otherwise", "without it", "without them", "when not given", "where not given",
+        "if not given", "if none is given", "unless given", "when left out", "when absent", "if absent"}) {
+    if (has_words(before, other)) fault("tells a default in other words (" + std::string(other) + ")");
+  }
+  return faults;
+}
 
 std::vector<std::string> idioms_of(const std::string& sentence) {
   static const std::set<std::string> single = {"say",  "says",   "said",  "saying", "tell",   "tells",

@@ -1,5 +1,5 @@
-// How plain the English of a text is: words a sentence, idioms that cost a reader a second pass, and the
-// width of its lines (docs/style.md).
+// How plain the English of a text is: words a sentence, idioms that cost a reader a second pass, the width of
+// its lines, and the form of an option's help (docs/style.md).
 #pragma once
 
 #include <cstddef>
@@ -26,5 +26,21 @@ struct PageEnglish {
 
 // `path` is what its findings begin with.
 PageEnglish english_of(const std::string& path, const std::string& markdown);
+
+// An option or argument of --help: "-@,--threads INT=auto" and its text.
+struct HelpEntry {
+  std::string name;      // "-@,--threads"; "VCF"
+  std::string value;     // "INT"; empty for a flag
+  std::string constant;  // "auto", the default that is printed; may be empty
+  std::string text;
+};
+
+// Of --help as a pipe gets it, each text in one line; from `Usage:` on, where there is one.
+std::vector<HelpEntry> entries_of(const std::string& help);
+
+// What is wrong with an entry's text, empty for nothing. It begins with a capital or a digit: a flag's with a
+// verb, another's with what it sets and no verb, article or "Where". Its last words, without a full stop, are
+// "(default: ...)" where a default is told that is no printed constant; what =auto is, is told there always.
+std::vector<std::string> faults_of(const HelpEntry& entry);
 
 }  // namespace bigbird::policy

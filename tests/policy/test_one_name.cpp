@@ -8,12 +8,14 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "apps/old_names.h"
+#include "tests/policy/plain_english.h"
 #include "tests/policy/verbs_of_help.h"
 
 namespace bigbird::policy {
@@ -26,42 +28,22 @@ struct Told {
   std::string meaning;  // the first word of what it is
 };
 
-std::string kind_of(std::string type) {
-  type = type.substr(0, type.find_first_of("= "));
+std::string kind_of(const std::string& type) {
   static const std::set<std::string> numbers = {"INT",    "UINT",     "FLOAT",    "COUNT",  "COUNTS",
                                                 "N",      "{N,auto}", "N|auto",   "BP",     "BASES",
                                                 "TOKENS", "X",        "FRACTION", "SECONDS"};
-  if (type.empty() || type == "...") return "flag";
+  if (type.empty()) return "flag";
   return numbers.count(type) > 0 ? "number" : "text";
 }
 
-constexpr std::size_t text_column = 34;  // of apps/help.cpp
-
-// The options of a verb. A long head has its text in the next line.
 std::vector<Told> options_told(const std::string& help) {
   std::vector<Told> told;
-  const std::vector<std::string> lines = lines_of(help);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].rfind("  -", 0) != 0) continue;
-    std::string head = lines[i].substr(2), text;
-    const bool below = i + 1 < lines.size() && lines[i + 1].rfind(std::string(text_column, ' '), 0) == 0;
-    if (below) {
-      text = lines[i + 1].substr(text_column);
-    } else if (lines[i].size() > text_column) {
-      head = lines[i].substr(2, text_column - 2);
-      text = lines[i].substr(text_column);
-    }
-    const std::size_t end = std::min(head.find(' '), head.size());
-    const std::string names = head.substr(0, end);
-    std::string type = head.substr(end);
-    type.erase(0, std::min(type.find_first_not_of(' '), type.size()));
-    std::string word = text.substr(0, text.find_first_of(" ,;:."));
+  for (const HelpEntry& entry : entries_of(help)) {
+    std::string word = entry.text.substr(0, entry.text.find_first_of(" ,;:."));
     for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    for (std::size_t at = 0; at < names.size();) {
-      const std::size_t comma = std::min(names.find(',', at), names.size());
-      const std::string name = names.substr(at, comma - at);
-      if (name.rfind("--", 0) == 0) told.push_back({name, kind_of(type), word});
-      at = comma + 1;
+    std::istringstream names(entry.name);
+    for (std::string name; std::getline(names, name, ',');) {
+      if (name.rfind("--", 0) == 0) told.push_back({name, kind_of(entry.value), word});
     }
   }
   return told;
@@ -117,7 +99,7 @@ std::string text_of(const std::string& name, const Meanings& found) {
 
 TEST(OneName, HelpIsRead) {
   const auto line = [](std::string head, const std::string& text) {
-    head.resize(text_column, ' ');
+    head.resize(34, ' ');
     return head + text + "\n";
   };
   const std::vector<Told> told =

@@ -56,6 +56,25 @@ TEST(PlainEnglish, HelpHasNoIdioms) {
   EXPECT_EQ(joined({found.begin(), found.end()}), "");
 }
 
+TEST(PlainEnglish, HelpOfEachOptionHasOneForm) {
+  // Rows of docs/attention.md in the same words.
+  const std::set<std::string> of_the_page = {"--head-split",    "--global",   "--dilation",
+                                             "--dilated-heads", "--hard-g2l", "--hard-l2g"};
+  std::set<std::string> found;
+  std::size_t entries = 0, defaults = 0;
+  for (const std::string& verb : listed_verbs()) {
+    for (const HelpEntry& entry : entries_of(help_of(verb))) {
+      ++entries;
+      if (entry.text.find("(default: ") != std::string::npos) ++defaults;
+      if (of_the_page.count(entry.name) > 0) continue;
+      for (const std::string& fault : faults_of(entry)) found.insert(verb + " " + fault);
+    }
+  }
+  EXPECT_GT(entries, 1500u);
+  EXPECT_GT(defaults, 300u);
+  EXPECT_EQ(joined({found.begin(), found.end()}), "");
+}
+
 TEST(PlainEnglish, MessagesHaveNoIdioms) {
   std::vector<std::string> found;
   std::size_t read = 0;
@@ -101,6 +120,64 @@ TEST(PlainEnglish, IdiomsAreFound) {
        {"there is no number", "it is no longer read", "most of it", "standalone", "a part of"})
     EXPECT_EQ(idioms_of(good).size(), 0u) << good;
   EXPECT_EQ(idioms_of("Both say that it is no matrix")[0], "both say that it is");
+}
+
+TEST(PlainEnglish, EntriesOfHelpAreRead) {
+  const std::string indent(34, ' ');
+  const std::vector<HelpEntry> entries = entries_of(
+      "Does something.\n\nExamples:\n  bigbird x --y\n\nUsage: bigbird x [OPTIONS] VCF\n\nPositionals:\n"
+      "  VCF TEXT (required)             Variants\n\nOptions:\n"
+      "  --track [NAME=]BW ...           Track\n"
+      "  -@,--threads INT=auto           Threads (default: all)\n"
+      "  --random-mode {google,hf-train,hf-eval}=google\n" +
+      indent +
+      "Mode\n  --json                          Print JSON\n\nVerbs that begin with this one:\n  x y  do\n");
+  std::vector<std::string> seen;
+  for (const HelpEntry& entry : entries)
+    seen.push_back(entry.name + "|" + entry.value + "|" + entry.constant + "|" + entry.text);
+  EXPECT_EQ(joined(seen),
+            "VCF|TEXT||Variants\n--track|[NAME=]BW||Track\n-@,--threads|INT|auto|Threads (default: all)\n"
+            "--random-mode|{google,hf-train,hf-eval}|google|Mode\n--json|||Print JSON\n");
+}
+
+TEST(PlainEnglish, FaultsOfHelpAreFound) {
+  const auto faults = [](const char* value, const char* constant, const char* text) {
+    return faults_of({"--x", value, constant, text}).size();
+  };
+  for (const char* bad : {"bases of a window",
+                          "Use a window",
+                          "Give the window",
+                          "Whether windows overlap",
+                          "If set, windows",
+                          "Where the scores go",
+                          "The window",
+                          "Write a window",
+                          "Its window",
+                          "Bases of a window.",
+                          "",
+                          "(Bases)",
+                          "Bases; default 3",
+                          "Bases, 3 by default",
+                          "Bases; without it 3",
+                          "Bases, else 3",
+                          "Bases (3 when not given)",
+                          "Bases (default: 3) of a window",
+                          "Bases (default: 3). More",
+                          "Bases (default: 3) (default: 4)",
+                          "Bases (default: 3"})
+    EXPECT_EQ(faults("INT", "", bad), 1u) << bad;
+  for (const char* good :
+       {"Bases of a window", "3 bases", "Bases (default: 3)", "Labels LABEL_0, LABEL_1 ...",
+        "Bases (default: 3 (4 of a file), else 5)", "Defaults of others, elsewhere"})
+    EXPECT_EQ(faults("INT", "", good), 0u) << good;
+  EXPECT_EQ(faults("INT", "3", "Bases"), 0u);
+  EXPECT_EQ(faults("INT", "3", "Bases (default: 3)"), 1u);
+  EXPECT_EQ(faults("INT", "auto", "Bases"), 1u);
+  EXPECT_EQ(faults("INT", "auto", "Bases (default: 3)"), 0u);
+  EXPECT_EQ(faults("", "", "Write bases (default: none)"), 0u);
+  EXPECT_EQ(faults("", "", "Bases of a window"), 1u);
+  EXPECT_EQ(faults("", "", "write bases"), 2u);
+  EXPECT_EQ(faults_of({"VCF", "", "", "Variants"}).size(), 0u);
 }
 
 }  // namespace
