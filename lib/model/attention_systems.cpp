@@ -152,9 +152,9 @@ std::vector<AttentionOption> etc_options() {
       etc_choice("feed_forward", "Feed-forward parts of the two inputs", "shared", {"separate", "shared"},
                  etc_name<sharing_names, &O::shared_feed_forward>,
                  etc_choose<sharing_names, &O::shared_feed_forward>),
-      etc_choice("hard_g2l", "A global token sees the tokens of its own sentence only", "off", {"off", "on"},
-                 etc_name<switch_names, &O::hard_g2l>, etc_choose<switch_names, &O::hard_g2l>),
-      etc_choice("hard_l2g", "A long token sees the global token of its own sentence only", "off",
+      etc_choice("hard_g2l", "Limit of what a global token sees to the tokens of its own sentence", "off",
+                 {"off", "on"}, etc_name<switch_names, &O::hard_g2l>, etc_choose<switch_names, &O::hard_g2l>),
+      etc_choice("hard_l2g", "Limit of what a long token sees to the global token of its own sentence", "off",
                  {"off", "on"}, etc_name<switch_names, &O::hard_l2g>, etc_choose<switch_names, &O::hard_l2g>),
       etc_choice("cpc", "Projections for predicting masked sentences (contrastive predictive coding)", "off",
                  {"off", "on"}, etc_name<switch_names, &O::cpc>, etc_choose<switch_names, &O::cpc>),
@@ -176,7 +176,7 @@ std::vector<AttentionSystem> make_systems() {
   const AttentionOption head_split = {
       .key = "head_split",
       .value = "COUNTS",
-      .help = "How the heads are divided: those that see their own part, the next part, and so on",
+      .help = "Division of the heads: those that see their own part, the next part, and so on",
       .otherwise = "10:2 for 2 parts, 10:1:1 for 3, one each for more, rounded to the heads",
       .type = Type::counts,
       .least = 1,
@@ -253,7 +253,7 @@ std::vector<AttentionSystem> make_systems() {
       .value = "WHICH",
       .help =
           "Tokens that see all and are seen by all: none, first:N of every sequence, its question (all before "
-          "the first separator), or the task's: first:1 for classes and summaries, question for answers, else none",
+          "the first separator), or the task's: first:1 for classes and summaries, question for answers, none for others",
       .otherwise = "task",
       .type = Type::first,
       .least = 1,
@@ -273,7 +273,8 @@ std::vector<AttentionSystem> make_systems() {
   const AttentionOption dilation = {
       .key = "dilation",
       .value = "COUNTS",
-      .help = "In dilated heads the window has every N-th token; of every layer, or one for each",
+      .help =
+          "Step of the window in dilated heads, which has every N-th token; of every layer, or one for each",
       .otherwise = "1",
       .type = Type::counts,
       .least = 1,
@@ -287,7 +288,7 @@ std::vector<AttentionSystem> make_systems() {
   const AttentionOption dilated_heads = {
       .key = "dilated_heads",
       .value = "N",
-      .help = "So many of the heads, the last, are dilated",
+      .help = "Heads that are dilated, the last ones",
       .otherwise = "0",
       .least = 0,
       .most = most_shares,
