@@ -71,8 +71,8 @@ class Backend {
   virtual std::string name() const = 0;
   // "own matrix product, x86-64-v4, 2 threads": how it computes, for people.
   virtual std::string details() const = 0;
-  // "own matrix product, x86-64-v4", "NVIDIA H200, bf16, cuBLASLt 13.1": what two machines must have in
-  // common to give the same bytes.
+  // "own matrix product, x86-64-v4", "NVIDIA H200, 132 multiprocessors, bf16, cuBLASLt 13.1": what
+  // two machines must have in common to give the same bytes.
   virtual std::string arithmetic() const = 0;
   // One line for people: "cpu: own matrix product, x86-64-v4, 2 threads".
   std::string description() const { return name() + ": " + details(); }

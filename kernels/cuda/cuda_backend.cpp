@@ -44,7 +44,8 @@ void require_attention(const AttentionLimits& limits) {
 }
 
 // What the workspace has to hold: attention, or one of the reductions over the model's width.
-std::size_t workspace_bytes(const AttentionLimits& limits, bool deterministic, ElementType type) {
+std::size_t workspace_bytes(const AttentionLimits& limits, bool deterministic, ElementType type,
+                            int multiprocessors) {
   if (limits.tokens == 0) return 0;
   const AttentionPadding padding(limits.head_size, limits.block_size);
   std::size_t bytes = attention_workspace_bytes(padding.limits(limits), deterministic) +
@@ -52,7 +53,7 @@ std::size_t workspace_bytes(const AttentionLimits& limits, bool deterministic, E
   if (limits.training) {
     const Index width = limits.heads * limits.head_size;
     bytes = std::max({bytes, rows_by_key_workspace(limits.tokens, width, limits.tokens),
-                      layernorm_backward_workspace(limits.tokens, width),
+                      layernorm_backward_workspace(limits.tokens, width, multiprocessors),
                       column_sums_workspace(limits.tokens, 4 * width)});
   }
   return bytes;
@@ -106,6 +107,11 @@ std::string CudaBackend::details() const {
          (product_table_.empty() ? "" : ", table of products " + product_table_);
 }
 
+// How many multiprocessors share out the rows decides how LayerNorm's gradients are summed.
+std::string CudaBackend::arithmetic() const {
+  return device_.name + ", " + std::to_string(device_.multiprocessors) + " multiprocessors, " + details();
+}
+
 std::size_t CudaBackend::free_memory() const {
   return free_device_memory();
 }
@@ -122,13 +128,14 @@ void CudaBackend::reserve(std::size_t bytes) {
 std::size_t CudaBackend::scratch_bytes(const AttentionLimits& limits) const {
   require_attention(limits);
   return Transfers::device_bytes + cell_bytes +
-         std::max(gemm_->workspace_bytes(), workspace_bytes(limits, options_.deterministic, element_type())) +
+         std::max(gemm_->workspace_bytes(),
+                  workspace_bytes(limits, options_.deterministic, element_type(), device_.multiprocessors)) +
          static_cast<std::size_t>(limits.slots) * PreparedBatch::bytes(limits.sequences);
 }
 
 Index CudaBackend::reserve_scratch(const AttentionLimits& limits) {
   require_attention(limits);
-  workspace(workspace_bytes(limits, options_.deterministic, element_type()));
+  workspace(workspace_bytes(limits, options_.deterministic, element_type(), device_.multiprocessors));
   return own_slots(limits.slots, limits.sequences);
 }
 

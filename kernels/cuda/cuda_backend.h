@@ -15,6 +15,7 @@
 #include "kernels/cuda/cuda_options.h"
 #include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/gemm.h"
+#include "kernels/cuda/launchers.h"
 #include "kernels/cuda/linear_products.h"
 #include "kernels/cuda/recordings.h"
 #include "kernels/cuda/runtime.h"
@@ -65,7 +66,7 @@ class CudaBackend final : public Backend {
   // cuda_backend.cpp: the device
   std::string name() const override;
   std::string details() const override;
-  std::string arithmetic() const override { return device_.name + ", " + details(); }
+  std::string arithmetic() const override;
   std::string product_table() const override { return product_table_; }
   Precision precision() const override { return options_.precision; }
   std::string device_identity() const override { return device_.identity; }
@@ -125,6 +126,7 @@ class CudaBackend final : public Backend {
   // Scratch of the operation at hand, which the next one overwrites: at least that many bytes. Grows where
   // reserve_scratch() was not told enough, outside of recordings only.
   void* workspace(std::size_t bytes);
+  NormScratch norm_scratch(Index rows, Index width);
   void reserve_slot(Index slot, Index sequences);
   Index own_slots(Index count, Index sequences);
   // The weights at w as products with values of that type read them.

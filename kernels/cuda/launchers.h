@@ -126,15 +126,24 @@ void token_losses(const float* logits, const TokenGroups& groups, bool softmax, 
 
 void layernorm_forward(ConstValues x, const Norm& norm, Values y, const NormState& state, Index rows,
                        Stream stream);
+// Of a device with so many multiprocessors, which decides how many blocks share out the rows, and no number.
 void dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Values y,
-                                   const NormState& state, Index rows, Stream stream);
+                                   const NormState& state, Index rows, int multiprocessors, Stream stream);
 
-// Device memory for the partial sums of the gradients, in bytes: grows with rows until about 6 MiB.
-std::size_t layernorm_backward_workspace(Index rows, Index width);
+// Device memory for the partial sums of the gradients, in bytes: grows with rows until about 50 KiB for each
+// multiprocessor of the device.
+std::size_t layernorm_backward_workspace(Index rows, Index width, int multiprocessors);
+// That memory. Rows are shared out among the multiprocessors in one wave of blocks; the gradients of
+// parameters are summed block by block, so that their last bits depend on how many there are.
+struct NormScratch {
+  void* memory = nullptr;
+  int multiprocessors = 0;
+};
 void layernorm_backward(const NormBackward& pass, const Norm& norm, const NormGradients& gradients,
-                        bool accumulate, void* workspace, Stream stream);
+                        bool accumulate, const NormScratch& scratch, Stream stream);
 void layernorm_backward_dropout(const NormBackward& pass, const Norm& norm, const NormGradients& gradients,
-                                const Dropout& dropout, Values branch, void* workspace, Stream stream);
+                                const Dropout& dropout, Values branch, const NormScratch& scratch,
+                                Stream stream);
 
 // elementwise.cu: element by element and row by row, what is neither a product nor a reduction. All matrices
 // of one call have one element type, except where noted. Any count, width and address works; 16-byte aligned

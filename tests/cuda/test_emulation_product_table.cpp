@@ -182,6 +182,13 @@ TEST_F(ProductTableTest, IsPartOfWhatABackendSaysOfItsArithmetic) {
   EXPECT_NE(with_table.arithmetic(), without.arithmetic());
 }
 
+TEST_F(ProductTableTest, TheNumberOfMultiprocessorsIsPartOfTheArithmetic) {
+  emulation::options().multiprocessors = 108;
+  EXPECT_EQ(CudaBackend(with({})).arithmetic(), "emulated device, 108 multiprocessors, fp32, plain loops");
+  emulation::options().multiprocessors = 114;
+  EXPECT_EQ(CudaBackend(with({})).arithmetic(), "emulated device, 114 multiprocessors, fp32, plain loops");
+}
+
 TEST_F(ProductTableTest, KeysTellProductsApart) {
   std::set<std::string> keys;
   std::size_t products = 0;

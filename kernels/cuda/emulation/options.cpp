@@ -39,6 +39,7 @@ void set_options(Options& options, const std::string& text) {
       {"graph_allowance", [&](const std::string& value) { options.graph_allowance = std::stoull(value); }},
       {"refuse_graphs", [&](const std::string& value) { options.refuse_graphs = value == "1"; }},
       {"refused_depth", [&](const std::string& value) { options.refused_depth = std::stoll(value); }},
+      {"multiprocessors", [&](const std::string& value) { options.multiprocessors = std::stoi(value); }},
       {"compute_capability",
        [&](const std::string& value) { options.compute_capability = std::stoi(value); }},
       {"architectures", [&](const std::string& value) { options.architectures = value; }}};
