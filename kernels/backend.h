@@ -23,6 +23,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/types.h"
 
@@ -61,6 +62,16 @@ struct DriverMemory {
       0;  // what it may take yet: recordings of work, kernels that are loaded when first run
 };
 
+// Marks between pieces of a device's work, in its queue: what each piece takes, for benchmarks.
+class TimeMarks {
+ public:
+  virtual ~TimeMarks() = default;
+  // Behind the work given so far; not while replay() runs its work.
+  virtual void add() = 0;
+  // From each mark to the next; waits for the last one. The marks are then gone.
+  virtual std::vector<double> take_milliseconds() = 0;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -97,6 +108,9 @@ class Backend {
   // Before its first call a thread other than the one that made the backend says that it comes. Calls are
   // made by one thread at a time.
   virtual void enter_thread() {}
+
+  // By the clock of the processor, where a device has none. Not to be used longer than the backend.
+  virtual std::unique_ptr<TimeMarks> make_time_marks();
 
   // --- its memory
 

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/attention/padding.h"
 #include "kernels/cuda/launchers.h"
+#include "kernels/cuda/time_marks.h"
 
 namespace bigbird::kernels::cuda {
 
@@ -92,6 +93,10 @@ CudaBackend::~CudaBackend() {
     cuda::synchronize(stream_);
   } catch (const CudaError&) {  // was met, or would have been, by an operation
   }
+}
+
+std::unique_ptr<TimeMarks> CudaBackend::make_time_marks() {
+  return std::make_unique<StreamTimeMarks>(stream_);
 }
 
 void CudaBackend::enter_thread() {

@@ -76,6 +76,7 @@ class CudaBackend final : public Backend {
   }
   Index row_stride(Index columns) const override { return padded_columns(columns); }
   bool asynchronous() const override { return true; }
+  std::unique_ptr<TimeMarks> make_time_marks() override;
   void enter_thread() override;
   std::size_t free_memory() const override;
   DriverMemory driver_memory() const override;
