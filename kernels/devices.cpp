@@ -72,8 +72,9 @@ ProductTable tune_products(
   const std::unique_ptr<cuda::GemmLibrary> library = cuda::make_gemm_library();
   std::vector<cuda::ModelProduct> products;
   for (const ProductSizes& of : sizes) {
-    for (cuda::ModelProduct& product : cuda::training_products(of, precision))
-      products.push_back(std::move(product));
+    for (const auto& list : {cuda::training_products, cuda::bias_gradient_products}) {
+      for (cuda::ModelProduct& product : list(of, precision)) products.push_back(std::move(product));
+    }
   }
   cuda::TuneOptions options;
   options.progress = progress;

@@ -203,8 +203,9 @@ int cmd_devices(int argc, char** argv) {
   verb.add_flag("--json", json, "JSON instead of a table");
   CLI::Option* const tuning = verb.add_flag(
       "--tune", tunes,
-      "Measure which of cuBLASLt's algorithms are fastest for the products of a training step on a CUDA device, "
-      "and keep them in the cache folder for every later run on it");
+      "Measure the products of a training step on a CUDA device: which of cuBLASLt's algorithms are fastest, and "
+      "whether GELU and bias gradients are faster as part of a product or after it. The result is kept in the "
+      "cache folder for every later run on that device");
   verb.add_option("--device {auto,cuda,cuda:N}", device,
                   "Where to compute, with --tune");  // BIGBIRD_DEVICE may be set for other verbs
   verb.add_option("-m,--model FOLDER", request.model,

@@ -14,6 +14,10 @@ namespace {
 
 constexpr std::size_t cell_bytes = 256;
 
+std::size_t bias_sum_bytes(Index sums) {
+  return static_cast<std::size_t>(sums) * sizeof(float);
+}
+
 CudaOptions with_count(CudaOptions options) {
   if (options.refused == nullptr) options.refused = std::make_shared<RefusedProducts>();
   return options;
@@ -85,6 +89,8 @@ CudaBackend::CudaBackend(const CudaOptions& options)
   if (!options_.product_table) return;
   ProductTable table = options_.product_table(device_.name, gemm_->description());
   product_table_ = table.digest();
+  most_bias_sums_ = most_bias_gradients(table);
+  if (most_bias_sums_ > 0) bias_sums_ = DevicePiece(bias_sum_bytes(most_bias_sums_));
   gemm_->use_table(std::move(table));
 }
 
@@ -132,7 +138,7 @@ void CudaBackend::reserve(std::size_t bytes) {
 
 std::size_t CudaBackend::scratch_bytes(const AttentionLimits& limits) const {
   require_attention(limits);
-  return Transfers::device_bytes + cell_bytes +
+  return Transfers::device_bytes + cell_bytes + bias_sum_bytes(most_bias_sums_) +
          std::max(gemm_->workspace_bytes(),
                   workspace_bytes(limits, options_.deterministic, element_type(), device_.multiprocessors)) +
          static_cast<std::size_t>(limits.slots) * PreparedBatch::bytes(limits.sequences);

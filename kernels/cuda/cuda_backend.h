@@ -151,6 +151,9 @@ class CudaBackend final : public Backend {
   Transfers transfers_;
   DevicePiece workspace_;
   DevicePiece cell_;  // one result on its way to the host
+  // Sums for gradients of biases, from products that take them along: as many as the table has such rows for.
+  Index most_bias_sums_ = 0;
+  DevicePiece bias_sums_;
   std::map<std::uint64_t, std::size_t>
       refused_calls_;  // of work that replay() was given, where there are any
   Recordings recordings_;
