@@ -34,7 +34,8 @@ CudaStatus cuda_status(FreeMemory free_memory) {
   status.built_in = true;
   status.architectures = cuda::architectures_text(cuda::built_architectures());
   for (const cuda::DeviceInfo& info : cuda::find_devices(status.why)) {
-    CudaDevice device{info.index, info.name, info.major, info.minor, info.multiprocessors, info.memory, 0};
+    CudaDevice device{info.index,           info.name,   info.major, info.minor,
+                      info.multiprocessors, info.memory, 0,          cuda::was_run(info.major, info.minor)};
     try {
       if (free_memory == FreeMemory::ask) {
         const cuda::OnDevice asked(info.index);  // a run may be at work on another

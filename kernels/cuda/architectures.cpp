@@ -79,6 +79,10 @@ bool can_run(const Architectures& built, int major, int minor) {
          std::any_of(built.ptx.begin(), built.ptx.end(), runs_ptx);
 }
 
+bool was_run(int major, int minor) {
+  return major == 9 && minor == 0;  // an H200: docs/gpu.md
+}
+
 std::string no_code_for(int index, const std::string& name, int major, int minor) {
   return "cuda:" + std::to_string(index) + " (" + name + ") has compute capability " + std::to_string(major) +
          "." + std::to_string(minor) + ", for which this bigbird has no kernels: it holds " +

@@ -28,6 +28,9 @@ std::string capability_text(const std::string& architecture);
 // "machine code for 8.0 and 9.0, PTX for 9.0".
 std::string architectures_text(const Architectures& built);
 bool can_run(const Architectures& built, int major, int minor);
+// Whether this project has run on a card of that compute capability. What was compiled for others was tested
+// on the emulated device alone.
+bool was_run(int major, int minor);
 // Of a device that can run nothing of what this program holds: "cuda:0 (NAME) has compute capability 8.0, for
 // which this bigbird has no kernels: it holds machine code for 9.0".
 std::string no_code_for(int index, const std::string& name, int major, int minor);
