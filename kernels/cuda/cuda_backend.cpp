@@ -12,8 +12,6 @@ namespace bigbird::kernels::cuda {
 
 namespace {
 
-constexpr std::size_t cell_bytes = 256;
-
 std::size_t bias_sum_bytes(Index sums) {
   return static_cast<std::size_t>(sums) * sizeof(float);
 }
@@ -83,7 +81,6 @@ CudaBackend::CudaBackend(const CudaOptions& options)
       gemm_(make_gemm_library(options.remark, options_.refused)),
       transfers_(stream_),
       workspace_(gemm_->workspace_bytes()),
-      cell_(cell_bytes),
       recordings_(stream_, driver_allowance().graphs, options_.remark) {
   gemm_->use_workspace(workspace_.data());
   if (!options_.product_table) return;
@@ -138,7 +135,7 @@ void CudaBackend::reserve(std::size_t bytes) {
 
 std::size_t CudaBackend::scratch_bytes(const AttentionLimits& limits) const {
   require_attention(limits);
-  return Transfers::device_bytes + cell_bytes + bias_sum_bytes(most_bias_sums_) +
+  return Transfers::device_bytes + bias_sum_bytes(most_bias_sums_) +
          std::max(gemm_->workspace_bytes(),
                   workspace_bytes(limits, options_.deterministic, element_type(), device_.multiprocessors)) +
          static_cast<std::size_t>(limits.slots) * PreparedBatch::bytes(limits.sequences);

@@ -150,7 +150,6 @@ class CudaBackend final : public Backend {
   DeviceMemory memory_;
   Transfers transfers_;
   DevicePiece workspace_;
-  DevicePiece cell_;  // one result on its way to the host
   // Sums for gradients of biases, from products that take them along: as many as the table has such rows for.
   Index most_bias_sums_ = 0;
   DevicePiece bias_sums_;

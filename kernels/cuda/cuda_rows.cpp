@@ -155,12 +155,12 @@ void CudaBackend::top_log_softmax(const ConstMatrix& logits, const TopColumns& t
   cuda::top_log_softmax(logits, top, stream_);
 }
 
-double CudaBackend::sum_of_squares(const float* x, Index count) {
-  cuda::sum_of_squares(x, count, static_cast<double*>(cell_.data()),
-                       workspace(sum_of_squares_workspace(count)), stream_);
-  double sum = 0.0;
-  download(&sum, cell_.data(), sizeof sum);
-  return sum;
+void CudaBackend::sums_of_squares(const float* x, Index count, Index part, double* sums) {
+  if (count == 0) return;
+  const std::size_t bytes = static_cast<std::size_t>((count + part - 1) / part) * sizeof(double);
+  auto* const there = static_cast<std::byte*>(workspace(bytes + sums_of_squares_workspace(count, part)));
+  cuda::sums_of_squares(x, count, part, reinterpret_cast<double*>(there), there + bytes, stream_);
+  download(sums, there, bytes);
 }
 
 bf16* CudaBackend::working_copy(const float* parameters) const {

@@ -96,10 +96,11 @@ void lamb_move(const LambArrays& arrays, bf16* copy, const LambPlaces& pieces, c
 
 // optimizer.cu: the gradient norm and AdamW.
 
-// Device memory that sum_of_squares writes first, in bytes: at most 8 KiB.
-std::size_t sum_of_squares_workspace(Index count);
-// *result (on the device) = the sum of x[i]^2, in double and in an order fixed by count.
-void sum_of_squares(const float* x, Index count, double* result, void* workspace, Stream stream);
+// Device memory that sums_of_squares writes first, in bytes: at most 8 KiB for each sum.
+std::size_t sums_of_squares_workspace(Index count, Index part);
+// sums[i] (on the device) = the sum of squares of x[i * part ...], of all parts in two launches; in double
+// and in an order fixed by the count of a part and, where part is a multiple of 4, the alignment of x.
+void sums_of_squares(const float* x, Index count, Index part, double* sums, void* workspace, Stream stream);
 
 // One step over all runs in one launch. runs lie on the device, ascending, apart from each other; `end` is
 // where the last of them ends (elements). Parameters and moments are fp32 and written in place; copy (bf16,

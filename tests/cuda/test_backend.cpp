@@ -399,11 +399,13 @@ TEST_P(BackendOperations, OptimizerStepsAndTheirWorkingCopy) {
     side.backend().adamw(arrays, first, step);
     const Values y = side.unset(count);  // p through the working copy: 1 times p
     side.backend().linear_forward(side.values({1.0f}), {p, nullptr, 1, count}, y, 1);
+    double squares[2] = {};
+    side.backend().sums_of_squares(p, count, count / 2 + 1, squares);
     return std::vector<Floats>{side.read(p, count),
                                side.read(m, count),
                                side.read(v, count),
                                side.read(y, count),
-                               {static_cast<float>(side.backend().sum_of_squares(p, count))}};
+                               {static_cast<float>(squares[0]), static_cast<float>(squares[1])}};
   };
   const std::vector<Floats> expected = on_processor(operation);
   const std::vector<Floats> got = on_device(operation);

@@ -25,7 +25,7 @@ for name, row in rows.items():
         assert row["count"] == int(row["count"]) > 0, row
         near(name, row["count"] * (100 * deep + 2000) / 1000)
         products += row["milliseconds"]
-for name, count in {"attention_forward": 2, "attention_backward": 2, "adamw": 1, "embedding_backward": 1,
+for name, count in {"attention_forward": 2, "attention_backward": 2, "adamw": 1, "embedding_backward": 1, "sums_of_squares": 1,
                     "linear_forward 512 x 192 x 64": 2, "linear_backward_weight 512 x 192 x 64": 2}.items():
     assert rows[name]["count"] == count, (name, rows[name])
 for name in ("attention_forward", "adamw", "cross_entropy", "upload", "between operations, without a graph"):

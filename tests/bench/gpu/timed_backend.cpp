@@ -253,10 +253,8 @@ void TimedBackend::top_log_softmax(const ConstMatrix& logits, const TopColumns& 
   timed("top_log_softmax", [&] { backend_.top_log_softmax(logits, top); });
 }
 
-double TimedBackend::sum_of_squares(const float* x, Index count) {
-  double result{};
-  timed("sum_of_squares", [&] { result = backend_.sum_of_squares(x, count); });
-  return result;
+void TimedBackend::sums_of_squares(const float* x, Index count, Index part, double* sums) {
+  timed("sums_of_squares", [&] { backend_.sums_of_squares(x, count, part, sums); });
 }
 
 void TimedBackend::adamw(const AdamWArrays& arrays, std::span<const ParameterRun> runs,
