@@ -23,6 +23,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/types.h"
 
@@ -61,6 +62,16 @@ struct DriverMemory {
       0;  // what it may take yet: recordings of work, kernels that are loaded when first run
 };
 
+// Marks between pieces of a device's work, in its queue: what each piece takes, for benchmarks.
+class TimeMarks {
+ public:
+  virtual ~TimeMarks() = default;
+  // Behind the work given so far; not while replay() runs its work.
+  virtual void add() = 0;
+  // From each mark to the next; waits for the last one. The marks are then gone.
+  virtual std::vector<double> take_milliseconds() = 0;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -71,8 +82,8 @@ class Backend {
   virtual std::string name() const = 0;
   // "own matrix product, x86-64-v4, 2 threads": how it computes, for people.
   virtual std::string details() const = 0;
-  // "own matrix product, x86-64-v4", "NVIDIA H200, bf16, cuBLASLt 13.1": what two machines must have in
-  // common to give the same bytes.
+  // "own matrix product, x86-64-v4", "NVIDIA H200, 132 multiprocessors, bf16, cuBLASLt 13.1": what
+  // two machines must have in common to give the same bytes.
   virtual std::string arithmetic() const = 0;
   // One line for people: "cpu: own matrix product, x86-64-v4, 2 threads".
   std::string description() const { return name() + ": " + details(); }
@@ -97,6 +108,9 @@ class Backend {
   // Before its first call a thread other than the one that made the backend says that it comes. Calls are
   // made by one thread at a time.
   virtual void enter_thread() {}
+
+  // By the clock of the processor, where a device has none. Not to be used longer than the backend.
+  virtual std::unique_ptr<TimeMarks> make_time_marks();
 
   // --- its memory
 

@@ -34,7 +34,8 @@ CudaStatus cuda_status(FreeMemory free_memory) {
   status.built_in = true;
   status.architectures = cuda::architectures_text(cuda::built_architectures());
   for (const cuda::DeviceInfo& info : cuda::find_devices(status.why)) {
-    CudaDevice device{info.index, info.name, info.major, info.minor, info.multiprocessors, info.memory, 0};
+    CudaDevice device{info.index,           info.name,   info.major, info.minor,
+                      info.multiprocessors, info.memory, 0,          cuda::was_run(info.major, info.minor)};
     try {
       if (free_memory == FreeMemory::ask) {
         const cuda::OnDevice asked(info.index);  // a run may be at work on another
@@ -72,8 +73,9 @@ ProductTable tune_products(
   const std::unique_ptr<cuda::GemmLibrary> library = cuda::make_gemm_library();
   std::vector<cuda::ModelProduct> products;
   for (const ProductSizes& of : sizes) {
-    for (cuda::ModelProduct& product : cuda::training_products(of, precision))
-      products.push_back(std::move(product));
+    for (const auto& list : {cuda::training_products, cuda::bias_gradient_products}) {
+      for (cuda::ModelProduct& product : list(of, precision)) products.push_back(std::move(product));
+    }
   }
   cuda::TuneOptions options;
   options.progress = progress;

@@ -22,6 +22,7 @@ struct CudaDevice {
   int multiprocessors = 0;
   std::size_t memory = 0;       // bytes in all
   std::size_t free_memory = 0;  // bytes now, when asked for
+  bool was_run = false;         // whether this project has run on a card of this compute capability
 };
 
 struct CudaStatus {

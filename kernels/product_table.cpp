@@ -1,6 +1,7 @@
 // See product_table.h.
 #include "kernels/product_table.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace bigbird::kernels {
 
 namespace {
 
-constexpr std::string_view table_form = "##products=1";
+constexpr std::string_view first_form = "##products=1", second_form = "##products=2";
 constexpr std::size_t key_columns = 8;
 
 std::string microseconds_text(double value) {
@@ -52,7 +53,8 @@ double time_of(std::string_view text) {
 void read_line(std::string_view line, std::size_t number, ProductTable& table) {
   constexpr std::string_view device = "##device=", library = "##library=";
   if (number == 1) {
-    if (line != table_form) throw std::invalid_argument("this is not a table of products");
+    if (line != first_form && line != second_form)
+      throw std::invalid_argument("this is not a table of products");
   } else if (line.substr(0, device.size()) == device) {
     table.device = line.substr(device.size());
   } else if (line.substr(0, library.size()) == library) {
@@ -78,7 +80,10 @@ void read_line(std::string_view line, std::size_t number, ProductTable& table) {
 }  // namespace
 
 std::string ProductTable::text() const {
-  std::string text(table_form);
+  const bool second = std::any_of(choices.begin(), choices.end(), [](const auto& row) {
+    return row.second.algorithm == split || row.first.find("\tbias_gradient\t") != std::string::npos;
+  });
+  std::string text(second ? second_form : first_form);
   text += "\n##device=" + device + "\n##library=" + library + "\n#" + product_key_columns +
           "\talgorithm\tmicroseconds\tof_the_first_choice\n";
   for (const auto& [key, choice] : choices) {

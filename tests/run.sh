@@ -3,7 +3,7 @@
 #   bash tests/run.sh              build and the whole suite
 #   bash tests/run.sh --program    after it: install into an empty folder, a small demonstration with what was installed, the examples of --help and the commands of pages;
 #                                  the device's verification, rehearsed without one; weights through transformers and back;
-#                                  a relocatable archive and a .deb of what was built
+#                                  a relocatable archive and a .deb of what was built; the kernels' PTX by CUDA 12's ptxas, where nvcc is
 #   bash tests/run.sh --cluster    shards, and ranks, on a real Slurm of three nodes on this machine; shards by Snakemake, where it is installed
 #   bash tests/run.sh --sanitize   the suite under ASan and UBSan (in CI without the emulated device and some of the command line);
 #                                  the threaded rooms under TSan, built without the libraries that are optional; --asan and --tsan are its halves
@@ -151,6 +151,8 @@ run_program() {
   part verification bash tests/gpu/rehearse.sh build/release
   part peers peers
   part packaging packaging
+  # One architecture, as the build: both are two minutes of a processor more.
+  part ptxas12 may_skip bash tests/gpu/ptxas12.sh sm_90
 }
 
 clusters() {

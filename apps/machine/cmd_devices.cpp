@@ -54,6 +54,13 @@ std::vector<std::string> facts_of(const kernels::CudaStatus& cuda, const Cpu& cp
   add(cuda.devices.empty() ? "no CUDA" : "left out", cuda.why);
   add("hint", cuda.hint);
   add("CUDA kernels", cuda.architectures);
+  for (const kernels::CudaDevice& device : cuda.devices) {
+    if (device.was_run) continue;
+    facts.push_back(
+        fmt::format("cuda:{}: never run on this kind of card (compute capability {}.{}): the kernels were "
+                    "compiled for it and tested on an emulated device only",
+                    device.index, device.major, device.minor));
+  }
   add("bf16 on the processor", cpu.bf16);
   add("products on the processor",
       fmt::format("{}, {:.0f} GFLOP/s in fp32, {:.0f} in bf16, {:.1f} times as fast", cpu.shape,
@@ -100,6 +107,7 @@ Json as_json(const kernels::CudaStatus& cuda, const Cpu& cpu) {
                        {"multiprocessors", device.multiprocessors},
                        {"memory_bytes", device.memory},
                        {"free_bytes", device.free_memory},
+                       {"was_run", device.was_run},
                        {"products_of_base_model", products_of(device)}});
   }
   const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
@@ -203,8 +211,9 @@ int cmd_devices(int argc, char** argv) {
   verb.add_flag("--json", json, "Print JSON instead of a table");
   CLI::Option* const tuning = verb.add_flag(
       "--tune", tunes,
-      "Measure which of cuBLASLt's algorithms are fastest for the products of a training step on a CUDA device, "
-      "and keep them in the cache folder for every later run on it");
+      "Measure the products of a training step on a CUDA device: which of cuBLASLt's algorithms are fastest, and "
+      "whether GELU and bias gradients are faster as part of a product or after it. The result is kept in the "
+      "cache folder for every later run on that device");
   // It does not need --tune: BIGBIRD_DEVICE may be set for other verbs.
   verb.add_option("--device {auto,cuda,cuda:N}", device,
                   "Device that --tune measures (default: the first CUDA device)");

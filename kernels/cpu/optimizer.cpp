@@ -2,6 +2,7 @@
 // how far its update would go, and the update.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "kernels/cpu/cpu_backend.h"
@@ -169,14 +170,15 @@ class AdafactorUpdate {
 
 }  // namespace
 
-double CpuBackend::sum_of_squares(const float* x, Index count) {
-  std::vector<double> partial(static_cast<std::size_t>(pieces(count, elements_per_task)));
-  parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
-    partial[static_cast<std::size_t>(first / elements_per_task)] = level_.sum_of_squares(x + first, number);
-  });
-  double total = 0.0;
-  for (const double part : partial) total += part;
-  return total;
+void CpuBackend::sums_of_squares(const float* x, Index count, Index part, double* sums) {
+  for (; count > 0; x += part, count -= part, ++sums) {
+    const Index here = std::min(part, count);
+    std::vector<double> partial(static_cast<std::size_t>(pieces(here, elements_per_task)));
+    parallel_pieces(here, elements_per_task, [&](Index first, Index number) {
+      partial[static_cast<std::size_t>(first / elements_per_task)] = level_.sum_of_squares(x + first, number);
+    });
+    *sums = std::accumulate(partial.begin(), partial.end(), 0.0);
+  }
 }
 
 void CpuBackend::adamw(const AdamWArrays& arrays, std::span<const ParameterRun> runs, const AdamWStep& step) {

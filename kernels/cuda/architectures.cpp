@@ -84,6 +84,10 @@ bool has_warpgroup_code(const Architectures& built) {
                      [](const std::string& word) { return word == "90" || word == "90a"; });
 }
 
+bool was_run(int major, int minor) {
+  return major == 9 && minor == 0;  // an H200: docs/gpu.md
+}
+
 std::string no_code_for(int index, const std::string& name, int major, int minor) {
   return "cuda:" + std::to_string(index) + " (" + name + ") has compute capability " + std::to_string(major) +
          "." + std::to_string(minor) + ", for which this bigbird has no kernels: it holds " +

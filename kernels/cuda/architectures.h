@@ -31,6 +31,9 @@ bool can_run(const Architectures& built, int major, int minor);
 // Whether it holds machine code for 9.0a, which alone multiplies by warpgroups: the build makes that of the
 // kernels that do, wherever it makes machine code for 9.0.
 bool has_warpgroup_code(const Architectures& built);
+// Whether this project has run on a card of that compute capability. What was compiled for others was tested
+// on the emulated device alone.
+bool was_run(int major, int minor);
 // Of a device that can run nothing of what this program holds: "cuda:0 (NAME) has compute capability 8.0, for
 // which this bigbird has no kernels: it holds machine code for 9.0".
 std::string no_code_for(int index, const std::string& name, int major, int minor);

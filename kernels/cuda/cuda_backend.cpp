@@ -6,12 +6,15 @@
 
 #include "kernels/cuda/attention/padding.h"
 #include "kernels/cuda/launchers.h"
+#include "kernels/cuda/time_marks.h"
 
 namespace bigbird::kernels::cuda {
 
 namespace {
 
-constexpr std::size_t cell_bytes = 256;
+std::size_t bias_sum_bytes(Index sums) {
+  return static_cast<std::size_t>(sums) * sizeof(float);
+}
 
 CudaOptions with_count(CudaOptions options) {
   if (options.refused == nullptr) options.refused = std::make_shared<RefusedProducts>();
@@ -49,7 +52,8 @@ PreparedSize prepared_size(const AttentionLimits& limits) {
 }
 
 // What the workspace has to hold: attention, or one of the reductions over the model's width.
-std::size_t workspace_bytes(const AttentionLimits& limits, bool deterministic, ElementType type) {
+std::size_t workspace_bytes(const AttentionLimits& limits, bool deterministic, ElementType type,
+                            int multiprocessors) {
   if (limits.tokens == 0) return 0;
   const AttentionPadding padding(limits.head_size, limits.block_size);
   std::size_t bytes = attention_workspace_bytes(padding.limits(limits), deterministic) +
@@ -57,7 +61,7 @@ std::size_t workspace_bytes(const AttentionLimits& limits, bool deterministic, E
   if (limits.training) {
     const Index width = limits.heads * limits.head_size;
     bytes = std::max({bytes, rows_by_key_workspace(limits.tokens, width, limits.tokens),
-                      layernorm_backward_workspace(limits.tokens, width),
+                      layernorm_backward_workspace(limits.tokens, width, multiprocessors),
                       column_sums_workspace(limits.tokens, 4 * width)});
   }
   return bytes;
@@ -82,13 +86,14 @@ CudaBackend::CudaBackend(const CudaOptions& options)
       gemm_(make_gemm_library(options.remark, options_.refused)),
       transfers_(stream_),
       workspace_(gemm_->workspace_bytes()),
-      cell_(cell_bytes),
       recordings_(stream_, driver_allowance().graphs, options_.remark) {
   gemm_->use_workspace(workspace_.data());
   warpgroups_ = choose_warpgroups();
   if (!options_.product_table) return;
   ProductTable table = options_.product_table(device_.name, gemm_->description());
   product_table_ = table.digest();
+  most_bias_sums_ = most_bias_gradients(table);
+  if (most_bias_sums_ > 0) bias_sums_ = DevicePiece(bias_sum_bytes(most_bias_sums_));
   gemm_->use_table(std::move(table));
 }
 
@@ -97,6 +102,10 @@ CudaBackend::~CudaBackend() {
     cuda::synchronize(stream_);
   } catch (const CudaError&) {  // was met, or would have been, by an operation
   }
+}
+
+std::unique_ptr<TimeMarks> CudaBackend::make_time_marks() {
+  return std::make_unique<StreamTimeMarks>(stream_);
 }
 
 void CudaBackend::enter_thread() {
@@ -111,6 +120,11 @@ std::string CudaBackend::details() const {
   return std::string(name_of(options_.precision)) + ", " + gemm_->description() +
          (warpgroups_ ? ", attention by wgmma" : "") +
          (product_table_.empty() ? "" : ", table of products " + product_table_);
+}
+
+// How many multiprocessors share out the rows decides how LayerNorm's gradients are summed.
+std::string CudaBackend::arithmetic() const {
+  return device_.name + ", " + std::to_string(device_.multiprocessors) + " multiprocessors, " + details();
 }
 
 std::size_t CudaBackend::free_memory() const {
@@ -128,14 +142,15 @@ void CudaBackend::reserve(std::size_t bytes) {
 
 std::size_t CudaBackend::scratch_bytes(const AttentionLimits& limits) const {
   require_attention(limits);
-  return Transfers::device_bytes + cell_bytes +
-         std::max(gemm_->workspace_bytes(), workspace_bytes(limits, options_.deterministic, element_type())) +
+  return Transfers::device_bytes + bias_sum_bytes(most_bias_sums_) +
+         std::max(gemm_->workspace_bytes(),
+                  workspace_bytes(limits, options_.deterministic, element_type(), device_.multiprocessors)) +
          static_cast<std::size_t>(limits.slots) * prepared_size(limits).bytes();
 }
 
 Index CudaBackend::reserve_scratch(const AttentionLimits& limits) {
   require_attention(limits);
-  workspace(workspace_bytes(limits, options_.deterministic, element_type()));
+  workspace(workspace_bytes(limits, options_.deterministic, element_type(), device_.multiprocessors));
   return own_slots(limits.slots, prepared_size(limits));
 }
 

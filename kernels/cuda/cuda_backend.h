@@ -15,6 +15,7 @@
 #include "kernels/cuda/cuda_options.h"
 #include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/gemm.h"
+#include "kernels/cuda/launchers.h"
 #include "kernels/cuda/linear_products.h"
 #include "kernels/cuda/recordings.h"
 #include "kernels/cuda/runtime.h"
@@ -65,7 +66,7 @@ class CudaBackend final : public Backend {
   // cuda_backend.cpp: the device
   std::string name() const override;
   std::string details() const override;
-  std::string arithmetic() const override { return device_.name + ", " + details(); }
+  std::string arithmetic() const override;
   std::string product_table() const override { return product_table_; }
   Precision precision() const override { return options_.precision; }
   std::string device_identity() const override { return device_.identity; }
@@ -75,6 +76,7 @@ class CudaBackend final : public Backend {
   }
   Index row_stride(Index columns) const override { return padded_columns(columns); }
   bool asynchronous() const override { return true; }
+  std::unique_ptr<TimeMarks> make_time_marks() override;
   void enter_thread() override;
   std::size_t free_memory() const override;
   DriverMemory driver_memory() const override;
@@ -125,6 +127,7 @@ class CudaBackend final : public Backend {
   // Scratch of the operation at hand, which the next one overwrites: at least that many bytes. Grows where
   // reserve_scratch() was not told enough, outside of recordings only.
   void* workspace(std::size_t bytes);
+  NormScratch norm_scratch(Index rows, Index width);
   void reserve_slot(Index slot, const PreparedSize& size);
   Index own_slots(Index count, const PreparedSize& size);
   // The weights at w as products with values of that type read them.
@@ -149,7 +152,9 @@ class CudaBackend final : public Backend {
   DeviceMemory memory_;
   Transfers transfers_;
   DevicePiece workspace_;
-  DevicePiece cell_;  // one result on its way to the host
+  // Sums for gradients of biases, from products that take them along: as many as the table has such rows for.
+  Index most_bias_sums_ = 0;
+  DevicePiece bias_sums_;
   std::map<std::uint64_t, std::size_t>
       refused_calls_;  // of work that replay() was given, where there are any
   Recordings recordings_;

@@ -12,7 +12,8 @@ void CudaBackend::run(Gemm gemm) {
 
 bool CudaBackend::run_fused(Gemm gemm) {
   gemm.tf32 = options_.precision == Precision::tf32;
-  const bool possible = may_have_epilogue(gemm) && gemm_->can_run(gemm);
+  const bool possible =
+      may_have_epilogue(gemm) && gemm_->form(gemm) != GemmLibrary::Form::split && gemm_->can_run(gemm);
   if (possible) run(gemm);
   return possible;
 }
@@ -63,7 +64,18 @@ void CudaBackend::linear_backward_input_activation(ConstValues dy, const Linear&
 
 void CudaBackend::linear_backward_weight(ConstValues dy, ConstValues x, const Linear& layer,
                                          const LinearGradients& gradients, Index rows) {
-  run(weight_product(dy, x, layer, gradients.weight, rows));
+  Gemm gemm = weight_product(dy, x, layer, gradients.weight, rows);
+  if (gradients.bias != nullptr && layer.row_stride() <= most_bias_sums_) {
+    gemm.tf32 = options_.precision == Precision::tf32;
+    const Values sums(bias_sums_.data(), ElementType::fp32);
+    Gemm with_bias = with_bias_gradient(gemm, sums);
+    if (may_have_epilogue(with_bias) && gemm_->form(with_bias) == GemmLibrary::Form::fused &&
+        gemm_->can_run(with_bias)) {
+      run(with_bias);
+      return cuda::add(sums, gradients.bias, layer.out, stream_);
+    }
+  }
+  run(gemm);
   if (gradients.bias == nullptr) return;
   add_column_sums({dy, layer.row_stride()}, gradients.bias, rows, layer.out,
                   workspace(column_sums_workspace(rows, layer.out)), stream_);

@@ -54,22 +54,26 @@ void CudaBackend::layernorm_forward(ConstValues x, const Norm& norm, Values y, c
   cuda::layernorm_forward(x, norm, y, state, rows, stream_);
 }
 
+NormScratch CudaBackend::norm_scratch(Index rows, Index width) {
+  return {workspace(layernorm_backward_workspace(rows, width, device_.multiprocessors)),
+          device_.multiprocessors};
+}
+
 void CudaBackend::layernorm_backward(const NormBackward& pass, const Norm& norm,
                                      const NormGradients& gradients, bool accumulate) {
-  cuda::layernorm_backward(pass, norm, gradients, accumulate,
-                           workspace(layernorm_backward_workspace(pass.rows, norm.width)), stream_);
+  cuda::layernorm_backward(pass, norm, gradients, accumulate, norm_scratch(pass.rows, norm.width), stream_);
 }
 
 void CudaBackend::dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Values y,
                                                 const NormState& state, Index rows) {
-  cuda::dropout_add_layernorm_forward(join, norm, y, state, rows, stream_);
+  cuda::dropout_add_layernorm_forward(join, norm, y, state, rows, device_.multiprocessors, stream_);
 }
 
 void CudaBackend::layernorm_backward_dropout(const NormBackward& pass, const Norm& norm,
                                              const NormGradients& gradients, const Dropout& dropout,
                                              Values branch) {
   cuda::layernorm_backward_dropout(pass, norm, gradients, dropout, branch,
-                                   workspace(layernorm_backward_workspace(pass.rows, norm.width)), stream_);
+                                   norm_scratch(pass.rows, norm.width), stream_);
 }
 
 void CudaBackend::activation_forward(ConstValues pre, Values y, Index count, Activation activation) {
@@ -151,12 +155,12 @@ void CudaBackend::top_log_softmax(const ConstMatrix& logits, const TopColumns& t
   cuda::top_log_softmax(logits, top, stream_);
 }
 
-double CudaBackend::sum_of_squares(const float* x, Index count) {
-  cuda::sum_of_squares(x, count, static_cast<double*>(cell_.data()),
-                       workspace(sum_of_squares_workspace(count)), stream_);
-  double sum = 0.0;
-  download(&sum, cell_.data(), sizeof sum);
-  return sum;
+void CudaBackend::sums_of_squares(const float* x, Index count, Index part, double* sums) {
+  if (count == 0) return;
+  const std::size_t bytes = static_cast<std::size_t>((count + part - 1) / part) * sizeof(double);
+  auto* const there = static_cast<std::byte*>(workspace(bytes + sums_of_squares_workspace(count, part)));
+  cuda::sums_of_squares(x, count, part, reinterpret_cast<double*>(there), there + bytes, stream_);
+  download(sums, there, bytes);
 }
 
 bf16* CudaBackend::working_copy(const float* parameters) const {

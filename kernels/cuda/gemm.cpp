@@ -11,7 +11,7 @@ const char* operand_type(const Gemm& gemm) {
 }
 
 std::string product_key(const Gemm& gemm) {
-  const char* const epilogues[] = {"none", "bias", "gelu_bias", "dgelu"};
+  const char* const epilogues[] = {"none", "bias", "gelu_bias", "dgelu", "bias_gradient"};
   std::string key = std::string(operand_type(gemm)) + "\t" +
                     (gemm.d.data.type() == ElementType::bf16 ? "bf16" : "fp32") + "\t" +
                     (gemm.transpose_a ? "T" : "N") + (gemm.transpose_b ? "T" : "N") + "\t" +
@@ -29,6 +29,12 @@ const ProductTable::Choice* GemmLibrary::table_choice(const Gemm& gemm) const {
     return nullptr;
   const auto found = table_.choices.find(product_key(gemm));
   return found == table_.choices.end() ? nullptr : &found->second;
+}
+
+GemmLibrary::Form GemmLibrary::form(const Gemm& gemm) const {
+  const ProductTable::Choice* const choice = table_choice(gemm);
+  if (choice == nullptr) return Form::unsaid;
+  return choice->algorithm == ProductTable::split ? Form::split : Form::fused;
 }
 
 void Refusals::tell_useless_row(const Gemm& gemm) {

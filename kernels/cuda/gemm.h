@@ -23,6 +23,8 @@ enum class Epilogue {
   bias,       // d = product + bias, bias [n]
   gelu_bias,  // aux = product + bias (kept when aux is not null); d = gelu(aux), tanh form
   dgelu,      // d = product * gelu'(aux), tanh form
+  // bias[i] = the sum of row i of op(a), bias [m]: of dy transposed, the gradient of a bias. Overwrites it.
+  bias_gradient,
 };
 
 // d[m, n] = op(a)[m, k] op(b)[k, n] (+ d when accumulate), sums in fp32.
@@ -37,8 +39,8 @@ struct Gemm {
   bool accumulate = false;
   bool tf32 = false;  // fp32 operands may be rounded to tf32
   Epilogue epilogue = Epilogue::none;
-  ConstValues bias;
-  Values aux;  // [m, n], rows n apart
+  ConstValues bias;  // bias_gradient writes it
+  Values aux;        // [m, n], rows n apart
 };
 
 class GemmLibrary {
@@ -61,6 +63,10 @@ class GemmLibrary {
   virtual std::vector<std::string> algorithms(const Gemm& gemm, int most) = 0;
   // The product is run so from now on. False, and nothing changes, when it cannot be.
   virtual bool choose(const Gemm& gemm, const std::string& algorithm) = 0;
+  // What the table says of a product with an epilogue. fused: one of the library's algorithms takes it along.
+  // split: the product alone and kernels behind it are faster. unsaid: nothing.
+  enum class Form { unsaid, fused, split };
+  Form form(const Gemm& gemm) const;
   // Before the first product: those that the table knows run as it says, where all of their matrices are
   // aligned as those that were measured. What it says and cannot be done is told, and left to the library.
   void use_table(ProductTable table) { table_ = std::move(table); }

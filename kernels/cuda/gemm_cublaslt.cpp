@@ -143,7 +143,8 @@ std::uint32_t alignment(const void* pointer) {
 }
 
 bool has_bias(const Gemm& gemm) {
-  return gemm.epilogue == Epilogue::bias || gemm.epilogue == Epilogue::gelu_bias;
+  return gemm.epilogue == Epilogue::bias || gemm.epilogue == Epilogue::gelu_bias ||
+         gemm.epilogue == Epilogue::bias_gradient;
 }
 bool has_aux(const Gemm& gemm) {
   return (gemm.epilogue == Epilogue::gelu_bias || gemm.epilogue == Epilogue::dgelu) && !(gemm.aux == nullptr);
@@ -157,6 +158,8 @@ cublasLtEpilogue_t epilogue_of(const Gemm& gemm) {
       return gemm.aux == nullptr ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
     case Epilogue::dgelu:
       return CUBLASLT_EPILOGUE_DGELU;
+    case Epilogue::bias_gradient:  // its B is our a
+      return CUBLASLT_EPILOGUE_BGRADB;
     case Epilogue::none:
       break;
   }

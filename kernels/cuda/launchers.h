@@ -96,10 +96,11 @@ void lamb_move(const LambArrays& arrays, bf16* copy, const LambPlaces& pieces, c
 
 // optimizer.cu: the gradient norm and AdamW.
 
-// Device memory that sum_of_squares writes first, in bytes: at most 8 KiB.
-std::size_t sum_of_squares_workspace(Index count);
-// *result (on the device) = the sum of x[i]^2, in double and in an order fixed by count.
-void sum_of_squares(const float* x, Index count, double* result, void* workspace, Stream stream);
+// Device memory that sums_of_squares writes first, in bytes: at most 8 KiB for each sum.
+std::size_t sums_of_squares_workspace(Index count, Index part);
+// sums[i] (on the device) = the sum of squares of x[i * part ...], of all parts in two launches; in double
+// and in an order fixed by the count of a part and, where part is a multiple of 4, the alignment of x.
+void sums_of_squares(const float* x, Index count, Index part, double* sums, void* workspace, Stream stream);
 
 // One step over all runs in one launch. runs lie on the device, ascending, apart from each other; `end` is
 // where the last of them ends (elements). Parameters and moments are fp32 and written in place; copy (bf16,
@@ -126,15 +127,24 @@ void token_losses(const float* logits, const TokenGroups& groups, bool softmax, 
 
 void layernorm_forward(ConstValues x, const Norm& norm, Values y, const NormState& state, Index rows,
                        Stream stream);
+// Of a device with so many multiprocessors, which decides how many blocks share out the rows, and no number.
 void dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Values y,
-                                   const NormState& state, Index rows, Stream stream);
+                                   const NormState& state, Index rows, int multiprocessors, Stream stream);
 
-// Device memory for the partial sums of the gradients, in bytes: grows with rows until about 6 MiB.
-std::size_t layernorm_backward_workspace(Index rows, Index width);
+// Device memory for the partial sums of the gradients, in bytes: grows with rows until about 50 KiB for each
+// multiprocessor of the device.
+std::size_t layernorm_backward_workspace(Index rows, Index width, int multiprocessors);
+// That memory. Rows are shared out among the multiprocessors in one wave of blocks; the gradients of
+// parameters are summed block by block, so that their last bits depend on how many there are.
+struct NormScratch {
+  void* memory = nullptr;
+  int multiprocessors = 0;
+};
 void layernorm_backward(const NormBackward& pass, const Norm& norm, const NormGradients& gradients,
-                        bool accumulate, void* workspace, Stream stream);
+                        bool accumulate, const NormScratch& scratch, Stream stream);
 void layernorm_backward_dropout(const NormBackward& pass, const Norm& norm, const NormGradients& gradients,
-                                const Dropout& dropout, Values branch, void* workspace, Stream stream);
+                                const Dropout& dropout, Values branch, const NormScratch& scratch,
+                                Stream stream);
 
 // elementwise.cu: element by element and row by row, what is neither a product nor a reduction. All matrices
 // of one call have one element type, except where noted. Any count, width and address works; 16-byte aligned

@@ -237,12 +237,12 @@ void run_forward(const Source& source, const Norm& norm, Values y, const NormSta
 // Rows of bf16 of which a warp brings the next ones while it works on one.
 template <int pieces>
 void run_forward_by_warps(const ResidualSum& join, const Norm& norm, Values y, const NormState& state,
-                          Index rows, Stream stream) {
+                          Index rows, int multiprocessors, Stream stream) {
   using Kernel = DropoutAddLayerNormByWarps<pieces>;
   launch(Kernel{join.x.as<bf16>(), join.residual.as<bf16>(), join.sum.as<bf16>(),
                 DropoutFactors(join.dropout), norm.gamma, norm.beta, norm.epsilon, y.as<bf16>(), state.mean,
                 state.rstd, static_cast<int>(rows), static_cast<int>(norm.width)},
-         {.blocks = Kernel::blocks(rows), .shared_bytes = Kernel::shared_bytes}, stream);
+         {.blocks = Kernel::blocks(rows, multiprocessors), .shared_bytes = Kernel::shared_bytes}, stream);
 }
 
 // --- backward
@@ -250,11 +250,10 @@ void run_forward_by_warps(const ResidualSum& join, const Norm& norm, Values y, c
 constexpr int held_backward = 8;  // elements of a row in one thread
 // Rows beyond have their sums over rows taken by a kernel of its own.
 constexpr Index widest_with_sums = Index{threads_per_block} * held_backward;
-// One wave of them on the largest devices.
-constexpr Index most_blocks_with_sums = 264;
-
-Index blocks_with_sums(Index rows, Index width) {
-  return std::min(most_blocks_with_sums,
+constexpr int blocks_with_sums_per_sm = 2;
+// One wave of them.
+Index blocks_with_sums(Index rows, Index width, int multiprocessors) {
+  return std::min(Index{multiprocessors} * blocks_with_sums_per_sm,
                   blocks_for(rows, RowPart::of(width, held_backward).rows_per_block()));
 }
 
@@ -266,7 +265,7 @@ Index blocks_with_sums(Index rows, Index width) {
 template <class T, int N, bool with_sums>
 struct LayerNormBackward {
   static constexpr int threads = threads_per_block;
-  static constexpr int blocks_per_sm = N == 1 || with_sums ? 2 : 3;
+  static constexpr int blocks_per_sm = with_sums ? blocks_with_sums_per_sm : N == 1 ? 2 : 3;
   static constexpr int pieces = held_backward / N;
   static constexpr std::size_t shared_bytes = 4 * warps_per_block * sizeof(float);
   using Mine = Columns<N, pieces>;
@@ -475,12 +474,13 @@ struct Branch {
 
 template <int pieces>
 void run_backward_by_warps(const NormBackward& pass, const Norm& norm, const NormGradients& gradients,
-                           bool accumulate, const Branch& branch, float* partial, Stream stream) {
+                           bool accumulate, const Branch& branch, const NormScratch& scratch, Stream stream) {
   const Index width = norm.width;
   const int outputs = gradients.linear_bias == nullptr ? 2 : 3;
+  auto* const partial = static_cast<float*>(scratch.memory);
   const auto run = [&](auto leaving) {
     using Kernel = LayerNormBackwardByWarps<pieces, leaving()>;
-    const Index blocks = Kernel::blocks(pass.rows);
+    const Index blocks = Kernel::blocks(pass.rows, scratch.multiprocessors);
     launch(
         Kernel{pass.dy.as<bf16>(), pass.x.as<bf16>(), norm.gamma, pass.state.mean, pass.state.rstd,
                pass.dx.as<bf16>(), branch.data.as<bf16>(), DropoutFactors(branch.dropout), partial, outputs,
@@ -495,7 +495,7 @@ void run_backward_by_warps(const NormBackward& pass, const Norm& norm, const Nor
 }
 
 void run_backward(const NormBackward& pass, const Norm& norm, const NormGradients& gradients, bool accumulate,
-                  const Branch& branch, void* workspace, Stream stream) {
+                  const Branch& branch, const NormScratch& scratch, Stream stream) {
   const ElementType type = pass.dx.type();
   assert(pass.dy.type() == type && pass.x.type() == type &&
          (branch.data == nullptr || branch.data.type() == type));
@@ -505,12 +505,12 @@ void run_backward(const NormBackward& pass, const Norm& norm, const NormGradient
   const Index width = norm.width;
   const int outputs = gradients.linear_bias == nullptr ? 2 : 3;
   const bool aligned = aligned_to_vectors(pass.dy.data(), pass.x.data(), norm.gamma, pass.dx.data(),
-                                          branch.data.data(), workspace);
+                                          branch.data.data(), scratch.memory);
   const RowPart part = RowPart::of(width, held_backward);
-  float* const partial = static_cast<float*>(workspace);
+  float* const partial = static_cast<float*>(scratch.memory);
   if (type == ElementType::bf16 && aligned && by_warps(width)) {
     return with_pieces(width, [&](auto pieces) {
-      run_backward_by_warps<pieces()>(pass, norm, gradients, accumulate, branch, partial, stream);
+      run_backward_by_warps<pieces()>(pass, norm, gradients, accumulate, branch, scratch, stream);
     });
   }
   with_type(type, [&](auto element) {
@@ -524,7 +524,7 @@ void run_backward(const NormBackward& pass, const Norm& norm, const NormGradient
                {.blocks = blocks, .shared_bytes = Kernel::shared_bytes}, stream);
       };
       if (width <= widest_with_sums) {
-        const Index blocks = blocks_with_sums(pass.rows, width);
+        const Index blocks = blocks_with_sums(pass.rows, width, scratch.multiprocessors);
         run(std::true_type{}, blocks);
         fold_parts(partial, blocks * part.rows_per_block(), outputs * width, width, gradients.gamma,
                    gradients.beta, gradients.linear_bias, stream);
@@ -536,7 +536,7 @@ void run_backward(const NormBackward& pass, const Norm& norm, const NormGradient
         run(std::false_type{}, blocks_for(pass.rows, part.rows_per_block()));
         if (gradients.linear_bias == nullptr) return;
         const Values& leaving = branch.data == nullptr ? pass.dx : branch.data;
-        add_column_sums({leaving, width}, gradients.linear_bias, pass.rows, width, workspace, stream);
+        add_column_sums({leaving, width}, gradients.linear_bias, pass.rows, width, partial, stream);
       }
     });
   });
@@ -557,15 +557,16 @@ void layernorm_forward(ConstValues x, const Norm& norm, Values y, const NormStat
 }
 
 void dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Values y,
-                                   const NormState& state, Index rows, Stream stream) {
+                                   const NormState& state, Index rows, int multiprocessors, Stream stream) {
   assert(join.dropout.rows == nullptr || join.dropout.width == norm.width);
   assert(join.x.type() == y.type() && join.residual.type() == y.type() && join.sum.type() == y.type());
   const bool aligned = aligned_to_vectors(join.x.data(), join.residual.data(), join.sum.data(), norm.gamma,
                                           norm.beta, y.data());
   const Index width = norm.width;
   if (y.type() == ElementType::bf16 && aligned && by_warps(width)) {
-    return with_pieces(
-        width, [&](auto pieces) { run_forward_by_warps<pieces()>(join, norm, y, state, rows, stream); });
+    return with_pieces(width, [&](auto pieces) {
+      run_forward_by_warps<pieces()>(join, norm, y, state, rows, multiprocessors, stream);
+    });
   }
   with_type(y.type(), [&](auto type) {
     using T = decltype(type);
@@ -577,21 +578,23 @@ void dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Va
   });
 }
 
-std::size_t layernorm_backward_workspace(Index rows, Index width) {
-  const Index parts = width <= widest_with_sums ? blocks_with_sums(rows, width) *
+// Where LayerNormBackwardByWarps runs it has no more parts than LayerNormBackward would have.
+std::size_t layernorm_backward_workspace(Index rows, Index width, int multiprocessors) {
+  const Index parts = width <= widest_with_sums ? blocks_with_sums(rows, width, multiprocessors) *
                                                       RowPart::of(width, held_backward).rows_per_block() * 3
                                                 : column_parts(rows, width) * 2;
   return static_cast<std::size_t>(parts * width) * sizeof(float);
 }
 
 void layernorm_backward(const NormBackward& pass, const Norm& norm, const NormGradients& gradients,
-                        bool accumulate, void* workspace, Stream stream) {
-  run_backward(pass, norm, gradients, accumulate, {}, workspace, stream);
+                        bool accumulate, const NormScratch& scratch, Stream stream) {
+  run_backward(pass, norm, gradients, accumulate, {}, scratch, stream);
 }
 
 void layernorm_backward_dropout(const NormBackward& pass, const Norm& norm, const NormGradients& gradients,
-                                const Dropout& dropout, Values branch, void* workspace, Stream stream) {
-  run_backward(pass, norm, gradients, false, {branch, dropout}, workspace, stream);
+                                const Dropout& dropout, Values branch, const NormScratch& scratch,
+                                Stream stream) {
+  run_backward(pass, norm, gradients, false, {branch, dropout}, scratch, stream);
 }
 
 }  // namespace bigbird::kernels::cuda

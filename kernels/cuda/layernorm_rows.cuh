@@ -105,7 +105,6 @@ struct DropoutAddLayerNormByWarps {
   static constexpr int warps = 8;
   static constexpr int threads = 32 * warps;
   static constexpr int blocks_per_sm = pieces <= 3 ? 3 : 2;
-  static constexpr Index most_blocks = 132 * blocks_per_sm;  // as many as a GH100 has at once
   // Two rows of x and residual for each warp; then gamma and beta.
   static constexpr int ahead = 2;
   static constexpr int ring = warps * ahead * 2 * widest;  // elements
@@ -127,7 +126,10 @@ struct DropoutAddLayerNormByWarps {
   int rows;
   int width;
 
-  static Index blocks(Index rows) { return std::min(most_blocks, blocks_for(rows, warps)); }
+  // One wave of them.
+  static Index blocks(Index rows, int multiprocessors) {
+    return std::min(Index{multiprocessors} * blocks_per_sm, blocks_for(rows, warps));
+  }
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     const Shared<float> scale = thread.shared<float>(gamma_at, widest);
@@ -233,7 +235,6 @@ struct LayerNormBackwardByWarps {
   static constexpr int warps = pieces <= 2 ? 16 : pieces == 3 ? 12 : 8;
   static constexpr int threads = 32 * warps;
   static constexpr int blocks_per_sm = 1;
-  static constexpr Index most_blocks = 132;  // one to each multiprocessor of a GH100
   // Two rows of dy and x for each warp; then gamma. The sums of the warps take the place of the rows.
   static constexpr int ahead = 2;
   static constexpr int ring = warps * ahead * 2 * widest;  // elements
@@ -256,7 +257,10 @@ struct LayerNormBackwardByWarps {
   int width;
   float one_over_width;
 
-  static Index blocks(Index rows) { return std::min(most_blocks, blocks_for(rows, warps)); }
+  // One wave of them.
+  static Index blocks(Index rows, int multiprocessors) {
+    return std::min(Index{multiprocessors} * blocks_per_sm, blocks_for(rows, warps));
+  }
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     const std::uint64_t key = leaving == Leaving::to_branch ? dropout.key() : 0;

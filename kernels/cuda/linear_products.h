@@ -38,8 +38,18 @@ struct ModelProduct {
 // in the tanh form, biases everywhere, no head beyond these.
 std::vector<ModelProduct> training_products(const ProductSizes& sizes, Precision precision);
 
+// Gradients of weights that come with the gradient of a bias, as products that take it along: its sums go to
+// `bias`, in fp32. They run so only where a table says it.
+std::vector<ModelProduct> bias_gradient_products(const ProductSizes& sizes, Precision precision);
+Gemm with_bias_gradient(Gemm weight_product, Values bias);
+// The largest of a table, in sums; 0: it has none.
+Index most_bias_gradients(const ProductTable& table);
+
 // The same without its epilogue: what the backend asks for next.
 Gemm without_epilogue(Gemm gemm);
+// What stays of an epilogue when gelu or its derivative is left to a kernel, and a bias gradient to column
+// sums: the bias of the forward pass, or nothing.
+Gemm split_product(const Gemm& gemm);
 
 std::vector<ProductOffer> product_offers(GemmLibrary& library, const std::vector<ModelProduct>& products);
 
@@ -53,8 +63,10 @@ struct TuneOptions {
 
 // Measures every product with every algorithm on matrices of its own, filled with numbers about 1, on this
 // thread's device, and takes the fastest; of equals the library's earlier one. Products that the library has
-// no algorithm for are left out; where an epilogue is refused, the product alone is measured. The pointers of
-// the products are not used. Throws CudaError, OutOfMemory.
+// no algorithm for are left out; where an epilogue is refused, the product alone is measured. One with gelu,
+// its derivative or a bias gradient is measured against the product alone with the kernels behind it, and has
+// the row of what is faster; the sums of a bias gradient must be right, too. The pointers of the products are
+// not used. Throws CudaError, OutOfMemory.
 ProductTable tune_products(GemmLibrary& library, const std::string& device,
                            const std::vector<ModelProduct>& products, const TuneOptions& options);
 

@@ -7,8 +7,15 @@ namespace bigbird::kernels::cuda {
 
 namespace {
 
-constexpr Index square_parts_most = 1024;
+constexpr Index square_blocks_most = 1024;
 
+// The blocks that sum so many numbers.
+BIGBIRD_HOST_DEVICE Index square_blocks(Index count) {
+  const Index blocks = (count + 4095) / 4096;
+  return blocks < square_blocks_most ? blocks : square_blocks_most;
+}
+
+// sums[part, block]: a row of the grid for each part.
 template <int N>
 struct SquareParts {
   static constexpr int threads = 256;
@@ -16,21 +23,26 @@ struct SquareParts {
   static constexpr std::size_t shared_bytes = threads / 32 * sizeof(double);
   const float* x;
   Index count;
-  double* parts;
+  Index part;
+  double* sums;
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
-    const Index step = Index{thread.blocks()} * threads * N;
+    const Index first = Index{thread.block_y()} * part;
+    const Index end = first + part < count ? first + part : count;
+    const Index blocks = square_blocks(end - first);
+    if (thread.block() >= blocks) return;  // the last part may be shorter
+    const Index step = blocks * threads * N;
     double sum = 0.0;
 #pragma unroll 4
-    for (Index i = (Index{thread.block()} * threads + thread.index()) * N; i < count; i += step) {
-      if (i + N <= count) {
+    for (Index i = first + (Index{thread.block()} * threads + thread.index()) * N; i < end; i += step) {
+      if (i + N <= end) {
         add<N>(i, sum);
       } else {
-        for (Index j = i; j < count; ++j) add<1>(j, sum);
+        for (Index j = i; j < end; ++j) add<1>(j, sum);
       }
     }
     const double total = block_sum<threads>(thread, sum);
-    if (thread.index() == 0) parts[thread.block()] = total;
+    if (thread.index() == 0) sums[thread.block_y() * Index{thread.blocks()} + thread.block()] = total;
   }
 
   template <int M>
@@ -42,25 +54,26 @@ struct SquareParts {
   }
 };
 
-struct SumDoubles {
+// A block for each part.
+struct SumSquareParts {
   static constexpr int threads = 256;
   static constexpr int blocks_per_sm = 1;
   static constexpr std::size_t shared_bytes = threads / 32 * sizeof(double);
-  const double* parts;
+  const double* sums;  // of the blocks
+  Index stride;        // from one part to the next
   Index count;
-  double* result;
+  Index part;
+  double* results;
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const Index left = count - Index{thread.block()} * part;
+    const Index blocks = square_blocks(left < part ? left : part);
     double sum = 0.0;
-    for (Index i = thread.index(); i < count; i += threads) sum += parts[i];
+    for (Index i = thread.index(); i < blocks; i += threads) sum += sums[thread.block() * stride + i];
     const double total = block_sum<threads>(thread, sum);
-    if (thread.index() == 0) *result = total;
+    if (thread.index() == 0) results[thread.block()] = total;
   }
 };
-
-Index square_parts(Index count) {
-  return std::min(square_parts_most, blocks_for(count, 4096));
-}
 
 // AdamWStep as the kernel wants it: as the CPU kernels round it.
 struct AdamWConstants {
@@ -155,19 +168,21 @@ struct AdamW {
 
 }  // namespace
 
-std::size_t sum_of_squares_workspace(Index count) {
-  return static_cast<std::size_t>(square_parts(count)) * sizeof(double);
+std::size_t sums_of_squares_workspace(Index count, Index part) {
+  const Index blocks = square_blocks(std::min(count, part));
+  return static_cast<std::size_t>(blocks_for(count, part) * blocks) * sizeof(double);
 }
 
-void sum_of_squares(const float* x, Index count, double* result, void* workspace, Stream stream) {
-  double* const parts = static_cast<double*>(workspace);
-  with_access<float>(aligned_to_vectors(x), [&](auto n) {
+void sums_of_squares(const float* x, Index count, Index part, double* sums, void* workspace, Stream stream) {
+  auto* const of_blocks = static_cast<double*>(workspace);
+  const Index parts = blocks_for(count, part), blocks = square_blocks(std::min(count, part));
+  with_access<float>(aligned_to_vectors(x) && (parts <= 1 || part % 4 == 0), [&](auto n) {
     using Kernel = SquareParts<n()>;
-    launch(Kernel{x, count, parts}, {.blocks = square_parts(count), .shared_bytes = Kernel::shared_bytes},
-           stream);
+    launch(Kernel{x, count, part, of_blocks},
+           {.blocks = blocks, .blocks_y = parts, .shared_bytes = Kernel::shared_bytes}, stream);
   });
-  launch(SumDoubles{parts, square_parts(count), result},
-         {.blocks = 1, .shared_bytes = SumDoubles::shared_bytes}, stream);
+  launch(SumSquareParts{of_blocks, blocks, count, part, sums},
+         {.blocks = parts, .shared_bytes = SumSquareParts::shared_bytes}, stream);
 }
 
 void adamw(const AdamWArrays& arrays, bf16* copy, std::span<const ParameterRun> runs, Index end,

@@ -45,11 +45,10 @@ std::size_t bytes_of(Index floats) {
 // sums[p] of the parts that begin in `range`.
 std::vector<double> squares_of_parts(Backend& backend, const float* data, Index count, IndexRange range) {
   const Index size = part_size(count);
-  std::vector<double> squares;
-  for (Index first = range.first; first < range.end(); first += size) {
-    const IndexRange part = clipped(first, size, count);
-    squares.push_back(part.count > 0 ? backend.sum_of_squares(data + part.first, part.count) : 0.0);
-  }
+  // Of parts that begin behind the end: 0.
+  std::vector<double> squares(size > 0 ? static_cast<std::size_t>((range.count + size - 1) / size) : 0);
+  const IndexRange there = clipped(range.first, range.count, count);
+  if (there.count > 0) backend.sums_of_squares(data + there.first, there.count, size, squares.data());
   return squares;
 }
 

@@ -202,6 +202,7 @@ void save_checkpoint(const std::string& folder, const Model& model, Optimizer& o
   json["device"] = state.device;
   json["precision"] = state.precision;
   if (!state.product_table.empty()) json["product_table"] = state.product_table;
+  json["arithmetic"] = state.arithmetic;
   json["options"] = state.options;
   write_text_atomic(atomic.file("trainer_state.json"), json_text(json, 2) + "\n");
   atomic.commit();
@@ -228,6 +229,7 @@ TrainState read_train_state(const std::string& checkpoint) {
     state.device = json.value("device", "");
     state.precision = json.value("precision", "");
     state.product_table = json.value("product_table", "");
+    state.arithmetic = json.value("arithmetic", "");
     return state;
   } catch (const nlohmann::json::exception& error) {
     throw_bad_input(path + ": " + json_problem(error),
@@ -283,6 +285,11 @@ void say_other_device(const TrainState& before, const kernels::Backend& now) {
     log_warning(fmt::format(
         "products were computed {} so far and go on {}: the numbers differ from a run with one choice of algorithms",
         text(before.product_table), text(now.product_table())));
+  } else if (before.device == device && before.precision == precision && !before.arithmetic.empty() &&
+             before.arithmetic != now.arithmetic()) {
+    log_warning(fmt::format(
+        "the run was computed by {} so far and goes on by {}: its numbers differ from a run on one of them",
+        before.arithmetic, now.arithmetic()));
   }
 }
 

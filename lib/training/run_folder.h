@@ -46,6 +46,7 @@ struct TrainState {
   std::string device;
   std::string precision;
   std::string product_table;  // Backend::product_table()
+  std::string arithmetic;     // Backend::arithmetic()
 };
 
 // A key of `options` as messages name it: "`train` (documents, sentences, tokens)"; what config.json holds is
@@ -125,7 +126,8 @@ void load_weights(const std::string& checkpoint, Model& model);
 void load_training_state(const std::string& checkpoint, Model& model, Optimizer& optimizer, bool averages);
 
 // A run may go on elsewhere: weights and moments are fp32 everywhere. Says so when the device is another one,
-// and warns when products are taken in another precision, which changes the numbers by more than rounding.
+// and warns when products are taken in another precision, which changes the numbers by more than rounding, or
+// when a device of the same name computes otherwise: by another table, with other multiprocessors.
 void say_other_device(const TrainState& before, const kernels::Backend& now);
 // Throws Error{usage} naming every option whose value differs.
 void require_same_options(const std::string& checkpoint, const std::map<std::string, std::string>& before,

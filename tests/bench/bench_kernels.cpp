@@ -373,8 +373,10 @@ void bench_rows(bigbird::kernels::Backend& backend) {
           backend.adafactor({p.data(), g.data(), factored.data(), scratch.data()}, one, {1e-4, 0.999, 1.0f});
         }),
         0.0, 6.0 * 4.0 * static_cast<double>(parameters));
-  print("sum_of_squares of the word table", fastest([&] { backend.sum_of_squares(p.data(), parameters); }),
-        0.0, 4.0 * static_cast<double>(parameters));
+  double squares = 0;
+  print("sums_of_squares of the word table",
+        fastest([&] { backend.sums_of_squares(p.data(), parameters, parameters, &squares); }), 0.0,
+        4.0 * static_cast<double>(parameters));
 
   std::vector<std::int32_t> ids(static_cast<std::size_t>(tokens)), types(ids), positions(ids);
   for (Index t = 0; t < tokens; ++t) {

@@ -249,6 +249,15 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
           write(aux, result.type, aux_at, value);
           value = bigbird::kernels::gelu(value);
           break;
+        case CUBLASLT_EPILOGUE_BGRADB:  // the sums of the columns of op(b), of the type of d
+          if (row == 0) {
+            double total = 0.0;
+            for (std::int64_t i = 0; i < summed; ++i)
+              total += static_cast<double>(
+                  read(b, right.type, b_turned ? column + i * right.distance : i + column * right.distance));
+            write(const_cast<void*>(bias), result.type, column, static_cast<float>(total));
+          }
+          break;
         case CUBLASLT_EPILOGUE_DGELU:
           value *= bigbird::kernels::gelu_derivative(read(aux, result.type, aux_at));
           break;

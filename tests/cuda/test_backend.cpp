@@ -1,4 +1,5 @@
 // Every operation of the CUDA backend against the CPU backend, at small and odd shapes.
+#include "kernels/cuda/linear_products.h"
 #include "lib/model/plans/block_plan.h"
 #include "tests/cuda/backend_test.h"
 
@@ -93,6 +94,36 @@ TEST_P(BackendOperations, LinearBackwardWeight) {
       return std::vector<Floats>{side.read(dw, n * k), side.read(dbias, n)};
     });
   }
+}
+
+// A product takes the gradient of the bias along only where a table says so.
+TEST_P(BackendOperations, ABiasGradientThatATableAsksFor) {
+  constexpr Index rows = 40, in = 64, out = 256;
+  const std::vector<ModelProduct> products = bias_gradient_products({in, out, 96, rows, 16, 2}, GetParam());
+  ASSERT_EQ(products[1].gemm.m, out);
+  const std::vector<std::string> algorithms = make_gemm_library()->algorithms(products[1].gemm, 1);
+  if (algorithms.empty()) GTEST_SKIP() << "the library has no such product";
+  CudaOptions options;
+  options.precision = GetParam();
+  options.product_table = [&](const std::string& device, const std::string& library) {
+    return ProductTable{device, library, {{product_key(products[1].gemm), {algorithms[0], 1, 2}}}};
+  };
+  std::vector<std::string> remarks;
+  options.remark = [&](const std::string& line) { remarks.push_back(line); };
+  device_ = std::make_unique<CudaBackend>(options);
+  const std::size_t scratch = device_->scratch_bytes({});
+  EXPECT_EQ(scratch, CudaBackend({0, GetParam()}).scratch_bytes({}) + out * sizeof(float));
+  agree([&](Side& side) {
+    const ConstValues dy = side.values(exact_numbers(rows * out, 1));
+    const ConstValues x = side.values(exact_numbers(rows * in, 2));
+    float* const dw = side.floats(exact_numbers(out * in, 3));
+    float* const dbias = side.floats(exact_numbers(out, 4));
+    for (int i = 0; i < 2; ++i)
+      side.backend().linear_backward_weight(dy, x, {nullptr, nullptr, in, out}, {dw, dbias}, rows);
+    side.backend().linear_backward_weight(dy, x, {nullptr, nullptr, in, out}, {dw, nullptr}, rows);
+    return std::vector<Floats>{side.read(dw, out * in), side.read(dbias, out)};
+  });
+  EXPECT_TRUE(remarks.empty()) << remarks.front();
 }
 
 TEST_P(BackendOperations, Embedding) {
@@ -368,11 +399,13 @@ TEST_P(BackendOperations, OptimizerStepsAndTheirWorkingCopy) {
     side.backend().adamw(arrays, first, step);
     const Values y = side.unset(count);  // p through the working copy: 1 times p
     side.backend().linear_forward(side.values({1.0f}), {p, nullptr, 1, count}, y, 1);
+    double squares[2] = {};
+    side.backend().sums_of_squares(p, count, count / 2 + 1, squares);
     return std::vector<Floats>{side.read(p, count),
                                side.read(m, count),
                                side.read(v, count),
                                side.read(y, count),
-                               {static_cast<float>(side.backend().sum_of_squares(p, count))}};
+                               {static_cast<float>(squares[0]), static_cast<float>(squares[1])}};
   };
   const std::vector<Floats> expected = on_processor(operation);
   const std::vector<Floats> got = on_device(operation);

@@ -67,6 +67,31 @@ TEST_F(UnkindDevice, WorkThatStartsLateStillReadsWhatWasUploaded) {
   EXPECT_EQ(side.read(total, count), Floats(static_cast<std::size_t>(count), expected));
 }
 
+TEST_F(UnkindDevice, MarksTellWhatEachPieceOfWorkTakes) {
+  emulation::options().lazy_streams = true;
+  emulation::options().fake_clock = true;
+  CudaBackend backend({0, Precision::fp32, true});
+  Side side(backend);
+  const Values x = side.values(Floats(48, 1.0f)), y = side.unset(2);
+  const float* const weight = side.parameters(Floats(48, 0.5f));
+  const std::unique_ptr<TimeMarks> marks = backend.make_time_marks();
+  EXPECT_TRUE(marks->take_milliseconds().empty());
+  for (int round = 0; round < 2; ++round) {
+    marks->add();
+    backend.linear_forward(x, {weight, nullptr, 48, 1}, y, 1);
+    marks->add();
+    backend.add(x, x, 48);
+    marks->add();
+    for (int i = 0; i < 2; ++i) backend.linear_forward(x, {weight, nullptr, 24, 1}, y, 1);
+    marks->add();
+    const std::vector<double> times = marks->take_milliseconds();
+    ASSERT_EQ(times.size(), 3u);
+    EXPECT_NEAR(times[0], 6.8, 1e-4);  // 100 microseconds for each number that is summed, and 2,000
+    EXPECT_EQ(times[1], 0.0);
+    EXPECT_NEAR(times[2], 2 * 4.4, 1e-4);
+  }
+}
+
 TEST_F(UnkindDevice, RecordingsRunLateToo) {
   emulation::options().lazy_streams = true;
   CudaBackend backend({0, Precision::fp32, true});

@@ -1,5 +1,6 @@
 // Measured algorithms of products: the table as text, what a measurement by an invented clock writes, and
 // what a backend does with it. The emulated library can cut a sum into 1, 2 or 4 parts.
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -180,6 +181,157 @@ TEST_F(ProductTableTest, IsPartOfWhatABackendSaysOfItsArithmetic) {
   EXPECT_EQ(with_table.details(), "fp32, plain loops, table of products " + table.digest());
   EXPECT_EQ(without.details(), "fp32, plain loops");
   EXPECT_NE(with_table.arithmetic(), without.arithmetic());
+}
+
+TEST_F(ProductTableTest, TheNumberOfMultiprocessorsIsPartOfTheArithmetic) {
+  emulation::options().multiprocessors = 108;
+  EXPECT_EQ(CudaBackend(with({})).arithmetic(), "emulated device, 108 multiprocessors, fp32, plain loops");
+  emulation::options().multiprocessors = 114;
+  EXPECT_EQ(CudaBackend(with({})).arithmetic(), "emulated device, 114 multiprocessors, fp32, plain loops");
+}
+
+// A device where everything beside a product has a price: what gelu costs in it, and what a launch behind it.
+class ProductForms : public ProductTableTest {
+ protected:
+  static ProductTable measured(double in_the_product, double launch) {
+    emulation::options().epilogue_microseconds = in_the_product;
+    emulation::options().launch_microseconds = launch;
+    std::vector<ModelProduct> products = small_products(Precision::bf16);
+    for (ModelProduct& product : bias_gradient_products(sizes, Precision::bf16)) products.push_back(product);
+    ProductTable table = tune_products(*make_gemm_library(), "emulated device", products, {});
+    table.library = "plain loops";
+    emulation::options().epilogue_microseconds = emulation::options().launch_microseconds = 0;
+    return table;
+  }
+  // The algorithms of the rows with that epilogue.
+  static std::set<std::string> algorithms(const ProductTable& table, const std::string& epilogue) {
+    std::set<std::string> all;
+    for (const auto& [key, choice] : table.choices)
+      if (key.find("\t" + epilogue + "\t") != std::string::npos) all.insert(choice.algorithm);
+    return all;
+  }
+  static constexpr ProductSizes sizes{64, 256, 96, 32, 16, 2};
+};
+
+TEST_F(ProductForms, AreTakenWhereTheyAreFaster) {
+  // One launch for gelu; column sums are two, and what a product has summed is added by one.
+  const ProductTable fused = measured(10, 50);
+  for (const char* epilogue : {"gelu_bias_kept", "dgelu"}) {
+    EXPECT_FALSE(algorithms(fused, epilogue).empty());
+    EXPECT_EQ(algorithms(fused, epilogue).count("split"), 0u) << epilogue;
+  }
+  EXPECT_EQ(algorithms(fused, "bias_gradient").size(), 1u);
+  EXPECT_EQ(most_bias_gradients(fused), 256);
+  const ProductTable split = measured(200, 50);
+  for (const char* epilogue : {"gelu_bias_kept", "dgelu"})
+    EXPECT_EQ(algorithms(split, epilogue), std::set<std::string>{"split"}) << epilogue;
+  EXPECT_EQ(algorithms(split, "bias_gradient"), std::set<std::string>{"split"});
+  EXPECT_EQ(most_bias_gradients(split), 0);
+  const ProductTable equal = measured(50, 50);
+  EXPECT_EQ(algorithms(equal, "dgelu").count("split"), 0u) << "of equals the fused one";
+  EXPECT_EQ(algorithms(equal, "bias_gradient"), std::set<std::string>{"split"}) << "as without a table";
+  EXPECT_NE(fused.digest(), split.digest());
+  // The invented time of 32 x 64 x 256 with gelu' behind it, summed in two parts, in microseconds.
+  for (const auto& [key, choice] : split.choices) {
+    if (key.find("\tdgelu\t") == std::string::npos) continue;
+    EXPECT_NEAR(choice.microseconds, 100.0 * 64 / 2 + 2000.0 * 2 + 50.0, 1.0) << key;
+  }
+}
+
+TEST_F(ProductForms, MakeATableOfVersion2AndOthersStayOfVersion1) {
+  const std::string first = "##products=1\n", second = "##products=2\n";
+  const ProductTable fused = measured(10, 50), split = measured(200, 50),
+                     neither = ProductTableTest::measured(Precision::bf16);
+  for (const ProductTable* table : {&fused, &split, &neither}) {
+    const std::string text = table->text();
+    EXPECT_EQ(text.substr(0, first.size()), table == &neither ? first : second);
+    EXPECT_EQ(parse_product_table(text).text(), text);
+    EXPECT_EQ(parse_product_table(text).digest(), table->digest());
+  }
+  EXPECT_THROW(parse_product_table("##products=3\n" + neither.text().substr(first.size())),
+               std::invalid_argument);
+}
+
+// A library whose gradients of biases are wrong.
+class WrongSums final : public GemmLibrary {
+ public:
+  std::string description() const override { return library_->description(); }
+  std::size_t workspace_bytes() const override { return library_->workspace_bytes(); }
+  void use_workspace(void* device) override { library_->use_workspace(device); }
+  bool offers(const Gemm& gemm) override { return library_->offers(gemm); }
+  std::vector<std::string> algorithms(const Gemm& gemm, int most) override {
+    return library_->algorithms(gemm, most);
+  }
+  bool choose(const Gemm& gemm, const std::string& algorithm) override {
+    return library_->choose(gemm, algorithm);
+  }
+  void run(const Gemm& gemm, Stream stream) override {
+    library_->run(gemm, stream);
+    if (gemm.epilogue != Epilogue::bias_gradient) return;
+    fill_zero(const_cast<void*>(gemm.bias.data()), sizeof(float) * static_cast<std::size_t>(gemm.m), stream);
+  }
+
+ private:
+  std::unique_ptr<GemmLibrary> library_ = make_gemm_library();
+};
+
+TEST_F(ProductForms, ABiasGradientThatIsWrongIsNotTaken) {
+  emulation::options().launch_microseconds = 50;
+  WrongSums library;
+  const ProductTable table =
+      tune_products(library, "a device", bias_gradient_products(sizes, Precision::bf16), {});
+  EXPECT_EQ(algorithms(table, "bias_gradient"), std::set<std::string>{"split"}) << table.text();
+  EXPECT_EQ(most_bias_gradients(table), 0);
+}
+
+TEST_F(ProductForms, AStepRunsAsTheTableSays) {
+  constexpr Index rows = 32, width = 64, inner = 256;
+  std::map<Epilogue, int> asked;
+  const auto step = [&](const ProductTable& table) {
+    CudaOptions options = with(table);
+    options.precision = Precision::bf16;
+    CudaBackend backend(options);
+    Side side(backend);
+    const auto some = [](Index count, std::uint64_t seed) {
+      Floats numbers;
+      for (const double value : random_normal(count, seed)) numbers.push_back(static_cast<float>(value));
+      return numbers;
+    };
+    const float* const parameters = side.parameters(some(inner * width + inner, 1));
+    const Linear in{parameters, parameters + inner * width, width, inner};
+    const Linear out{parameters, nullptr, inner, width};
+    const Values x = side.values(some(rows * width, 2)), dy = side.values(some(rows * width, 3));
+    const Values pre = side.unset(rows * inner), y = side.unset(rows * inner), dx = side.unset(rows * inner);
+    float* const weight = side.floats(Floats(inner * width, 1.0f));
+    float* const bias = side.floats(Floats(inner, 2.0f));
+    asked.clear();
+    emulation::options().product_asked = [&](const Gemm& gemm) { ++asked[gemm.epilogue]; };
+    backend.linear_activation_forward(x, in, Activation::gelu_tanh, pre, y, rows);
+    backend.linear_backward_input_activation(dy, out, Activation::gelu_tanh, pre, dx, rows);
+    backend.linear_backward_weight(dx, x, in, {weight, bias}, rows);
+    emulation::options().product_asked = {};
+    return std::vector<Floats>{side.read(pre, rows * inner), side.read(y, rows * inner),
+                               side.read(dx, rows * inner), side.read(ConstValues(weight), inner * width),
+                               side.read(ConstValues(bias), inner)};
+  };
+  using Asked = std::map<Epilogue, int>;
+  const std::vector<Floats> usual = step({});
+  EXPECT_EQ(asked, (Asked{{Epilogue::none, 1}, {Epilogue::gelu_bias, 1}, {Epilogue::dgelu, 1}}));
+  const std::vector<Floats> fused = step(measured(10, 50));
+  EXPECT_EQ(asked, (Asked{{Epilogue::gelu_bias, 1}, {Epilogue::dgelu, 1}, {Epilogue::bias_gradient, 1}}));
+  const std::vector<Floats> split = step(measured(200, 50));
+  EXPECT_EQ(asked, (Asked{{Epilogue::none, 2}, {Epilogue::bias, 1}}));
+  for (const std::vector<Floats>* other : {&fused, &split}) {
+    for (std::size_t i = 0; i < usual.size(); ++i) {
+      double most = 0, difference = 0;
+      for (std::size_t j = 0; j < usual[i].size(); ++j) {
+        most = std::max(most, std::abs(static_cast<double>(usual[i][j])));
+        difference = std::max(difference, std::abs(static_cast<double>((*other)[i][j] - usual[i][j])));
+      }
+      EXPECT_LE(difference, 0.01 * most) << i;
+    }
+  }
+  EXPECT_NE(split[1], usual[1]) << "gelu of what was rounded before";
 }
 
 TEST_F(ProductTableTest, KeysTellProductsApart) {

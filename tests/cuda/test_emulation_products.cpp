@@ -7,6 +7,7 @@
 #include "kernels/cuda/emulation/emulation.h"
 #include "kernels/cuda/linear_products.h"
 #include "tests/cuda/backend_test.h"
+#include "tests/support/support.h"
 #include "tests/unit/model/network/model_fixture.h"
 
 namespace bigbird::kernels::cuda::testing {
@@ -153,6 +154,36 @@ TEST(CudaArchitectures, MachineCodeIsForItsMajorVersionAndPtxForAllThatIsNewer) 
        {std::tuple{8, 0, false}, {8, 6, true}, {8, 9, true}, {9, 0, true}, {12, 0, true}})
     EXPECT_EQ(can_run(newer, major, minor), runs) << major << '.' << minor;
   EXPECT_TRUE(can_run({}, 8, 0)) << "what a build cannot tell is tried";
+}
+
+// Else every start of a container has the driver translate all kernels.
+TEST(CudaArchitectures, OfTheImageNeedNoTranslationOnAnyCardThatThereIs) {
+  const std::string file =
+      bigbird::testing::read_text(bigbird::testing::source_dir() / "packaging/Dockerfile.cuda");
+  const std::string name = "ARG ARCHITECTURES=\"";
+  const std::size_t at = file.find(name);
+  ASSERT_NE(at, std::string::npos);
+  const std::size_t begin = at + name.size();
+  Architectures built = parse_architectures(file.substr(begin, file.find('"', begin) - begin));
+  EXPECT_TRUE(can_run(built, 11, 0)) << "by its PTX";
+  built.ptx.clear();
+  for (const auto& [major, minor] :
+       {std::pair{8, 0}, {8, 6}, {8, 9}, {9, 0}, {10, 0}, {10, 3}, {12, 0}, {12, 1}})
+    EXPECT_TRUE(can_run(built, major, minor)) << major << '.' << minor;
+  // One version of CUDA compiles and runs; the first that knows 12.0 in all of its parts.
+  const auto image = [&](const std::string& argument) {
+    const std::string before = "ARG " + argument + "=docker.io/nvidia/cuda:";
+    const std::size_t place = file.find(before) + before.size();
+    return file.substr(place, file.find('-', place) - place);
+  };
+  EXPECT_EQ(image("DEVEL"), image("RUNTIME"));
+  EXPECT_EQ(image("DEVEL").substr(0, 3), "13.");
+}
+
+TEST(CudaArchitectures, WhatHasRunIsSaid) {
+  EXPECT_TRUE(was_run(9, 0));
+  for (const auto& [major, minor] : {std::pair{8, 0}, {8, 9}, {10, 0}, {12, 0}, {9, 1}})
+    EXPECT_FALSE(was_run(major, minor)) << major << '.' << minor;
 }
 
 TEST_F(RefusedOnTheDevice, ADeviceThatTheProgramHasNoKernelsForIsNotFound) {

@@ -18,8 +18,10 @@ struct Shape {
 const Shape shapes[] = {{0, 64, 0},   {1, 1, 0},    {9, 7, 0},    {5, 64, 0},   {5, 64, 1},   {3, 100, 0},
                         {40, 264, 0}, {33, 512, 0}, {13, 520, 0}, {5, 768, 0},  {9, 776, 0},  {3, 1024, 0},
                         {3, 1024, 1}, {3, 1032, 1}, {3, 2048, 0}, {2, 2056, 0}, {3, 8200, 0}, {2, 4097, 0}};
-// More rows than the blocks of the backward pass take at once; and three times as many.
+// More rows than the blocks of the backward pass take at once; and up to three times as many.
 const Shape tall[] = {{3100, 8, 0}, {2300, 776, 0}};
+// Of a device: A100, H100 PCIe, H100 SXM and H200, B200, RTX 5090.
+constexpr int multiprocessors[] = {108, 114, 132, 148, 170};
 
 template <class T>
 class LayerNormTest : public TypedCudaTest<T> {
@@ -32,9 +34,9 @@ class LayerNormTest : public TypedCudaTest<T> {
   Guarded<U> empty(Index count, Index offset = 0) {
     return Guarded<U>(count, offset, this->stream());
   }
-  Guarded<float> workspace(const Shape& shape) {
+  Guarded<float> workspace(const Shape& shape, int of_device = 132) {
     return empty<float>(
-        static_cast<Index>(layernorm_backward_workspace(shape.rows, shape.width) / sizeof(float)));
+        static_cast<Index>(layernorm_backward_workspace(shape.rows, shape.width, of_device) / sizeof(float)));
   }
 };
 TYPED_TEST_SUITE(LayerNormTest, ElementTypes);
@@ -119,7 +121,7 @@ TYPED_TEST(LayerNormTest, FusedForwardEqualsItsStepsToTheLastBit) {
                         shape.rows, this->stream());
       // Into x itself.
       dropout_add_layernorm_forward({x.data(), residual.data(), x.data(), site}, norm, y.data(),
-                                    {mean.data(), rstd.data()}, shape.rows, this->stream());
+                                    {mean.data(), rstd.data()}, shape.rows, 132, this->stream());
       EXPECT_TRUE(same_bits(x.take(), sum.take()));
       // The steps may go by single elements where the fused form takes vectors: another order of the sums.
       EXPECT_LE(relative_error(y.take(), widened(y_of_steps.take())), shape.offset == 0 ? 0.0 : tolerance<T>);
@@ -164,10 +166,14 @@ struct BackwardCase {
 
 TYPED_TEST(LayerNormTest, BackwardEqualsReference) {
   using T = TypeParam;
-  std::vector<Shape> all(std::begin(shapes), std::end(shapes));
-  all.insert(all.end(), std::begin(tall), std::end(tall));
-  for (const Shape& shape : all) {
-    SCOPED_TRACE(::testing::Message() << shape.rows << " x " << shape.width << " at " << shape.offset);
+  std::vector<std::pair<Shape, int>> all;
+  for (const Shape& shape : shapes) all.emplace_back(shape, 132);
+  for (const Shape& shape : tall) {
+    for (const int of_device : multiprocessors) all.emplace_back(shape, of_device);
+  }
+  for (const auto& [shape, of_device] : all) {
+    SCOPED_TRACE(::testing::Message()
+                 << shape.rows << " x " << shape.width << " at " << shape.offset << " by " << of_device);
     const Index count = shape.rows * shape.width;
     const BackwardCase<T> given(shape);
     const auto x = this->place(given.x, shape.offset), dy = this->place(given.dy, shape.offset);
@@ -175,14 +181,16 @@ TYPED_TEST(LayerNormTest, BackwardEqualsReference) {
     const auto added = this->place(given.dx_before, shape.offset);
     const auto gamma = this->place(given.gamma), mean = this->place(given.mean),
                rstd = this->place(given.rstd);
-    const auto scratch = this->workspace(shape);
+    const auto scratch = this->workspace(shape, of_device);
     const auto dbias = this->place(given.dbias_before);
+    const Norm norm{gamma.data(), nullptr, epsilon, shape.width};
+    const NormScratch memory{scratch.data(), of_device};
+    const Index rows = shape.rows;
     const auto run = [&](const Guarded<T>& to, bool accumulate, const Guarded<float>& dgamma,
                          const Guarded<float>& dbeta, float* linear_bias = nullptr) {
       const NormState state{mean.data(), rstd.data()};
-      layernorm_backward(
-          {dy.data(), x.data(), state, to.data(), shape.rows}, {gamma.data(), nullptr, epsilon, shape.width},
-          {dgamma.data(), dbeta.data(), linear_bias}, accumulate, scratch.data(), this->stream());
+      layernorm_backward({dy.data(), x.data(), state, to.data(), rows}, norm,
+                         {dgamma.data(), dbeta.data(), linear_bias}, accumulate, memory, this->stream());
     };
     const auto dgamma = this->place(given.dgamma_before), dbeta = this->place(given.dbeta_before);
     const auto dgamma_again = this->place(given.dgamma_before), dbeta_again = this->place(given.dbeta_before);
@@ -243,13 +251,13 @@ TYPED_TEST(LayerNormTest, FusedBackwardEqualsItsStepsToTheLastBit) {
       const Norm norm{gamma.data(), nullptr, epsilon, shape.width};
       const NormState state{mean.data(), rstd.data()};
       layernorm_backward({dy.data(), x.data(), state, dx.data(), shape.rows}, norm,
-                         {dgamma_of_steps.data(), dbeta_of_steps.data()}, false, scratch.data(),
+                         {dgamma_of_steps.data(), dbeta_of_steps.data()}, false, {scratch.data(), 132},
                          this->stream());
       dropout(dx.data(), branch_of_steps.data(), count, site, this->stream());
       // dx may be dy.
       layernorm_backward_dropout({dy.data(), x.data(), state, dy.data(), shape.rows}, norm,
                                  {dgamma.data(), dbeta.data(), dbias.data()}, site, branch.data(),
-                                 scratch.data(), this->stream());
+                                 {scratch.data(), 132}, this->stream());
       EXPECT_TRUE(same_bits(dy.take(), dx.take()));
       EXPECT_TRUE(same_bits(branch.take(), branch_of_steps.take()));
       EXPECT_TRUE(same_bits(dgamma.take(), dgamma_of_steps.take()));
@@ -258,6 +266,52 @@ TYPED_TEST(LayerNormTest, FusedBackwardEqualsItsStepsToTheLastBit) {
                                column_sums(shape, widened(branch.take()), widened(given.dbias_before))),
                 4e-6);
     }
+  }
+}
+
+// Rows are computed one by one; only sums over rows are cut by the number of multiprocessors.
+TYPED_TEST(LayerNormTest, TheNumberOfMultiprocessorsIsInTheSumsAlone) {
+  using T = TypeParam;
+  const DeviceBuffer<std::uint64_t> seed(std::vector<std::uint64_t>{4711}, this->stream());
+  const Dropout site{0.3f, seed.data(), 6};
+  const Shape shape = tall[1];
+  const Index count = shape.rows * shape.width;
+  const BackwardCase<T> given(shape);
+  std::vector<std::vector<T>> sum, y, dx, branch;
+  std::vector<std::vector<float>> dgamma, dbias;
+  std::vector<std::size_t> bytes;
+  for (const int of_device : multiprocessors) {
+    const auto x = this->place(given.x), dy = this->place(given.dy), joined = this->template empty<T>(count),
+               out = this->template empty<T>(count), to_branch = this->template empty<T>(count);
+    const auto gamma = this->place(given.gamma), mean = this->place(given.mean),
+               rstd = this->place(given.rstd);
+    const auto to_gamma = this->place(given.dgamma_before), to_beta = this->place(given.dbeta_before),
+               to_bias = this->place(given.dbias_before);
+    const auto scratch = this->workspace(shape, of_device);
+    const Norm norm{gamma.data(), gamma.data(), epsilon, shape.width};
+    layernorm_backward_dropout({dy.data(), x.data(), {mean.data(), rstd.data()}, dy.data(), shape.rows}, norm,
+                               {to_gamma.data(), to_beta.data(), to_bias.data()}, site, to_branch.data(),
+                               {scratch.data(), of_device}, this->stream());
+    dropout_add_layernorm_forward({x.data(), x.data(), joined.data(), site}, norm, out.data(), {}, shape.rows,
+                                  of_device, this->stream());
+    sum.push_back(joined.take());
+    y.push_back(out.take());
+    dx.push_back(dy.take());
+    branch.push_back(to_branch.take());
+    dgamma.push_back(to_gamma.take());
+    dbias.push_back(to_bias.take());
+    bytes.push_back(layernorm_backward_workspace(Index{1} << 20, 768, of_device));
+  }
+  for (std::size_t i = 1; i < dx.size(); ++i) {
+    EXPECT_TRUE(same_bits(sum[i], sum[0]));
+    EXPECT_TRUE(same_bits(y[i], y[0]));
+    EXPECT_TRUE(same_bits(dx[i], dx[0]));
+    EXPECT_TRUE(same_bits(branch[i], branch[0]));
+    EXPECT_LE(relative_error(dgamma[i], widened(dgamma[0])), 4e-6);
+    EXPECT_LE(relative_error(dbias[i], widened(dbias[0])), 4e-6);
+    EXPECT_FALSE(same_bits(dgamma[i], dgamma[i - 1])) << "one wave of " << multiprocessors[i];
+    EXPECT_EQ(bytes[i] / static_cast<std::size_t>(multiprocessors[i]),
+              bytes[0] / static_cast<std::size_t>(multiprocessors[0]));
   }
 }
 

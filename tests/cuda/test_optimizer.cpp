@@ -9,7 +9,17 @@
 namespace bigbird::kernels::cuda::testing {
 namespace {
 
-class OptimizerTest : public CudaTest {};
+class OptimizerTest : public CudaTest {
+ protected:
+  std::vector<double> sums_of(const float* x, Index count, Index part) {
+    const Guarded<float> workspace(static_cast<Index>(sums_of_squares_workspace(count, part) / sizeof(float)),
+                                   0, stream());
+    const DeviceBuffer<double> sums((count + part - 1) / part, stream());
+    sums_of_squares(x, count, part, sums.data(), workspace.data(), stream());
+    workspace.take();
+    return sums.download();
+  }
+};
 
 TEST_F(OptimizerTest, SumOfSquaresIsMadeInDouble) {
   for (const Index count : {Index{0}, Index{1}, Index{7}, Index{4096}, Index{50001}}) {
@@ -19,13 +29,39 @@ TEST_F(OptimizerTest, SumOfSquaresIsMadeInDouble) {
       double expected = 0;
       for (const float value : x) expected += static_cast<double>(value) * static_cast<double>(value);
       const Guarded<float> there(x, offset, stream());
-      const Guarded<float> workspace(static_cast<Index>(sum_of_squares_workspace(count) / sizeof(float)), 0,
-                                     stream());
-      const DeviceBuffer<double> result(1, stream());
-      sum_of_squares(there.data(), count, result.data(), workspace.data(), stream());
-      EXPECT_NEAR(result.download()[0], expected, 1e-12 * (1.0 + expected));
-      workspace.take();
+      const std::vector<double> sums = sums_of(there.data(), count, std::max<Index>(count, 1));
+      EXPECT_NEAR(sums.empty() ? 0.0 : sums[0], expected, 1e-12 * (1.0 + expected));
     }
+  }
+}
+
+// Parts of one launch are summed as each alone: the last, shorter one too, and where vectors do not fit.
+TEST_F(OptimizerTest, SquaresOfPartsAreThoseOfEachPartAlone) {
+  for (const auto& [count, part] : {std::pair<Index, Index>{1, 64},
+                                    {64, 64},
+                                    {65, 64},
+                                    {50001, 8192},
+                                    {50001, 16384},
+                                    {50001, 50000},
+                                    {4 * 8192, 8192}}) {
+    const auto x = floats(random_normal(count, 81, 100.0));
+    const DeviceBuffer<float> there(x, stream());
+    std::vector<double> alone;
+    for (Index first = 0; first < count; first += part) {
+      const Index here = std::min(part, count - first);
+      alone.push_back(sums_of(there.data() + first, here, here)[0]);
+    }
+    EXPECT_EQ(sums_of(there.data(), count, part), alone) << count << " in parts of " << part;
+  }
+  const auto x = floats(random_normal(1000, 82));
+  const DeviceBuffer<float> there(x, stream());
+  const std::vector<double> odd = sums_of(there.data(), 1000, 333);
+  ASSERT_EQ(odd.size(), 4u);
+  for (std::size_t i = 0; i < odd.size(); ++i) {
+    double expected = 0;
+    for (std::size_t j = i * 333; j < std::min<std::size_t>(1000, (i + 1) * 333); ++j)
+      expected += static_cast<double>(x[j]) * static_cast<double>(x[j]);
+    EXPECT_NEAR(odd[i], expected, 1e-12 * (1.0 + expected));
   }
 }
 

@@ -18,6 +18,24 @@ TEST(EmulatedDevices, AreListedWithWhatTheProgramHoldsForThem) {
   EXPECT_TRUE(contains(listed.out, "\ncuda:0\temulated device\t8.6\t4\t")) << listed.out;
 }
 
+// Cards that no result of this project is from.
+TEST(EmulatedDevices, ACardThatWasNeverRunOnIsSaid) {
+  const std::string never = "never run on this kind of card";
+  for (const auto& [capability, known] :
+       {std::pair{"80", false}, {"89", false}, {"90", true}, {"100", false}}) {
+    const std::string device =
+        std::string("architectures=80-real;90-real;100-real compute_capability=") + capability;
+    const RunResult listed = run_emulated(device, {"devices"});
+    ASSERT_EQ(listed.status, 0) << listed.err;
+    EXPECT_EQ(contains(listed.err, never), !known) << listed.err;
+    const RunResult json = run_emulated(device, {"devices", "--json"});
+    EXPECT_EQ(Json::parse(json.out).at("cuda").at("devices").at(0).at("was_run"), known) << json.out;
+  }
+  const RunResult ada = run_emulated("compute_capability=89", {"devices"});
+  EXPECT_TRUE(contains(ada.err, "cuda:0: " + never + " (compute capability 8.9): the kernels were compiled"))
+      << ada.err;
+}
+
 TEST(EmulatedDevices, JsonSaysWhichProductsOfABaseModelAreRefused) {
   const RunResult none = run_emulated("", {"devices", "--json"});
   ASSERT_EQ(none.status, 0) << none.err;

@@ -2,6 +2,8 @@
 next to what it must be, what is aimed at, what was predicted by counting, and whether it held.
   python3 tests/gpu/read_results.py FOLDER...     the folders of both calls, or of one (parts.tsv, *.json, study.tsv)
   python3 tests/gpu/read_results.py --table       the table of benchmarks/gpu.md, before anything is measured
+  python3 tests/gpu/read_results.py --cards       what a step and windows must reach on each card (cards.py)
+Bounds in seconds are those of an H200, scaled to the card by its data sheet; of a card that is not listed, an H200's.
 Exit code: 0 when every bound held; 1 when one did not, or a part failed; 77 when some were not measured."""
 import json
 import math
@@ -9,7 +11,10 @@ import os
 import sys
 from collections import namedtuple
 
+import cards
+
 # limit: the value is at most, not at least, what it must be. predicted: by counting what the kernels do, no device.
+profile_name = "step_profile: "
 Bound = namedtuple("Bound", "measure unit must aim predicted limit value note")
 
 
@@ -40,15 +45,17 @@ class Rows:
         return b["milliseconds"] / a["milliseconds"], f"{a['milliseconds']:.3f} ms; {b['engine']} {b['milliseconds']:.3f} ms"
 
 
-def bounds(rows, study):
+def bounds(rows, study, card=cards.h200):
     """Every bound with its value, or None where it was not measured."""
     table = []
+    step_scale, window_scale = (cards.time_over_h200(parts, card) for parts in (cards.step, cards.windows))
 
     def add(measure, unit, must, aim, predicted, value, note="", limit=False):
         table.append(Bound(measure, unit, must, aim, predicted, limit, value, note))
 
     step = rows.best("training_step", "tokens_per_second", "bigbird", True)
-    add("training step, bf16, masked head", " M tokens/s", 0.66, 0.80, "0.70 to 0.73 M tokens/s",
+    add("training step, bf16, masked head", " M tokens/s", 0.66 / step_scale, 0.80 / step_scale,
+        "0.70 to 0.73 M tokens/s" if card == cards.h200 else "",
         step and step["tokens_per_second"] / 1e6, f"{step['sequences']:.0f} sequences" if step else "")
     at = {"tokens": 4096}
     add("attention forward against dense FlashAttention, same run", "x", 4, 5.6, "3.7x to 4.3x",
@@ -72,7 +79,7 @@ def bounds(rows, study):
         add(f"attention forward against dense at {tokens:,} tokens", "x", must, aim, predicted,
             *rows.ratio("attention_forward", "bigbird", "sdpa*", tokens=tokens))
     pairs = rows.best("windows", "pairs_per_second", "bigbird", True)
-    add("variants (REF + ALT, one strand, 8 kb)", "/s", 1000, 2000, "", pairs and pairs["pairs_per_second"],
+    add("variants (REF + ALT, one strand, 8 kb)", "/s", 1000 / window_scale, 2000 / window_scale, "", pairs and pairs["pairs_per_second"],
         f"{pairs['sequences']:.0f} windows of {pairs['tokens']:.0f} tokens at a time" if pairs else "")
     planned = [abs(row["used_bytes"] / row["planned_bytes"] - 1) * 100 for row in rows.find("training_step", "bigbird")
                if row.get("planned_bytes") and row.get("used_bytes")]
@@ -110,6 +117,28 @@ def table_of(table, tiny=False, unmeasured="not measured"):
     return lines
 
 
+def card_table():
+    lines = ["| card | step must | aim | variants must | aim |", "|---|---|---|---|---|"]
+    for card in cards.cards:
+        table = {bound.measure: bound for bound in bounds(Rows([]), [], card)}
+        step, variants = (next(bound for measure, bound in table.items() if measure.startswith(begin)) for begin in ("training step, bf16", "variants"))
+        lines.append(f"| {card.name} | " + " | ".join(number(goal) + bound.unit for bound in (step, variants) for goal in (bound.must, bound.aim)) + " |")
+    return lines
+
+
+def profile_of(rows):
+    """Where a training step goes: operations by what they take; what is no operation below them."""
+    named = [(row["name"].removeprefix(profile_name), row) for row in rows.rows if row["name"].startswith(profile_name)]
+    if not named:
+        return []
+    lines = ["", "## Where a training step goes", "", "Between two marks on the device, without a graph; the step as a graph is 100 %.",
+             "", "| operation | count | ms | % |", "|---|---|---|---|"]
+    for name, row in named:
+        count = f"{row['count']:.0f}" if "count" in row else ""
+        lines.append(f"| {name} | {count} | {row.get('milliseconds', math.nan):.3f} | {100 * row.get('fraction', math.nan):.1f} |")
+    return lines
+
+
 def load(folders, name):
     """The JSON of this name from every folder that has it; a file that was cut off is named and left out."""
     found = []
@@ -142,6 +171,9 @@ def main():
     if sys.argv[1] == "--table":
         print("\n".join(table_of(bounds(Rows([]), []), unmeasured="not measured: no device")))
         return 0
+    if sys.argv[1] == "--cards":
+        print("\n".join(card_table()))
+        return 0
     folders = sys.argv[1:]
     for folder in folders:
         if not os.path.isdir(folder):
@@ -168,7 +200,11 @@ def main():
         lines.append("\n**Tiny sizes: these numbers mean nothing.**")
     lines += ["", "| part | result | seconds | |", "|---|---|---|---|"]
     lines += ["| " + " | ".join((line + [""])[:4]) + " |" for line in parts]
-    table = bounds(rows, study)
+    card = next((found for found in map(cards.find, (one.get("device") or "" for one in environment)) if found), None)
+    table = bounds(rows, study, card or cards.h200)
+    if not tiny:
+        lines.append(f"\nBounds of {'an H200: this card is not in tests/gpu/cards.py' if card is None else card.name}"
+                     + (", by its data sheet" if card not in (None, cards.h200) else ""))
     lines += ["", *table_of(table, tiny)]
 
     measured = [bound for bound in table if bound.value is not None]
@@ -177,9 +213,12 @@ def main():
     lines += ["", f"{0 if tiny else len(measured) - len(missed)} of {len(table)} bounds held, {len(missed)} did not, "
               f"{len(table) if tiny else len(table) - len(measured)} were not measured"
               + (f"; failed: {', '.join(failed)}" if failed else "")]
+    lines += profile_of(rows)
     if rows.rows:
         lines += ["", "| what | engine | ms | spread | more |", "|---|---|---|---|---|"]
         for row in rows.rows:
+            if row["name"].startswith(profile_name):
+                continue
             more = ", ".join(f"{key} {number(value)}" if isinstance(value, (int, float)) else f"{key} {value}" for key, value in row.items()
                              if key not in ("name", "engine", "milliseconds", "spread"))
             lines.append(f"| {row['name']} | {row['engine']} | {row.get('milliseconds', math.nan):.4f} | {100 * row.get('spread', math.nan):.1f} % | {more} |")

@@ -77,6 +77,10 @@ grep -q "$there/build/gpu-unpacked" "$results/first/parts.tsv" || failed "the pr
 must first conformance passed skipped
 must first tests passed
 must first bench passed
+for row in 'attention_backward' 'the step as a graph' 'not accounted for'; do
+  grep -q "step_profile: $row" "$results/first/bench.json" || failed "bench.json has no profile of a step: $row"
+done
+! command -v python3 >/dev/null || grep -q '^## Where a training step goes' "$results/first/summary.md" || failed "the summary has no profile of a step"
 must first peers passed skipped # with a Python that has torch
 must second resume passed
 must second sanitizer skipped

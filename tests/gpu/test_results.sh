@@ -73,10 +73,37 @@ expect late-part 1 'failed: bench' 'texts["first/parts.tsv"] = "bench\tout of ti
 expect rehearsal 77 '0 of 14 bounds held, 0 did not, 14 were not measured' 'files["first/bench.json"]["tiny"] = True'
 expect other-sources 0 'different sources' 'files["second/environment.json"]["sources"] = "b"'
 
+# Each card has bounds of its own: by the name that the driver gives, the whole of it.
+card() { echo "files['first/environment.json']['device'] = '$1, 580.65.06, 0 MiB'; ours[8]['tokens_per_second'] = $2; ours[7]['tokens_per_second'] = 0.1e6; hf[0]['tokens_per_second'] = $2 / 8"; }
+expect h200-step 1 '| 0.66 M tokens/s | 0.8 M tokens/s | 0.70 to 0.73 M tokens/s | 0.63 M tokens/s (32 sequences) | **no** |' "$(card 'NVIDIA H200' 0.63e6)"
+expect h100-step 0 '| 0.62 M tokens/s | 0.752 M tokens/s |  | 0.63 M tokens/s (32 sequences) | yes |' "$(card 'NVIDIA H100 80GB HBM3' 0.63e6)"
+grep -qx 'Bounds of H100 SXM, by its data sheet' "$work/h100-step/page" || failed "the page does not say whose bounds it has"
+grep -qF '| variants (REF + ALT, one strand, 8 kb) | 961/s | 1,923/s |' "$work/h100-step/page" || failed "not the card's variants"
+expect a100-step 0 '| 0.25 M tokens/s (32 sequences) | yes |' "$(card 'NVIDIA A100-SXM4-80GB' 0.25e6)"
+expect b200-step 1 '| 0.9 M tokens/s (32 sequences) | **no** |' "$(card 'NVIDIA B200' 0.9e6)"
+for unknown in 'NVIDIA H200 MIG 1g.18gb' 'NVIDIA GeForce RTX 4090'; do
+  expect "${unknown##* }" 1 'Bounds of an H200: this card is not in tests/gpu/cards.py' "$(card "$unknown" 0.63e6)"
+done
+# Rates that the program knows too are the same.
+PYTHONPATH=$here python3 - "$here/../../lib/model/network/model_operations.cpp" <<'PYTHON' || failed "cards.py and model_operations.cpp have different rates"
+import re, sys, cards
+known = re.findall(r'\{"([^"]+)", ([0-9.]+)e12\}', open(sys.argv[1], encoding="utf-8").read())
+same = [cards.find("NVIDIA " + name).bf16 == float(rate) for name, rate in known if cards.find("NVIDIA " + name)]
+sys.exit(0 if len(same) >= 4 and all(same) else 1)
+PYTHON
+
+# A profile of a step is a table of its own.
+expect profile 0 '| attention_backward | 12 | 10.080 | 20.4 |' 'ours += [{"name": "step_profile: " + name, "engine": "bigbird", "milliseconds": ms, "fraction": ms / 49.3, **more} for name, ms, more in (("attention_backward", 10.08, {"count": 12.0}), ("not accounted for", 2.9, {}))]'
+grep -qF '| not accounted for |  | 2.900 | 5.9 |' "$work/profile/page" || failed "what is not accounted for is not in the profile"
+if grep -q 'step_profile:' "$work/profile/page"; then failed "the profile's rows are listed twice"; fi
+
 # A measured table may differ from the document's only in what was measured and held.
 cut -d '|' -f 2-5 "$here/../../benchmarks/gpu.md" >"$work/document"
 python3 "$here/read_results.py" --table | cut -d '|' -f 2-5 >"$work/table"
 while IFS= read -r line; do
   grep -qxF -- "$line" "$work/document" || failed "benchmarks/gpu.md has no row '|$line|'"
 done <"$work/table"
+while IFS= read -r line; do
+  grep -qxF -- "$line" "$here/../../benchmarks/gpu.md" || failed "benchmarks/gpu.md has no row '$line'"
+done < <(python3 "$here/read_results.py" --cards)
 echo "$cases made-up results are read as they should be"

@@ -1,6 +1,8 @@
 // Which clone of the inner kernels runs, and the CPU as a device.
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <thread>
 
 #include "kernels/cpu/bf16.h"
 #include "tests/kernels/kernel_test.h"
@@ -62,6 +64,22 @@ TEST_F(LevelChoice, LevelsAreDifferentCode) {
   for (std::size_t i = 1; i < levels.size(); ++i) {
     EXPECT_NE(levels[i]->gemm, levels[i - 1]->gemm);
     EXPECT_STRNE(levels[i]->name, levels[i - 1]->name);
+  }
+}
+
+TEST_F(LevelChoice, MarksTellWhatPassesBetweenThem) {
+  const auto backend = make_cpu_backend();
+  const auto marks = backend->make_time_marks();
+  for (int round = 0; round < 2; ++round) {
+    for (const int milliseconds : {0, 0, 20}) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+      marks->add();
+    }
+    const std::vector<double> times = marks->take_milliseconds();
+    ASSERT_EQ(times.size(), 2u);
+    EXPECT_GE(times[0], 0.0);
+    EXPECT_LT(times[0], times[1]);
+    EXPECT_GE(times[1], 20.0);
   }
 }
 

@@ -248,10 +248,20 @@ TEST_P(LossKernel, SumOfSquaresIsMadeInDouble) {
     for (const float value : x) expected += static_cast<double>(value) * static_cast<double>(value);
     double got = 0.0;
     run([&](Backend& backend) {
-      got = backend.sum_of_squares(x.data(), count);
+      backend.sums_of_squares(x.data(), count, 1 << 20, &got);
       return std::vector<Floats>{{static_cast<float>(got), static_cast<float>(got - expected)}};
     });
     EXPECT_NEAR(got, expected, 1e-12 * (1.0 + expected));
+    // Parts are summed as if each were there alone.
+    const Index part = 448, parts = (count + part - 1) / part;
+    std::vector<double> sums(static_cast<std::size_t>(parts) + 1, -1.0), alone(sums);
+    const auto backend = make_cpu_backend();
+    backend->sums_of_squares(x.data(), count, part, sums.data());
+    for (Index i = 0; i < parts; ++i) {
+      const Index first = i * part, here = std::min(part, count - first);
+      backend->sums_of_squares(x.data() + first, here, here, &alone[static_cast<std::size_t>(i)]);
+    }
+    EXPECT_EQ(sums, alone);
   }
 }
 

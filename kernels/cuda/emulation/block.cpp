@@ -426,6 +426,7 @@ void run_grid(const Grid& grid) {
     refuse("a grid of " + std::to_string(grid.blocks) + " by " + std::to_string(grid.blocks_y) +
            " blocks: at most 2^31 - 1 by 65535");
   }
+  spend(device.launch_microseconds);
   Block& block = running_block();
   // i -> (start + i * step) mod count visits every block once when step and count have no common divisor.
   const Index count = grid.blocks * grid.blocks_y;

@@ -39,8 +39,11 @@ struct Options {
   // Streams begin their work only when somebody waits for it: a missing wait between streams reads memory
   // that is not there yet. Otherwise work runs as it is given: a missing wait overwrites too early.
   bool lazy_streams = false;
-  // Events say what products cost by an invented clock (microseconds), not the time that went by.
+  // Events say what products cost by an invented clock (microseconds), not the time that went by: with what
+  // gelu, its derivative and gradients of biases in them cost, and any launch of a kernel.
   bool fake_clock = false;
+  double epilogue_microseconds = 0;
+  double launch_microseconds = 0;
   // Invented: what the driver takes for the kernels and for every graph, and what it is left for graphs.
   std::size_t kernel_bytes = std::size_t{3} << 20;
   std::size_t graph_bytes = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,11 @@ void multiply(const Gemm& gemm, Index splits) {
   }
   const bool on_tensor_cores = tf32 || gemm.a.data.type() == ElementType::bf16;
   const bool truncated = on_tensor_cores && emulation::options().truncated_sums;
+  for (Index row = 0; gemm.epilogue == Epilogue::bias_gradient && row < gemm.m; ++row) {
+    const double* const factors = left.data() + row * gemm.k;
+    const Values bias(const_cast<void*>(gemm.bias.data()), gemm.bias.type());  // this epilogue writes it
+    set(bias, row, static_cast<float>(std::accumulate(factors, factors + gemm.k, 0.0)));
+  }
   const Index each = (gemm.k + splits - 1) / splits;
   std::vector<double> sums(static_cast<std::size_t>(gemm.n));
   std::vector<float> parts(sums.size());
@@ -150,6 +156,11 @@ void check_arguments(const Gemm& gemm) {
     memory.require(gemm.bias.data(), extent(1, gemm.n, gemm.n, type),
                    "matrix product: the bias is outside of device memory");
   }
+  if (gemm.epilogue == Epilogue::bias_gradient) {
+    check(gemm.bias.type() == type, "the gradient of a bias of another type than the result");
+    memory.require(gemm.bias.data(), extent(1, gemm.m, gemm.m, type),
+                   "matrix product: the gradient of a bias is outside of device memory");
+  }
   const bool needs_aux = gemm.epilogue == Epilogue::dgelu;
   if (needs_aux || (gemm.epilogue == Epilogue::gelu_bias && gemm.aux != nullptr)) {
     check(gemm.aux.type() == type, "an aux matrix of another type than the result");
@@ -196,6 +207,8 @@ class EmulatedGemmLibrary : public GemmLibrary {
       // An invented time: the parts of a sum run beside each other, and each costs something.
       emulation::spend(100.0 * static_cast<double>(gemm.k) / static_cast<double>(splits) +
                        2000.0 * static_cast<double>(splits));
+      if (gemm.epilogue != Epilogue::none && gemm.epilogue != Epilogue::bias)
+        emulation::spend(emulation::options().epilogue_microseconds);
     });
   }
 

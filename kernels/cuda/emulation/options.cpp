@@ -35,10 +35,15 @@ void set_options(Options& options, const std::string& text) {
   const std::map<std::string, std::function<void(const std::string&)>> setters{
       {"memory", [&](const std::string& value) { options.memory = std::stoull(value); }},
       {"fake_clock", [&](const std::string& value) { options.fake_clock = value == "1"; }},
+      {"epilogue_microseconds",
+       [&](const std::string& value) { options.epilogue_microseconds = std::stod(value); }},
+      {"launch_microseconds",
+       [&](const std::string& value) { options.launch_microseconds = std::stod(value); }},
       {"graph_bytes", [&](const std::string& value) { options.graph_bytes = std::stoull(value); }},
       {"graph_allowance", [&](const std::string& value) { options.graph_allowance = std::stoull(value); }},
       {"refuse_graphs", [&](const std::string& value) { options.refuse_graphs = value == "1"; }},
       {"refused_depth", [&](const std::string& value) { options.refused_depth = std::stoll(value); }},
+      {"multiprocessors", [&](const std::string& value) { options.multiprocessors = std::stoi(value); }},
       {"compute_capability",
        [&](const std::string& value) { options.compute_capability = std::stoi(value); }},
       {"architectures", [&](const std::string& value) { options.architectures = value; }}};

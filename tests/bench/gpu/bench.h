@@ -17,7 +17,8 @@ struct Options {
   std::string device = "cuda";  // or cuda:N, or cpu: to try the program, with tiny
   std::string json;             // file to write
   std::string products;         // a table of them to read; empty: none
-  std::vector<std::string> parts{"memory", "attention", "products", "rows", "step", "windows", "latency"};
+  std::vector<std::string> parts{"memory", "attention",    "products", "rows",
+                                 "step",   "step_profile", "windows",  "latency"};
   kernels::Precision precision = kernels::Precision::bf16;
   bool tiny = false;  // sizes of seconds on a CPU; the numbers mean nothing
   int rounds = 15;    // of which the median is taken
@@ -148,6 +149,7 @@ void bench_etc_attention(const Options& options, Report& report, const Timing& f
 void bench_products(const Options& options, Report& report);
 void bench_rows(const Options& options, Report& report);
 void bench_step(const Options& options, Report& report);
+void bench_step_profile(const Options& options, Report& report);
 void bench_windows(const Options& options, Report& report);
 void bench_latency(const Options& options, Report& report);
 

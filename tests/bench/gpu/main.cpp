@@ -28,8 +28,8 @@ struct Part {
 constexpr Part parts[] = {
     {"memory", bigbird::bench::bench_memory},     {"attention", bigbird::bench::bench_attention},
     {"products", bigbird::bench::bench_products}, {"rows", bigbird::bench::bench_rows},
-    {"step", bigbird::bench::bench_step},         {"windows", bigbird::bench::bench_windows},
-    {"latency", bigbird::bench::bench_latency},
+    {"step", bigbird::bench::bench_step},         {"step_profile", bigbird::bench::bench_step_profile},
+    {"windows", bigbird::bench::bench_windows},   {"latency", bigbird::bench::bench_latency},
 };
 
 bool parse(int argc, char** argv, Options& options) {

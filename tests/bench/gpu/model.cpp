@@ -1,72 +1,15 @@
 // The whole model: a training step with the memory it takes, windows of 8 kb as variants are scored, and how
 // soon a small batch is back.
-#include <fmt/core.h>
-
 #include <cmath>
 #include <stdexcept>
 #include <vector>
 
-#include "kernels/errors.h"
-#include "lib/core/error.h"
-#include "lib/core/rng.h"
-#include "lib/model/network/model.h"
-#include "lib/model/network/validate_config.h"
 #include "lib/training/memory_plan.h"
-#include "lib/training/optimizer.h"
 #include "tests/bench/gpu/bench.h"
+#include "tests/bench/gpu/training.h"
 
 namespace bigbird::bench {
 namespace {
-
-ModelConfig config_of(const Shapes& shapes, HeadType head, std::int64_t longest) {
-  ModelConfig config;
-  config.num_hidden_layers = shapes.layers;
-  config.hidden_size = shapes.width;
-  config.intermediate_size = shapes.inner;
-  config.num_attention_heads = shapes.heads;
-  config.vocab_size = shapes.vocabulary;
-  config.block_size = shapes.block;
-  config.max_position_embeddings = longest;
-  config.head = head;
-  validate(config, "bench_gpu");
-  return config;
-}
-
-// Random tokens; 15 % of them to be predicted when `with_targets`.
-Batch batch_of(const ModelConfig& config, std::int64_t sequences, std::int64_t tokens, bool with_targets,
-               std::uint64_t seed) {
-  CounterRng rng(seed, Purpose::test, 0);
-  Batch batch;
-  for (std::int64_t s = 0; s < sequences; ++s) {
-    const std::int64_t first = batch.tokens();
-    std::vector<std::int32_t> ids;
-    for (std::int64_t t = 0; t < tokens; ++t)
-      ids.push_back(static_cast<std::int32_t>(rng.between(100, config.vocab_size - 1)));
-    batch.append(ids, {}, config.block_size, 0);
-    if (!with_targets) continue;
-    const std::int64_t masked = tokens * 15 / 100;
-    for (std::int64_t i = 0; i < masked; ++i) {
-      const std::int64_t row = i * tokens / masked;
-      batch.masked_rows.push_back(static_cast<std::int32_t>(first + row));
-      batch.masked_labels.push_back(ids[static_cast<std::size_t>(row)]);
-    }
-    batch.sequence_labels.push_back(static_cast<std::int32_t>(s % 2));
-  }
-  return batch;
-}
-
-BatchLimits limits_of(const Batch& batch, std::int64_t longest) {
-  BatchLimits limits;
-  limits.tokens = batch.tokens();
-  limits.sequences = batch.sequences();
-  limits.masked_tokens = static_cast<std::int64_t>(batch.masked_rows.size());
-  limits.longest = longest;
-  return limits;
-}
-
-void set_initial(Model& model) {
-  model.set_parameters(initial_parameters(model.layout(), model.config(), 1));
-}
 
 // Returns the bytes of the device (planned ones where it has no memory of its own).
 double one_step_size(const Options& options, Report& report, std::int64_t sequences, std::int64_t tokens,
@@ -75,8 +18,7 @@ double one_step_size(const Options& options, Report& report, std::int64_t sequen
   Bench bench(options, report);
   kernels::Backend& backend = bench.backend();
   const ModelConfig config = config_of(Shapes(options.tiny), HeadType::pretraining, tokens);
-  std::vector<Batch> batches;
-  for (std::uint64_t i = 0; i < 4; ++i) batches.push_back(batch_of(config, sequences, tokens, true, i + 1));
+  const std::vector<Batch> batches = batches_of(config, sequences, tokens, true);
   const BatchLimits limits = limits_of(batches[0], tokens);
   ModelOptions model_options;
   model_options.training = true;
@@ -86,30 +28,11 @@ double one_step_size(const Options& options, Report& report, std::int64_t sequen
 
   double bytes = 0;
   run_in_memory(backend, memory, {}, [&] {
-    Model model(backend, config, limits, model_options);
-    set_initial(model);
-    OptimizerOptions optimizer_options;
-    Optimizer optimizer(backend, model.layout(), optimizer_options);
-    std::uint64_t number = 0;
-    double loss = 0;
-    const auto step = [&](int i) {
-      ForwardOptions forward;
-      forward.training = true;
-      forward.dropout_seed = ++number;
-      model.zero_gradients();
-      const ForwardResult result =
-          model.forward(batches[static_cast<std::size_t>(i) % batches.size()], forward);
-      const LossScale scale = mean_scale(result);
-      model.backward(scale);
-      optimizer.update(model.parameters(), model.gradients(), 1e-4, number);
-      loss = scaled_loss(result, scale);
-    };
-    const Timing timing = bench.waiting([&](int i) {
-      step(i);
+    TrainingSteps steps(backend, config, limits, model_options, batches);
+    const Timing timing = bench.waiting([&](int) {
+      steps.step();
       backend.synchronize();
     });
-    if (!std::isfinite(loss)) throw std::runtime_error("the loss is not finite");
-
     const std::size_t free_now = free_device_memory(options);
     bytes = free_before > 0 ? static_cast<double>(free_before) - static_cast<double>(free_now) : planned;
     std::vector<Fact> facts{
@@ -117,7 +40,7 @@ double one_step_size(const Options& options, Report& report, std::int64_t sequen
         {"tokens", static_cast<double>(tokens)},
         {"tokens_per_second", static_cast<double>(sequences * tokens) / timing.milliseconds * 1e3},
         {"planned_bytes", planned},
-        {"loss", loss}};
+        {"loss", steps.loss()}};
     if (free_before > 0) facts.emplace_back("used_bytes", bytes);
     if (smaller_sequences > 0)
       facts.emplace_back("bytes_per_sequence",
@@ -150,9 +73,7 @@ void bench_windows(const Options& options, Report& report) {
        options.tiny ? std::vector<std::int64_t>{2} : std::vector<std::int64_t>{16, 64, 128}) {
     Bench bench(options, report);
     const ModelConfig config = config_of(Shapes(options.tiny), HeadType::classification, 4096);
-    std::vector<Batch> batches;
-    for (std::uint64_t i = 0; i < 4; ++i)
-      batches.push_back(batch_of(config, sequences, tokens, false, i + 1));
+    const std::vector<Batch> batches = batches_of(config, sequences, tokens, false);
     Model model(bench.backend(), config, limits_of(batches[0], tokens), {});
     set_initial(model);
     double sum = 0;

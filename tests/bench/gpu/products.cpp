@@ -55,9 +55,18 @@ void one_product(Bench& bench, const Product& product) {
     else
       backend.linear_backward_input(y(i), layer, dx.values(), m, false);
   }));
-  add("backward to its weight", bench.recorded([&](int i) {
-    backend.linear_backward_weight(y(i), x(i), layer, {gradient.floats(), gradient.floats() + n * k}, m);
-  }));
+  const auto to_weight = [&](float* bias_gradient) {
+    return bench.recorded([&, bias_gradient](int i) {
+      backend.linear_backward_weight(y(i), x(i), layer, {gradient.floats(), bias_gradient}, m);
+    });
+  };
+  const Timing with_bias = to_weight(gradient.floats() + n * k), without = to_weight(nullptr);
+  add("backward to its weight", with_bias);
+  add("backward to its weight, no bias", without);
+  // By difference: column sums are a part of that operation.
+  bench.report().add(name + " column sums of its bias", "bigbird",
+                     {{"milliseconds", with_bias.milliseconds - without.milliseconds},
+                      {"spread", with_bias.spread + without.spread}});
 }
 
 }  // namespace

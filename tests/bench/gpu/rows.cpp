@@ -67,6 +67,11 @@ void elements(Bench& bench, const Shapes& shapes, Index tokens) {
             0, 3 * narrow);
   const Noise pre(bench, tokens * inner, bench.type()), dy(bench, tokens * inner, bench.type());
   const Noise dx(bench, tokens * inner, bench.type());
+  // As it is made again for the gradient of the layer behind it.
+  bench.add("gelu forward", "bigbird", bench.recorded([&](int) {
+    backend.activation_forward(pre.values(), dx.values(), tokens * inner, kernels::Activation::gelu_tanh);
+  }),
+            0, 2 * wide);
   bench.add("gelu backward", "bigbird", bench.recorded([&](int) {
     backend.activation_backward(pre.values(), dy.values(), dx.values(), tokens * inner,
                                 kernels::Activation::gelu_tanh);
@@ -94,6 +99,13 @@ void losses_and_tables(Bench& bench, const Shapes& shapes, Index tokens, Index m
                           predictions.data(), {logits.values(), scale.data()});
   }),
             0, 2 * element * static_cast<double>(masked * vocabulary));
+
+  // As the head's forward pass has it.
+  bench.add("cross entropy, losses alone", "bigbird", bench.recorded([&](int) {
+    backend.cross_entropy({logits.values(), masked, vocabulary}, {targets.data()}, losses.floats(),
+                          predictions.data(), {});
+  }),
+            0, element * static_cast<double>(masked * vocabulary));
 
   std::vector<std::int32_t> ids(static_cast<std::size_t>(tokens)), types(ids), positions(ids);
   for (std::size_t t = 0; t < ids.size(); ++t) {
@@ -135,9 +147,11 @@ void optimizer(Bench& bench, Index count) {
     backend.synchronize();
   }),
             0, 28.0 * static_cast<double>(count) + p.copy_bytes());
-  double norm = 0;
-  bench.add("sum of squares", "bigbird",
-            bench.waiting([&](int) { norm += backend.sum_of_squares(g.floats(), count); }), 0,
+  // As an update takes them: of 64 parts.
+  std::vector<double> sums(64);
+  const Index part = count / 64;
+  bench.add("sums of squares", "bigbird",
+            bench.waiting([&](int) { backend.sums_of_squares(g.floats(), count, part, sums.data()); }), 0,
             4.0 * static_cast<double>(count));
 }
 

@@ -65,7 +65,26 @@ TEST_F(TrainingInBf16, ThePrecisionIsKeptAndAnotherOneIsSaid) {
   pretrain(run, *kernels::make_cpu_backend());
   set_log_sink({});
   EXPECT_NE(said.find("the run was in bf16 so far and goes on in fp32"), std::string::npos) << said;
-  EXPECT_EQ(read_train_state(path("run") + "/checkpoint-10").precision, "fp32");
+  const TrainState state = read_train_state(path("run") + "/checkpoint-10");
+  EXPECT_EQ(state.precision, "fp32");
+  EXPECT_EQ(state.arithmetic, kernels::make_cpu_backend()->arithmetic());
+}
+
+TEST_F(TrainingInBf16, ADeviceOfTheSameNameThatComputesOtherwiseIsSaid) {
+  std::string said;
+  set_log_sink([&](LogLevel, const std::string& line) { said += line + "\n"; });
+  TrainState before;
+  before.device = backend_->name();
+  before.precision = "bf16";
+  say_other_device(before, *backend_);  // of a folder that does not tell
+  before.arithmetic = backend_->arithmetic();
+  say_other_device(before, *backend_);
+  EXPECT_EQ(said, "");
+  before.arithmetic = "NVIDIA H200, 16 multiprocessors";
+  say_other_device(before, *backend_);
+  set_log_sink({});
+  EXPECT_EQ(said, "the run was computed by NVIDIA H200, 16 multiprocessors so far and goes on by " +
+                      backend_->arithmetic() + ": its numbers differ from a run on one of them\n");
 }
 
 }  // namespace
