@@ -137,6 +137,7 @@ class Trainer {
     state_.device = model.backend().name();
     state_.precision = name_of(model.backend().precision());
     state_.product_table = model.backend().product_table();
+    state_.keeps_activated = options.keeps_activated;
     open_logs();
     summary_.peak_operations =
         ranks_.count() * peak_operations(state_.device, model.backend().precision()).value_or(0.0);

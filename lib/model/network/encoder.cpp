@@ -389,14 +389,16 @@ void feed_forward_backward(const PassContext& pass, std::int64_t layer, const Fe
   kernels::Backend& backend = pass.backend;
   const kernels::Index rows = pass.rows();
   const bool postnorm = pass.config.norm_type == NormType::postnorm;
-  // What the activation made is made again, in the place that its gradient takes afterwards.
-  const kernels::Values inner = work.wide, dinner = work.wide;
+  // What the activation made is made again where it was not kept, in the place that its gradient takes
+  // afterwards.
+  const kernels::Values dinner = work.wide, inner = kept.keeps_inner ? kept.inner : dinner;
 
   kernels::LinearGradients output = gradients.output;
   const kernels::ConstValues branch =
       residual_backward(pass, pass.dropout(pass.feed_forward_site, layer), tensors.norm, gradients.norm,
                         output, {kept.sum, kept.norm, kept.norm_state}, work);
-  backend.activation_forward(kept.pre, inner, rows * tensors.inner.out, pass.config.activation);
+  if (!kept.keeps_inner)
+    backend.activation_forward(kept.pre, inner, rows * tensors.inner.out, pass.config.activation);
   backend.linear_backward_weight(branch, inner, tensors.output, output, rows);
   backend.linear_backward_input_activation(branch, tensors.output, pass.config.activation, kept.pre, dinner,
                                            rows);

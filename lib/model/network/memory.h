@@ -19,6 +19,9 @@ namespace bigbird {
 // Hands out aligned slices in order. Without a base it only counts, and every slice is null.
 class Arena {
  public:
+  // Rows of whole cache lines on every device.
+  static constexpr std::size_t alignment = 256;
+
   explicit Arena(std::byte* base, kernels::ElementType type = kernels::ElementType::fp32)
       : base_(base), operands_(type), stream_(type) {}
   Arena(std::byte* base, const kernels::Backend& backend)
@@ -131,6 +134,7 @@ struct FeedForwardActivations {
   kernels::Values sum;    // [T, C]
   kernels::Values norm;   // [T, C]
   NormState norm_state;
+  bool keeps_inner = false;  // inner is the layer's own, there for the backward pass
 };
 
 struct LayerActivations {
