@@ -125,6 +125,11 @@ class Backend {
   virtual void* allocate(std::size_t bytes) = 0;  // 64-byte aligned, not cleared; throws std::bad_alloc
   virtual void release(void* memory) noexcept = 0;
   virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
+  // Uploads from here on may wait until bring_uploads(), to travel together; before that no operation may
+  // read what they bring. forget_uploads(): those that wait are given up (an error in between).
+  virtual void gather_uploads() {}
+  virtual void bring_uploads() {}
+  virtual void forget_uploads() noexcept {}
   virtual void download(void* host, const void* device, std::size_t bytes) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void zero(void* device, std::size_t bytes) = 0;
@@ -179,6 +184,25 @@ class Backend {
 
 #define BIGBIRD_OPERATION(...) virtual __VA_ARGS__ = 0;
 #include "kernels/operations.inc"
+};
+
+// Uploads that travel together, where the scope reaches bring().
+class UploadsTogether {
+ public:
+  explicit UploadsTogether(Backend& backend) : backend_(backend) { backend_.gather_uploads(); }
+  ~UploadsTogether() {
+    if (!brought_) backend_.forget_uploads();
+  }
+  UploadsTogether(const UploadsTogether&) = delete;
+  UploadsTogether& operator=(const UploadsTogether&) = delete;
+  void bring() {
+    brought_ = true;
+    backend_.bring_uploads();
+  }
+
+ private:
+  Backend& backend_;
+  bool brought_ = false;
 };
 
 // The CPU backend; uses kernels::thread_count() threads at each call.

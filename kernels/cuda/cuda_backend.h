@@ -55,7 +55,7 @@ class WorkingWeights {
 };
 
 // Of one thread: the one that made it.
-class CudaBackend final : public Backend {
+class CudaBackend : public Backend {
  public:
   explicit CudaBackend(const CudaOptions& options);
   ~CudaBackend() override;
@@ -85,6 +85,9 @@ class CudaBackend final : public Backend {
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
   void upload(void* device, const void* host, std::size_t bytes) override;
+  void gather_uploads() override { transfers_.gather(); }
+  void bring_uploads() override { transfers_.bring(); }
+  void forget_uploads() noexcept override { transfers_.forget(); }
   void download(void* host, const void* device, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void zero(void* device, std::size_t bytes) override;

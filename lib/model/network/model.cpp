@@ -117,11 +117,17 @@ struct Model::Impl {
             config.has_stem() ? &stem : nullptr,
             0,
             smoothing,
-            dropped};
+            dropped,
+            nullptr,
+            -1,
+            DropoutSite::feed_forward_output,
+            taken.has_value()};
   }
 
   void stage(const PassContext& pass, std::uint64_t dropout_seed) {
     const Activations& kept = held.activations;
+    kernels::UploadsTogether uploads(backend);
+    if (taken) upload_scale(*taken);
     backend.upload(kept.scalars.dropout_seed, &dropout_seed, sizeof dropout_seed);
     embeddings_stage(pass, kept.embeddings);
     head_rows_stage(pass, kept.head_rows);
@@ -133,6 +139,7 @@ struct Model::Impl {
         for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
       }
     }
+    uploads.bring();
   }
 
   // Which layers a training pass leaves out, as masks are drawn.
@@ -223,7 +230,7 @@ struct Model::Impl {
   std::unique_ptr<Int8Layers> int8;
   std::vector<std::string> int8_names;  // what is to be computed so
   bool int8_asked = false;              // and is not yet
-  std::optional<LossScale> taken;       // what the gradient of logits in pieces was taken with
+  std::optional<LossScale> taken;       // what forward() took the gradient of logits with
 };
 
 Model::Model(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
@@ -339,6 +346,11 @@ bool Model::computes_in_int8() const {
 }
 
 ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) {
+  start_forward(given, options);
+  return read_result();
+}
+
+void Model::start_forward(const Batch& given, const ForwardOptions& options) {
   impl_->take_int8();
   impl_->backward_possible = false;
   impl_->batch = given;
@@ -379,8 +391,7 @@ ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) 
   impl_->smoothing = options.smoothing;
   impl_->draw_layers(options.dropout_seed);
   const bool in_pieces = impl_->options.training && impl_->options.logits_in_pieces;
-  impl_->taken = in_pieces ? options.scale : std::nullopt;
-  if (impl_->taken) impl_->upload_scale(*impl_->taken);
+  impl_->taken = impl_->options.training ? options.scale : std::nullopt;
   const PassContext pass = impl_->pass();
   impl_->stage(pass, options.dropout_seed);
   StateListener of_tokens = options.hidden_state;
@@ -391,7 +402,8 @@ ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) 
   }
   const auto work = [&] {
     encoder_forward(pass, impl_->parameter_tensors, kept, of_tokens);
-    head_forward(pass, impl_->parameter_tensors, impl_->taken ? &impl_->gradient_tensors : nullptr, kept,
+    head_forward(pass, impl_->parameter_tensors,
+                 in_pieces && impl_->taken ? &impl_->gradient_tensors : nullptr, kept,
                  kept.last_hidden_state(), options.decoder_hidden_state);
   };
   if (options.hidden_state || options.decoder_hidden_state) {
@@ -400,13 +412,30 @@ ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) 
     const Phase phase = impl_->taken ? Phase::forward_backward : Phase::forward;
     impl_->backend.replay(pass_key(pass, impl_->number, phase), work);
   }
+  impl_->backward_possible = impl_->options.training && (!in_pieces || impl_->taken);
+}
+
+ForwardResult Model::read_result() {
+  const PassContext pass = impl_->pass();
+  const Activations& kept = impl_->held.activations;
   const LabelCounts labels = label_counts(impl_->batch, impl_->config);
   ForwardResult result;
   for (std::size_t loss = 0; loss < labels.all.size(); ++loss) result.all[loss].count = labels.all[loss];
   head_result(pass, kept, result);
   if (impl_->config.has_contrast()) contrast_result(pass, kept.contrast, result, impl_->contrast_gradients);
-  impl_->backward_possible = impl_->options.training && (!in_pieces || impl_->taken);
   return result;
+}
+
+ForwardResult Model::forward_backward(const Batch& batch, const ForwardOptions& options) {
+  if (!options.scale) throw_runtime("forward_backward() needs the scale of the losses");
+  start_forward(batch, options);
+  if (impl_->config.has_contrast()) {  // whose gradient the host makes of what is read
+    ForwardResult result = read_result();
+    backward(*options.scale);
+    return result;
+  }
+  backward(*options.scale);
+  return read_result();
 }
 
 void Model::backward(const LossScale& scale) {
@@ -418,7 +447,7 @@ void Model::backward(const LossScale& scale) {
     throw_runtime("an encoder without a head has no loss to derive");
   impl_->backward_possible = false;
   const Activations& kept = impl_->held.activations;
-  impl_->upload_scale(scale);
+  if (!impl_->taken) impl_->upload_scale(scale);
   const PassContext pass = impl_->pass();
   if (impl_->config.has_contrast())
     contrast_stage_backward(pass, kept.contrast, impl_->contrast_gradients, scale[Loss::contrast]);
@@ -484,6 +513,7 @@ std::vector<float> Model::sequence_logits() const {
 }
 
 std::vector<float> Model::masked_logits() const {
+  if (impl_->taken) throw_runtime("the logits of masked tokens have turned into their gradient");
   const std::int64_t rows = static_cast<std::int64_t>(impl_->batch.masked_rows.size());
   return impl_->vocabulary_rows(impl_->held.activations.masked.logits, rows, "logits of masked tokens");
 }
