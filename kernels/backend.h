@@ -2,8 +2,8 @@
 // device is below; the operations are listed in operations.inc.
 //
 // Rules, for every operation of every backend:
-//  - Gradients of parameters are added to what is there; gradients of activations overwrite, unless the
-//    operation says otherwise.
+//  - Gradients of parameters are added to what is there (LinearGradients::fresh apart); gradients of
+//    activations overwrite, unless the operation says otherwise.
 //  - Reductions (means, softmax, losses, norms) run in at least fp32, and in an order fixed by the shapes
 //    alone: a result never depends on the number of threads.
 //  - Nothing is allocated: the caller owns every buffer. Scratch of the backend itself is counted by
@@ -92,6 +92,8 @@ class Backend {
   // Whether the rows of every sequence must fill the blocks of its plan. Where they need not, a forward pass
   // can leave the padding out: it changes no other row.
   virtual bool wants_whole_blocks() const { return true; }
+  // Whether embedding_backward() is faster with the orders of EmbeddingIndices.
+  virtual bool wants_row_order() const { return false; }
   // Work goes on after an operation has returned, so that the caller may prepare the next batch meanwhile.
   virtual bool asynchronous() const { return false; }
   // Before its first call a thread other than the one that made the backend says that it comes. Calls are

@@ -169,6 +169,11 @@ class AdafactorUpdate {
 
 }  // namespace
 
+void CpuBackend::zero_ranges(float* values, std::span<const FloatRange> ranges) {
+  for (const FloatRange& range : ranges)
+    zero(values + range.first, static_cast<std::size_t>(range.count) * sizeof(float));
+}
+
 double CpuBackend::sum_of_squares(const float* x, Index count) {
   std::vector<double> partial(static_cast<std::size_t>(pieces(count, elements_per_task)));
   parallel_pieces(count, elements_per_task, [&](Index first, Index number) {

@@ -74,6 +74,7 @@ class CudaBackend : public Backend {
     return options_.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32;
   }
   Index row_stride(Index columns) const override { return padded_columns(columns); }
+  bool wants_row_order() const override { return true; }
   bool asynchronous() const override { return true; }
   void enter_thread() override;
   std::size_t free_memory() const override;

@@ -63,7 +63,7 @@ void CudaBackend::linear_backward_input_activation(ConstValues dy, const Linear&
 
 void CudaBackend::linear_backward_weight(ConstValues dy, ConstValues x, const Linear& layer,
                                          const LinearGradients& gradients, Index rows) {
-  run(weight_product(dy, x, layer, gradients.weight, rows));
+  run(weight_product(dy, x, layer, gradients.weight, rows, gradients.fresh));
   if (gradients.bias == nullptr) return;
   add_column_sums({dy, layer.row_stride()}, gradients.bias, rows, layer.out,
                   workspace(column_sums_workspace(rows, layer.out)), stream_);

@@ -48,7 +48,8 @@ class DevicePiece {
   std::size_t bytes_ = 0;
 };
 
-// Of uploads that travelled together: where it lies behind the first byte, 16-byte aligned, and where it goes.
+// Of uploads that travelled together: where one lies behind the first byte, 16-byte aligned, and where it
+// goes.
 struct UploadedPiece {
   void* to = nullptr;
   std::size_t offset = 0;

@@ -277,6 +277,7 @@ class MachineMeasurement {
     const std::unique_ptr<Model> opened =
         open(pretraining_head(config_.attention), lengths_.back(), step_options(), batch);
     Model& model = *opened;
+    model.make_ready(batch);
     Optimizer optimizer(backend_, model.layout(), {});
     UpdateOptions update;
     update.schedule = {ScheduleForm::huggingface, 1e-5, 0, std::uint64_t{1} << 40};

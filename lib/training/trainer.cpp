@@ -148,7 +148,11 @@ class Trainer {
     Updater updater(model_, optimizer_, task_.slots(),
                     {options_.schedule, options_.seed, options_.smoothing, options_.debug_nan});
     BatchPrefetcher batches(
-        [this, &updater](std::uint64_t step) { return task_.batches(step, updater.own_slots()); },
+        [this, &updater](std::uint64_t step) {
+          std::vector<Batch> made = task_.batches(step, updater.own_slots());
+          for (Batch& batch : made) model_.make_ready(batch);
+          return made;
+        },
         options_.steps, model_.backend().asynchronous());
     // A stop may have come between an update and its validation.
     if (state_.step > 0 && !state_.valid_loss && task_.validation_batches() > 0 && validation_is_due())

@@ -2,8 +2,11 @@
 // backend that watches its own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -51,18 +54,46 @@ class WatchedBackend final : public kernels::cuda::CudaBackend {
     CudaBackend::bring_uploads();
   }
   void download(void* host, const void* device, std::size_t bytes) override {
-    order += 'r';
+    calls += 'r';
     CudaBackend::download(host, device, bytes);
   }
   void replay(std::uint64_t key, const std::function<void()>& work) override {
-    order += 'w';
+    calls += 'w';
     CudaBackend::replay(key, work);
   }
 
+  void embedding_backward(kernels::ConstValues dy, const kernels::EmbeddingIndices& indices,
+                          const kernels::EmbeddingTables& tables,
+                          const kernels::EmbeddingGradients& gradients) override {
+    const auto sorted = [&](const std::int32_t* keys, const std::int32_t* order) {
+      if (order == nullptr) return false;
+      const auto count = static_cast<std::size_t>(indices.tokens);
+      std::vector<std::int32_t> key(count), given(count), expected(count);
+      CudaBackend::download(key.data(), keys, count * sizeof key[0]);
+      CudaBackend::download(given.data(), order, count * sizeof given[0]);
+      std::iota(expected.begin(), expected.end(), 0);
+      std::stable_sort(expected.begin(), expected.end(), [&](std::int32_t a, std::int32_t b) {
+        const auto of = [&](std::int32_t token) {
+          return static_cast<std::uint32_t>(key[static_cast<std::size_t>(token)]);  // negative ones last
+        };
+        return of(a) < of(b);
+      });
+      return given == expected;
+    };
+    if (watches_orders) {
+      orders += sorted(indices.ids, indices.id_order);
+      orders += gradients.type != nullptr && sorted(indices.types, indices.type_order);
+      orders += gradients.position != nullptr && sorted(indices.positions, indices.position_order);
+    }
+    CudaBackend::embedding_backward(dy, indices, tables, gradients);
+  }
+
+  bool watches_orders = false;
+  int orders = 0;  // that came with the tokens and are right
   int activations = 0, cross_entropies = 0;
   int single_uploads = 0, journeys = 0;
   bool gathering = false;
-  std::string order;  // of work (w) and what is read back (r)
+  std::string calls;  // of work (w) and what is read back (r)
 };
 
 // Two layers of two heads of 32, blocks of 16.
@@ -185,6 +216,50 @@ TEST_P(TrainingStep, CheckpointedLayersKeepNothingMore) {
   for (std::size_t i = 0; i < with.size(); ++i) EXPECT_EQ(with[i].bytes, without[i].bytes) << with[i].what;
 }
 
+// The orders that gradients of embeddings are summed in come with the batch, made ahead of it or not, with
+// the pad token last and the last block's padding at the last position.
+TEST_P(TrainingStep, OrdersOfEmbeddingGradientsComeWithTheBatch) {
+  for (const ModelConfig& config : stacks()) {
+    const Batch batch = random_batch(config, {70, 40, 90}, 71);
+    const auto model = make_model(*backend_, config, batch, {.training = true}, parameters_of(config));
+    backend_->watches_orders = true;
+    backend_->orders = 0;
+    const Floats expected = gradients_of(*model, batch);
+    EXPECT_EQ(backend_->orders, config.has_decoder() ? 4 : 3);  // the decoder and its encoder have no types
+    backend_->watches_orders = false;
+    Batch ready = batch;
+    model->make_ready(ready);
+    EXPECT_EQ(ready.row_orders.size(), 3 * batch.ids.size());
+    EXPECT_EQ(gradients_of(*model, ready), expected);
+    // Three sequences have a first position: summed the other way round.
+    const auto places = ready.row_orders.begin() + static_cast<std::ptrdiff_t>(2 * batch.ids.size());
+    std::reverse(places, places + 3);
+    if (!narrow()) {  // three numbers in bf16 have an exact sum
+      EXPECT_NE(gradients_of(*model, ready), expected) << "is not read";
+    }
+    ready.row_orders.pop_back();
+    EXPECT_THROW(gradients_of(*model, ready), Error);
+  }
+}
+
+// Weights' gradients of the first backward pass after zero_gradients() are written over what is there.
+TEST_P(TrainingStep, FirstGradientsAreWritten) {
+  for (const ModelConfig& config : stacks()) {
+    const Batch batch = random_batch(config, {70, 40}, 71);
+    const auto added = make_model(*backend_, config, batch, {.training = true}, parameters_of(config));
+    ForwardOptions options;
+    options.training = true;
+    options.dropout_seed = 73;
+    added->backward(mean_scale(added->forward(batch, options)));
+    const auto model = make_model(*backend_, config, batch, {.training = true}, parameters_of(config));
+    const Floats nothing(static_cast<std::size_t>(model->layout().count()), std::nanf(""));
+    for (int repeat = 0; repeat < 3; ++repeat) {  // as it is, recorded, played
+      backend_->upload(model->gradients(), nothing.data(), nothing.size() * sizeof(float));
+      EXPECT_EQ(gradients_of(*model, batch), added->host_gradients());
+    }
+  }
+}
+
 struct Step {
   ForwardResult result;
   Floats gradients;
@@ -209,19 +284,19 @@ TEST_P(TrainingStep, AKnownScaleTakesLossesOnceAndWaitsForNothing) {
       options.training = true;
       options.dropout_seed = 73;
       backend_->cross_entropies = backend_->single_uploads = backend_->journeys = 0;
-      backend_->order.clear();
+      backend_->calls.clear();
       Step made;
       model->zero_gradients();
       if (known) options.scale = scale;
       made.result = known ? model->forward_backward(batch, options) : model->forward(batch, options);
       if (!known) model->backward(scale);
       if (known) {
-        EXPECT_EQ(backend_->order.substr(0, 2), "ww");
+        EXPECT_EQ(backend_->calls.substr(0, 2), "ww");
         EXPECT_EQ(backend_->single_uploads, 0);
         EXPECT_EQ(backend_->journeys, 1);
         EXPECT_THROW(model->masked_logits(), Error);
       } else {
-        EXPECT_EQ(backend_->order.substr(0, 2), "wr");
+        EXPECT_EQ(backend_->calls.substr(0, 2), "wr");
       }
       made.gradients = model->host_gradients();
       return made;

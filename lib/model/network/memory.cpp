@@ -163,12 +163,17 @@ void plan_final_norm(Planner& plan, const ModelOptions& options, Stack& to) {
   if (options.training) to.final_norm_state = plan.norm_state(what, plan.last_rows);
 }
 
-void plan_embeddings(Planner& plan, EmbeddingActivations& to, const ModelOptions& options) {
+void plan_embeddings(Planner& plan, EmbeddingActivations& to, const ModelOptions& options,
+                     const kernels::Backend& backend) {
   const std::string what = "embeddings";
   to.ids = plan.arena.integers(what, plan.tokens);
   to.types = plan.arena.integers(what, plan.tokens);
   to.positions = plan.arena.integers(what, plan.tokens);
   if (options.training) to.updated_rows = plan.arena.integers(what, plan.tokens);
+  // Of one input of single tokens.
+  if (options.training && backend.wants_row_order() && !plan.config.has_stem() &&
+      plan.config.attention != AttentionPattern::etc)
+    to.orders = plan.arena.integers(what, 3 * plan.tokens);
   if (plan.config.embedding_norm != EmbeddingNorm::none) {
     to.sum = plan.arena.values(what, plan.tokens * plan.width);
     if (options.training) to.norm_state = plan.norm_state(what, plan.tokens);
@@ -272,7 +277,7 @@ void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations&
   ModelOptions own = options;
   own.embedding_offsets = false;
   if (options.training) plan_workspace(plan);
-  plan_embeddings(plan, to.embeddings, own);
+  plan_embeddings(plan, to.embeddings, own, backend);
   const auto layer = [&](const std::string& what, bool kept, std::int64_t rows) {
     DecoderLayerActivations made;
     made.self = kept ? plan.kept_layer(what, rows) : plan.shared_layer(what);
@@ -441,7 +446,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& given, const Batch
   to.scalars.loss_scales = arena.floats("heads", static_cast<std::int64_t>(loss_kinds.size()));
   if (options.training) plan_workspace(plan);
   to.workspace = plan.workspace;
-  plan_embeddings(plan, to.embeddings, options);
+  plan_embeddings(plan, to.embeddings, options, backend);
   plan_stem(plan, to.embeddings.stem, options);
   if (config.position_type == PositionType::rotary) {
     to.rotations = {to.embeddings.positions,

@@ -172,6 +172,7 @@ struct EmbeddingActivations {
   std::int32_t* types = nullptr;         // [T]
   std::int32_t* positions = nullptr;     // [T]
   std::int32_t* updated_rows = nullptr;  // [T] ids of the rows that backward adds to; null in inference
+  std::int32_t* orders = nullptr;        // [3, T] embedding_orders(); null where a backend takes none
   kernels::Values sum;                   // [T, C] what the LayerNorm reads; null without one
   kernels::Values offsets;               // [T, C] of Batch::embedding_offsets; null in models without
   StemActivations stem;

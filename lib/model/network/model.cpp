@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
@@ -64,7 +66,16 @@ struct Model::Impl {
     options.training ? backend.zero(held.parameters, bytes) : backend.clear(held.parameters, bytes);
     if (!options.training) packed = packed_layers(config, parameter_tensors, backend);
     if (options.training) {
-      gradient_tensors = model_tensors(config, layout, held.gradients);
+      gradient_tensors = first_gradient_tensors = model_tensors(config, layout, held.gradients);
+      kernels::Index end = 0;  // of what came so far
+      for (LinearTensors* const weight : written_once(config, first_gradient_tensors)) {
+        weight->fresh = true;
+        const kernels::FloatRange range{weight->weight - held.gradients, weight->in * weight->out};
+        written.push_back(range);
+        added_to.push_back({end, range.first - end});
+        end = range.first + range.count;
+      }
+      added_to.push_back({end, layout.count() - end});
       backend.zero(held.gradients, parameter_bytes());
     }
     if (RotaryTable& rotary = held.activations.rotations; rotary.table != nullptr) {
@@ -167,6 +178,12 @@ struct Model::Impl {
     backend.upload(held.activations.scalars.loss_scales, scale.all.data(), sizeof scale.all);
   }
 
+  // Gradients that zero_gradients() left to the next backward(): zeros after all.
+  void clear_written() {
+    if (unwritten) backend.zero_ranges(held.gradients, written);
+    unwritten = false;
+  }
+
   void require_parameters() const {
     if (without_floats) throw_runtime("the weights of this model are packed: there are no floats of them");
   }
@@ -210,6 +227,10 @@ struct Model::Impl {
   ModelMemory held;
   ModelTensors parameter_tensors;
   ModelTensors gradient_tensors;
+  ModelTensors first_gradient_tensors;       // the same, of the first backward() after zero_gradients()
+  std::vector<kernels::FloatRange> written;  // by that one, and all others, of the gradients
+  std::vector<kernels::FloatRange> added_to;
+  bool unwritten = false;  // what is there in `written` is of no update
   std::vector<PackedLayer> packed;
   std::shared_ptr<const std::byte> packed_weights;
   bool without_floats = false;  // of what is packed
@@ -251,6 +272,7 @@ float* Model::parameters() {
   return impl_->held.parameters;
 }
 float* Model::gradients() {
+  impl_->clear_written();
   return impl_->held.gradients;
 }
 
@@ -326,11 +348,14 @@ HostValues Model::parameters_to_read() const {
 
 std::vector<float> Model::host_gradients() const {
   if (!impl_->options.training) throw_runtime("this model was built without gradients");
+  impl_->clear_written();
   return impl_->download(impl_->held.gradients, layout().count());
 }
 
 void Model::zero_gradients() {
-  if (impl_->options.training) impl_->backend.zero(impl_->held.gradients, impl_->parameter_bytes());
+  if (!impl_->options.training) return;
+  impl_->backend.zero_ranges(impl_->held.gradients, impl_->added_to);
+  impl_->unwritten = !impl_->written.empty();
 }
 
 bool Model::compute_in_int8(const std::vector<std::string>& layers) {
@@ -343,6 +368,11 @@ bool Model::compute_in_int8(const std::vector<std::string>& layers) {
 
 bool Model::computes_in_int8() const {
   return !impl_->int8_names.empty();
+}
+
+void Model::make_ready(Batch& batch) const {
+  if (impl_->held.activations.embeddings.orders != nullptr)
+    batch.row_orders = embedding_orders(impl_->config, batch);
 }
 
 ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) {
@@ -451,12 +481,17 @@ void Model::backward(const LossScale& scale) {
   const PassContext pass = impl_->pass();
   if (impl_->config.has_contrast())
     contrast_stage_backward(pass, kept.contrast, impl_->contrast_gradients, scale[Loss::contrast]);
-  impl_->backend.replay(pass_key(pass, impl_->number, Phase::backward), [&] {
+  // Layers that are not gone through write nothing.
+  const bool through_all = at_head_rows(pass, kept.head_rows).rows() > 0 &&
+                           std::count(impl_->dropped.begin(), impl_->dropped.end(), 0) ==
+                               static_cast<std::ptrdiff_t>(impl_->dropped.size());
+  if (!through_all) impl_->clear_written();
+  const bool first = std::exchange(impl_->unwritten, false);
+  const ModelTensors& gradients = first ? impl_->first_gradient_tensors : impl_->gradient_tensors;
+  impl_->backend.replay(pass_key(pass, impl_->number, first ? Phase::first_backward : Phase::backward), [&] {
     impl_->zero_gradient(pass);
-    head_backward(pass, impl_->parameter_tensors, impl_->gradient_tensors, kept,
-                  impl_->options.grad_checkpoint);
-    encoder_backward(pass, impl_->parameter_tensors, impl_->gradient_tensors, kept,
-                     impl_->options.grad_checkpoint);
+    head_backward(pass, impl_->parameter_tensors, gradients, kept, impl_->options.grad_checkpoint);
+    encoder_backward(pass, impl_->parameter_tensors, gradients, kept, impl_->options.grad_checkpoint);
   });
 }
 
@@ -513,7 +548,8 @@ std::vector<float> Model::sequence_logits() const {
 }
 
 std::vector<float> Model::masked_logits() const {
-  if (impl_->taken) throw_runtime("the logits of masked tokens have turned into their gradient");
+  if (impl_->taken && impl_->config.has_mlm())
+    throw_runtime("the logits of masked tokens have turned into their gradient");
   const std::int64_t rows = static_cast<std::int64_t>(impl_->batch.masked_rows.size());
   return impl_->vocabulary_rows(impl_->held.activations.masked.logits, rows, "logits of masked tokens");
 }

@@ -66,7 +66,8 @@ class Model {
 
   // Device pointers to the arenas of layout().count() floats. Parameters are written by set_parameters(),
   // Backend::adamw(), lamb_move() and adafactor() alone: the device may work with a copy of them. gradients()
-  // is null unless options.training.
+  // is null unless options.training. A pointer of before zero_gradients() sees zeros there only once
+  // backward() has run or gradients() was asked again: what is written anyway is not cleared first.
   float* parameters();
   float* gradients();
   void set_parameters(const std::vector<float>& host);
@@ -99,6 +100,9 @@ class Model {
   bool compute_in_int8(const std::vector<std::string>& layers);
   bool computes_in_int8() const;  // any layer
 
+  // Makes what forward() makes of a batch on the host before it starts, ahead of it and on any thread. May be
+  // left out.
+  void make_ready(Batch& batch) const;
   // Runs the batch. Losses are computed for the labels that the batch carries. A batch over the limits is
   // Error{runtime}.
   ForwardResult forward(const Batch& batch, const ForwardOptions& options);
@@ -116,8 +120,8 @@ class Model {
   // gradients() holds afterwards is of no use.
   std::vector<float> input_gradients(const std::vector<float>& weights);
 
-  // Results of the last forward() on the host. Logits are gone once their gradient was taken, by backward() or
-  // with ForwardOptions::scale: it lies in their place.
+  // Results of the last forward() on the host. Logits are gone once their gradient was taken, by backward()
+  // or with ForwardOptions::scale: it lies in their place. Of masked tokens that is Error{runtime}.
   // [T, C]. Error{runtime} with ModelOptions::head_rows.
   std::vector<float> last_hidden_state() const;
   // BigBird-ETC: [G, C] of the global tokens, padding too; and the batch with those that the model made.

@@ -171,7 +171,8 @@ struct PassContext {
 };
 
 // forward_backward: the gradient of logits (PassContext::scale_known) is taken in the forward pass.
-enum class Phase : std::uint8_t { forward, backward, forward_backward };
+// first_backward: gradients of weights are written, not added to (LinearGradients::fresh).
+enum class Phase : std::uint8_t { forward, backward, forward_backward, first_backward };
 
 // For Backend::replay(): equal for passes of one model that make the same operations with the same arguments.
 // What a batch holds does not count, its shape does: the block lists, and with them the runs, follow from the

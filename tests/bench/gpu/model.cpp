@@ -95,17 +95,18 @@ double one_step_size(const Options& options, Report& report, std::int64_t sequen
     set_initial(model);
     OptimizerOptions optimizer_options;
     Optimizer optimizer(backend, model.layout(), optimizer_options);
+    for (Batch& batch : batches) model.make_ready(batch);  // as a run does ahead of a step
     std::uint64_t number = 0;
     double loss = 0;
     const auto step = [&](int i) {
+      const Batch& batch = batches[static_cast<std::size_t>(i) % batches.size()];
+      const LossScale scale = scale_of_means(label_counts(batch, config));
       ForwardOptions forward;
       forward.training = true;
       forward.dropout_seed = ++number;
+      forward.scale = scale;
       model.zero_gradients();
-      const ForwardResult result =
-          model.forward(batches[static_cast<std::size_t>(i) % batches.size()], forward);
-      const LossScale scale = mean_scale(result);
-      model.backward(scale);
+      const ForwardResult result = model.forward_backward(batch, forward);
       optimizer.update(model.parameters(), model.gradients(), 1e-4, number);
       loss = scaled_loss(result, scale);
     };
