@@ -107,7 +107,7 @@ TEST_P(BackendOperations, AFreshWeightGradientIsWritten) {
       side.backend().linear_backward_weight(dy, x, {nullptr, nullptr, k, n}, {dw, dbias, fresh}, m);
       return std::vector<Floats>{side.read(dw, n * k), side.read(dbias, n)};
     };
-    const auto both = [&](Side& side) {
+    const auto both = [&, m = m, n = n, k = k](Side& side) {
       const std::vector<Floats> fresh = gradients(side, true);
       EXPECT_EQ(fresh, gradients(side, false)) << m << " x " << n << " x " << k;
       return fresh;
