@@ -2,8 +2,8 @@
 // device is below; the operations are listed in operations.inc.
 //
 // Rules, for every operation of every backend:
-//  - Gradients of parameters are added to what is there; gradients of activations overwrite, unless the
-//    operation says otherwise.
+//  - Gradients of parameters are added to what is there (LinearGradients::fresh apart); gradients of
+//    activations overwrite, unless the operation says otherwise.
 //  - Reductions (means, softmax, losses, norms) run in at least fp32, and in an order fixed by the shapes
 //    alone: a result never depends on the number of threads.
 //  - Nothing is allocated: the caller owns every buffer. Scratch of the backend itself is counted by
@@ -103,6 +103,8 @@ class Backend {
   // Whether the rows of every sequence must fill the blocks of its plan. Where they need not, a forward pass
   // can leave the padding out: it changes no other row.
   virtual bool wants_whole_blocks() const { return true; }
+  // Whether embedding_backward() is faster with the orders of EmbeddingIndices.
+  virtual bool wants_row_order() const { return false; }
   // Work goes on after an operation has returned, so that the caller may prepare the next batch meanwhile.
   virtual bool asynchronous() const { return false; }
   // Before its first call a thread other than the one that made the backend says that it comes. Calls are
@@ -139,6 +141,11 @@ class Backend {
   virtual void* allocate(std::size_t bytes) = 0;  // 64-byte aligned, not cleared; throws std::bad_alloc
   virtual void release(void* memory) noexcept = 0;
   virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
+  // Uploads from here on may wait until bring_uploads(), to travel together; before that no operation may
+  // read what they bring. forget_uploads(): those that wait are given up (an error in between).
+  virtual void gather_uploads() {}
+  virtual void bring_uploads() {}
+  virtual void forget_uploads() noexcept {}
   virtual void download(void* host, const void* device, std::size_t bytes) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void zero(void* device, std::size_t bytes) = 0;
@@ -193,6 +200,25 @@ class Backend {
 
 #define BIGBIRD_OPERATION(...) virtual __VA_ARGS__ = 0;
 #include "kernels/operations.inc"
+};
+
+// Uploads that travel together, where the scope reaches bring().
+class UploadsTogether {
+ public:
+  explicit UploadsTogether(Backend& backend) : backend_(backend) { backend_.gather_uploads(); }
+  ~UploadsTogether() {
+    if (!brought_) backend_.forget_uploads();
+  }
+  UploadsTogether(const UploadsTogether&) = delete;
+  UploadsTogether& operator=(const UploadsTogether&) = delete;
+  void bring() {
+    brought_ = true;
+    backend_.bring_uploads();
+  }
+
+ private:
+  Backend& backend_;
+  bool brought_ = false;
 };
 
 // The CPU backend; uses kernels::thread_count() threads at each call.

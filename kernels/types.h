@@ -148,6 +148,14 @@ struct Linear {
 struct LinearGradients {
   float* weight = nullptr;
   float* bias = nullptr;  // null: not wanted
+  // The weight's is written, whatever is there, not added to: the first time in an update. The bias's never.
+  bool fresh = false;
+};
+
+// Numbers [first, first + count) of an array.
+struct FloatRange {
+  Index first = 0;
+  Index count = 0;
 };
 
 // LayerNorm of rows: (x - mean) / sqrt(variance + epsilon) * gamma + beta.
@@ -201,6 +209,11 @@ struct EmbeddingIndices {
   const std::int32_t* types = nullptr;  // not read without their table, nor are the next
   const std::int32_t* positions = nullptr;
   Index tokens = 0;
+  // [tokens] each: the tokens in the order of their rows, those of one row ascending, negative ids last, for
+  // a backend that sums gradients in this order (Backend::wants_row_order()). Null: it sorts them.
+  const std::int32_t* id_order = nullptr;
+  const std::int32_t* type_order = nullptr;
+  const std::int32_t* position_order = nullptr;
 };
 
 // A sum over neighbours: y[t] = bias + the sum over k of row rows[k, t] of table k. With the letters around

@@ -3,7 +3,7 @@
 #   bash pipelines/pictures.sh YEAST DEMO TEXT   folders of pipelines/yeast.sh, pipelines/demo.sh and
 #                                                pipelines/demo_text.sh; a `-` leaves out that run
 # Environment: OUT (docs/pictures), BIN (the folder of an installed bigbird, to use that and build nothing).
-# clusters.svg is drawn by hand and stays.
+# clusters, copies, liftover, quantize and summaries.svg are drawn by hand and stay.
 set -euo pipefail
 case ${1:-} in "" | -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=pipelines/setup.sh
@@ -23,6 +23,9 @@ run bigbird attention -q --length 1536 --heads 1 --svg "$out/attention.svg" >/de
 run bigbird attention -q --compare bigbird,full,window,random,window+random,star,blockbert,sparse-fixed,sparse-strided,longformer,etc --length 1024 \
   --parts 4 --stride 256 --attention-window 256 --global first:1 --svg "$out/attention-systems.svg" >/dev/null
 
+run bigbird demo -q -o "$rest/human" >/dev/null
+cp "$rest/human/effects.svg" "$out/human.svg"
+
 if [ "$yeast" != - ]; then
   awk 'BEGIN { OFS = "\t" } /^[0-9]/ { print "chrX", "encoder-1", $1, $2 }' "$yeast/encoder-1/valid.tsv" |
     awk -v title="Pretraining: masked bases" -v x_label="steps" -v y_label="validation loss" -f "$root/pipelines/curves.awk" \
@@ -35,6 +38,8 @@ if [ "$demo" != - ]; then
   cp "$demo/ism.svg" "$out/attribution.svg"
   run bigbird promoter calibrate -q -m "$demo/finetune/final" --data "$demo/promoters" --force -o "$rest/errors.tsv" \
     --svg "$out/promoters.svg"
+  run bigbird report -q "$demo/pretrain" "$demo/finetune" -o "$rest/runs.html"
+  awk -v chart="masked-token loss" -f "$root/pipelines/chart.awk" "$rest/runs.html" >"$out/report.svg"
 fi
 [ "$text" = - ] || cp "$text/sections.svg" "$out/text.svg"
 ls -l "$out" >&2

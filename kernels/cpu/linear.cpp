@@ -446,8 +446,9 @@ void CpuBackend::linear_backward_input_activation(ConstValues dy, const Linear& 
 
 void CpuBackend::linear_backward_weight(ConstValues dy, ConstValues x, const Linear& layer,
                                         const LinearGradients& gradients, Index rows) {
-  if (rows == 0) return;
   const Index in = layer.in, out = layer.out;
+  if (gradients.fresh) zero(gradients.weight, static_cast<std::size_t>(in * out) * sizeof(float));
+  if (rows == 0) return;
   if (bf16_ != nullptr && rounds(layer)) {
     add_weight_gradient_bf16(dy, x, out, in, rows, gradients.weight);
   } else if (amx_ != nullptr) {

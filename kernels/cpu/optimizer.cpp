@@ -170,6 +170,11 @@ class AdafactorUpdate {
 
 }  // namespace
 
+void CpuBackend::zero_ranges(float* values, std::span<const FloatRange> ranges) {
+  for (const FloatRange& range : ranges)
+    zero(values + range.first, static_cast<std::size_t>(range.count) * sizeof(float));
+}
+
 void CpuBackend::sums_of_squares(const float* x, Index count, Index part, double* sums) {
   for (; count > 0; x += part, count -= part, ++sums) {
     const Index here = std::min(part, count);

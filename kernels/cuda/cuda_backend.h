@@ -56,7 +56,7 @@ class WorkingWeights {
 };
 
 // Of one thread: the one that made it.
-class CudaBackend final : public Backend {
+class CudaBackend : public Backend {
  public:
   explicit CudaBackend(const CudaOptions& options);
   ~CudaBackend() override;
@@ -75,6 +75,7 @@ class CudaBackend final : public Backend {
     return options_.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32;
   }
   Index row_stride(Index columns) const override { return padded_columns(columns); }
+  bool wants_row_order() const override { return true; }
   bool asynchronous() const override { return true; }
   std::unique_ptr<TimeMarks> make_time_marks() override;
   void enter_thread() override;
@@ -87,6 +88,9 @@ class CudaBackend final : public Backend {
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
   void upload(void* device, const void* host, std::size_t bytes) override;
+  void gather_uploads() override { transfers_.gather(); }
+  void bring_uploads() override { transfers_.bring(); }
+  void forget_uploads() noexcept override { transfers_.forget(); }
   void download(void* host, const void* device, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void zero(void* device, std::size_t bytes) override;

@@ -64,7 +64,7 @@ void CudaBackend::linear_backward_input_activation(ConstValues dy, const Linear&
 
 void CudaBackend::linear_backward_weight(ConstValues dy, ConstValues x, const Linear& layer,
                                          const LinearGradients& gradients, Index rows) {
-  Gemm gemm = weight_product(dy, x, layer, gradients.weight, rows);
+  Gemm gemm = weight_product(dy, x, layer, gradients.weight, rows, gradients.fresh);
   if (gradients.bias != nullptr && layer.row_stride() <= most_bias_sums_) {
     gemm.tf32 = options_.precision == Precision::tf32;
     const Values sums(bias_sums_.data(), ElementType::fp32);

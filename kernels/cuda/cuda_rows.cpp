@@ -24,13 +24,16 @@ void CudaBackend::embedding_forward(const EmbeddingIndices& indices, const Embed
 
 void CudaBackend::embedding_backward(ConstValues dy, const EmbeddingIndices& indices,
                                      const EmbeddingTables& tables, const EmbeddingGradients& gradients) {
-  const auto add_rows = [&](const std::int32_t* keys, Index key_count, float scale, float* table) {
-    add_rows_by_key(dy, {keys, indices.tokens, key_count}, scale, table, tables.width,
+  const auto add_rows = [&](const std::int32_t* keys, const std::int32_t* order, Index key_count, float scale,
+                            float* table) {
+    add_rows_by_key(dy, {keys, indices.tokens, key_count, order}, scale, table, tables.width,
                     workspace(rows_by_key_workspace(indices.tokens, tables.width, key_count)), stream_);
   };
-  add_rows(indices.ids, tables.vocabulary, tables.word_scale, gradients.word);
-  if (gradients.type != nullptr) add_rows(indices.types, tables.types, 1.0f, gradients.type);
-  if (gradients.position != nullptr) add_rows(indices.positions, tables.positions, 1.0f, gradients.position);
+  add_rows(indices.ids, indices.id_order, tables.vocabulary, tables.word_scale, gradients.word);
+  if (gradients.type != nullptr)
+    add_rows(indices.types, indices.type_order, tables.types, 1.0f, gradients.type);
+  if (gradients.position != nullptr)
+    add_rows(indices.positions, indices.position_order, tables.positions, 1.0f, gradients.position);
 }
 
 void CudaBackend::neighbours_forward(const NeighbourRows& rows, const NeighbourTables& tables, Values y) {
@@ -153,6 +156,10 @@ void CudaBackend::token_losses(const float* logits, const TokenGroups& groups, b
 
 void CudaBackend::top_log_softmax(const ConstMatrix& logits, const TopColumns& top) {
   cuda::top_log_softmax(logits, top, stream_);
+}
+
+void CudaBackend::zero_ranges(float* values, std::span<const FloatRange> ranges) {
+  cuda::zero_ranges(values, ranges, stream_);
 }
 
 void CudaBackend::sums_of_squares(const float* x, Index count, Index part, double* sums) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -120,7 +121,76 @@ Transfers::~Transfers() {
   destroy(copies_);
 }
 
+void Transfers::gather() {
+  gathering_ = true;
+}
+
+void Transfers::forget() noexcept {
+  gathering_ = false;
+  gathered_bytes_ = 0;
+  gathered_.clear();
+}
+
+void Transfers::bring() {
+  send_gathered();
+  gathering_ = false;
+}
+
+std::byte* Transfers::place(std::size_t bytes) {
+  const auto slots_of = [](std::size_t size) { return (size + slot_bytes - 1) / slot_bytes; };
+  const std::size_t held = slots_of(gathered_bytes_), wanted = slots_of(gathered_bytes_ + bytes);
+  for (std::size_t i = held; i < wanted; ++i) {
+    if (slots_[next_ + i].pinned_in_use) synchronize(slots_[next_ + i].sent);
+  }
+  std::byte* const at = slots_[next_].pinned + gathered_bytes_;
+  gathered_bytes_ += (bytes + 15) / 16 * 16;
+  return at;
+}
+
+// Slots lie end to end, on both sides.
+void Transfers::send_gathered() {
+  if (gathered_.empty()) return;
+  const std::size_t table_at = gathered_bytes_, table_bytes = gathered_.size() * sizeof(UploadedPiece);
+  std::memcpy(place(table_bytes), gathered_.data(), table_bytes);  // upload() left room for it
+  const std::size_t used = (gathered_bytes_ + slot_bytes - 1) / slot_bytes;
+  const std::span<Slot> slots(slots_.data() + next_, used);
+  for (const Slot& slot : slots) {
+    if (slot.staged_in_use) wait(copies_, slot.taken);
+  }
+  std::byte* const arrived = slots.front().staged;
+  copy_to_device(arrived, slots.front().pinned, gathered_bytes_, copies_);
+  for (Slot& slot : slots) {
+    record(slot.sent, copies_);
+    slot.pinned_in_use = true;
+  }
+  wait(work_, slots.back().sent);
+  std::size_t largest = 0;
+  for (const UploadedPiece& piece : gathered_) largest = std::max(largest, piece.bytes);
+  place_uploads(arrived, reinterpret_cast<const UploadedPiece*>(arrived + table_at), gathered_.size(),
+                largest, work_);
+  for (Slot& slot : slots) {
+    record(slot.taken, work_);
+    slot.staged_in_use = true;
+  }
+  next_ = (next_ + used) % slot_count;
+  gathered_bytes_ = 0;
+  gathered_.clear();
+}
+
 void Transfers::upload(void* device, const void* host, std::size_t bytes) {
+  if (gathering_ && bytes > 0 && bytes <= slot_bytes * slot_count / 4) {
+    // With room for the table, which grows by this piece.
+    const std::size_t behind = (gathered_.size() + 1) * sizeof(UploadedPiece) + 2 * 16;
+    if (gathered_bytes_ + bytes + behind > (slot_count - next_) * slot_bytes) {
+      send_gathered();
+      if (bytes + behind > (slot_count - next_) * slot_bytes) next_ = 0;
+    }
+    const std::size_t offset = gathered_bytes_;
+    std::memcpy(place(bytes), host, bytes);
+    gathered_.push_back({device, offset, bytes});
+    return;
+  }
+  if (gathering_) send_gathered();  // in order
   for (std::size_t first = 0; first < bytes; first += slot_bytes) {
     upload_part(static_cast<std::byte*>(device) + first, static_cast<const std::byte*>(host) + first,
                 std::min(slot_bytes, bytes - first));

@@ -48,6 +48,17 @@ class DevicePiece {
   std::size_t bytes_ = 0;
 };
 
+// Of uploads that travelled together: where one lies behind the first byte, 16-byte aligned, and where it
+// goes.
+struct UploadedPiece {
+  void* to = nullptr;
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+};
+// uploads.cu: takes pieces[0 .. count) to their places; all is on the device.
+void place_uploads(const void* arrived, const UploadedPiece* pieces, std::size_t count, std::size_t largest,
+                   Stream stream);
+
 // Copies that do not stop the work: uploads go through a ring of pinned slots, large ones on a stream of
 // their own into a ring of slots on the device, from where the work's stream takes them when it gets there.
 class Transfers {
@@ -66,6 +77,11 @@ class Transfers {
 
   // In order with the work given to the stream; host may be changed after the call.
   void upload(void* device, const void* host, std::size_t bytes);
+  // From now on uploads wait, side by side in neighbouring slots, until bring(), or until no slot is left:
+  // then one copy takes them to the device, and one kernel to their places. forget() gives them up.
+  void gather();
+  void bring();
+  void forget() noexcept;
   // Waits for the work and the bytes.
   void download(void* host, const void* device, std::size_t bytes);
 
@@ -79,6 +95,10 @@ class Transfers {
     bool staged_in_use = false;   // taken was recorded
   };
   void upload_part(void* device, const void* host, std::size_t bytes);
+  // So many bytes of the pinned half behind what waits, once its slots are free. The caller knows that there
+  // is room.
+  std::byte* place(std::size_t bytes);
+  void send_gathered();
 
   Stream work_;
   Stream copies_;
@@ -86,6 +106,10 @@ class Transfers {
   DevicePiece staged_;
   std::vector<Slot> slots_;
   std::size_t next_ = 0;
+  // What waits: from slot next_ on.
+  bool gathering_ = false;
+  std::size_t gathered_bytes_ = 0;
+  std::vector<UploadedPiece> gathered_;
 
   // Two slots of their own for downloads, filled in turn.
   std::byte* arriving_[2] = {nullptr, nullptr};

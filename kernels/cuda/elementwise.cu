@@ -181,6 +181,22 @@ struct MoveTowards {
   }
 };
 
+// A row of blocks for each of a few ranges, which are arguments themselves.
+struct ZeroRanges {
+  static constexpr int threads = 256;
+  static constexpr int blocks_per_sm = 4;
+  static constexpr int most = 64;
+  float* values;
+  FloatRange ranges[most];
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const FloatRange range = ranges[thread.block_y()];
+    const Index step = Index{thread.blocks()} * threads;
+    for (Index i = Index{thread.block()} * threads + thread.index(); i < range.count; i += step)
+      values[range.first + i] = 0.0f;
+  }
+};
+
 // --- rows: a warp each
 
 constexpr int rows_per_block = 8;
@@ -442,6 +458,25 @@ void move_towards(float* average, const float* values, Index count, float share,
   with_access<float>(aligned_to_vectors(average, values), [&](auto n) {
     run_elementwise<float, n()>(average, count, MoveTowards{average, values, share}, stream);
   });
+}
+
+void zero_ranges(float* values, std::span<const FloatRange> ranges, Stream stream) {
+  constexpr Index large = Index{1} << 18;
+  ZeroRanges some{values, {}};
+  Index count = 0;
+  const auto zero = [&] {
+    launch(some, {.blocks = count > 0 ? 8 : 0, .blocks_y = count}, stream);
+    count = 0;
+  };
+  for (const FloatRange& range : ranges) {
+    if (range.count >= large) {
+      fill_zero(values + range.first, static_cast<std::size_t>(range.count) * sizeof(float), stream);
+      continue;
+    }
+    some.ranges[count++] = range;
+    if (count == ZeroRanges::most) zero();
+  }
+  zero();
 }
 
 void gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width, Stream stream) {

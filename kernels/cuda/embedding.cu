@@ -422,8 +422,10 @@ void add_rows_by_key(ConstValues dy, const TokenKeys& by, float scale, float* ta
   std::byte* const start = static_cast<std::byte*>(workspace);
   const auto integers = [&](std::size_t at) { return reinterpret_cast<std::int32_t*>(start + at); };
   const Keys all{by.keys, static_cast<std::int32_t>(key_count)};
-  const std::int32_t* const order = sort_tokens(all, tokens, integers(parts.counts), integers(parts.order),
-                                                integers(parts.other_order), stream);
+  const std::int32_t* const order =
+      by.order != nullptr ? by.order
+                          : sort_tokens(all, tokens, integers(parts.counts), integers(parts.order),
+                                        integers(parts.other_order), stream);
   const SortedTokens sorted{all, order, tokens};
   float* const head = reinterpret_cast<float*>(start + parts.head);
   float* const tail = reinterpret_cast<float*>(start + parts.tail);

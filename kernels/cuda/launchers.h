@@ -175,6 +175,10 @@ void scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index
                       Stream stream);
 void add_rows(ConstRows x, Rows y, Index rows, Index width, Stream stream);
 
+// Zeros in ranges that are ascending and apart: large ones by the device's own fill, the others by one kernel
+// for up to 64 of them.
+void zero_ranges(float* values, std::span<const FloatRange> ranges, Stream stream);
+
 // average[i] += share * (values[i] - average[i]), in place.
 void move_towards(float* average, const float* values, Index count, float share, Stream stream);
 // to = from, in the type of to (to nearest): working copies of weights, and back.
@@ -200,6 +204,7 @@ struct TokenKeys {
   const std::int32_t* keys = nullptr;
   Index tokens = 0;
   Index key_count = 0;
+  const std::int32_t* order = nullptr;  // the tokens sorted, as EmbeddingIndices says; null: sorted here
 };
 
 // Device memory for add_rows_by_key, in bytes: about 10, and 1/32 of a row in fp32, for each token.

@@ -49,7 +49,8 @@ Gemm input_product(ConstValues dy, const Linear& layer, ConstValues weight, Valu
   return gemm;
 }
 
-Gemm weight_product(ConstValues dy, ConstValues x, const Linear& layer, float* gradient, Index rows) {
+Gemm weight_product(ConstValues dy, ConstValues x, const Linear& layer, float* gradient, Index rows,
+                    bool fresh) {
   Gemm gemm;
   gemm.m = layer.row_stride();
   gemm.n = layer.in;
@@ -58,7 +59,7 @@ Gemm weight_product(ConstValues dy, ConstValues x, const Linear& layer, float* g
   gemm.transpose_a = true;
   gemm.b = {x, layer.in};
   gemm.d = {gradient, layer.in};
-  gemm.accumulate = true;
+  gemm.accumulate = !fresh;
   return gemm;
 }
 
@@ -116,7 +117,8 @@ std::vector<ModelProduct> training_products(const ProductSizes& sizes, Precision
     products.push_back({what, may_have_epilogue(gemm) ? gemm : without_epilogue(gemm)});
   };
   // activated: an activation follows the layer; activation_before: another precedes it.
-  const auto layer = [&](const std::string& what, Index in, Index out, Index rows, bool activated,
+  // fresh: the gradient of the weights is written first here (LinearGradients).
+  const auto layer = [&](const std::string& what, Index in, Index out, Index rows, bool fresh, bool activated,
                          bool activation_before, bool accumulates, bool wide_output = false) {
     const Linear linear{nullptr, nullptr, in, out, out == sizes.vocabulary ? padded_columns(out) : 0};
     const Values y = wide_output ? shape_only(ElementType::fp32) : any;
@@ -126,7 +128,7 @@ std::vector<ModelProduct> training_products(const ProductSizes& sizes, Precision
     forward.bias = y;
     if (activated && gelu) forward.aux = y;
     add(what + ": forward", forward);
-    add(what + ": gradient of the weights", weight_product(any, any, linear, gradient, rows));
+    add(what + ": gradient of the weights", weight_product(any, any, linear, gradient, rows, fresh));
     Gemm back = input_product(any, linear, any, any, rows);
     back.accumulate = accumulates;
     if (activation_before && gelu) {
@@ -135,14 +137,16 @@ std::vector<ModelProduct> training_products(const ProductSizes& sizes, Precision
     }
     add(what + ": gradient of the input", back);
   };
-  layer("attention, query, key and value", sizes.width, 3 * sizes.width, sizes.tokens, false, false, true);
-  layer("attention, output", sizes.width, sizes.width, sizes.tokens, false, false, false);
-  layer("feed-forward, inner", sizes.width, sizes.intermediate, sizes.tokens, true, false, true);
-  layer("feed-forward, output", sizes.intermediate, sizes.width, sizes.tokens, false, true, false);
-  layer("masked tokens, transform", sizes.width, sizes.width, sizes.predictions, true, false, false);
-  layer("masked tokens, vocabulary", sizes.width, sizes.vocabulary, sizes.predictions, false, false, false);
-  layer("pooler", sizes.width, sizes.width, sizes.sequences, false, false, false);
-  layer("next sentence", sizes.width, 2, sizes.sequences, false, false, false, true);
+  layer("attention, query, key and value", sizes.width, 3 * sizes.width, sizes.tokens, true, false, false,
+        true);
+  layer("attention, output", sizes.width, sizes.width, sizes.tokens, true, false, false, false);
+  layer("feed-forward, inner", sizes.width, sizes.intermediate, sizes.tokens, true, true, false, true);
+  layer("feed-forward, output", sizes.intermediate, sizes.width, sizes.tokens, true, false, true, false);
+  layer("masked tokens, transform", sizes.width, sizes.width, sizes.predictions, false, true, false, false);
+  layer("masked tokens, vocabulary", sizes.width, sizes.vocabulary, sizes.predictions, false, false, false,
+        false);
+  layer("pooler", sizes.width, sizes.width, sizes.sequences, false, false, false, false);
+  layer("next sentence", sizes.width, 2, sizes.sequences, false, false, false, false, true);
   return products;
 }
 
@@ -150,16 +154,16 @@ std::vector<ModelProduct> bias_gradient_products(const ProductSizes& sizes, Prec
   const Values any = shape_only(precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32);
   const Values sums = shape_only(ElementType::fp32);
   std::vector<ModelProduct> products;
-  const auto add = [&](const std::string& what, Index in, Index out, Index rows) {
+  const auto add = [&](const std::string& what, Index in, Index out, Index rows, bool fresh) {
     const Linear linear{nullptr, nullptr, in, out, out == sizes.vocabulary ? padded_columns(out) : 0};
-    Gemm gemm = with_bias_gradient(weight_product(any, any, linear, sums.as<float>(), rows), sums);
+    Gemm gemm = with_bias_gradient(weight_product(any, any, linear, sums.as<float>(), rows, fresh), sums);
     gemm.tf32 = precision == Precision::tf32;
     if (may_have_epilogue(gemm)) products.push_back({what + ": gradients of the weights and the bias", gemm});
   };
-  add("attention, query, key and value", sizes.width, 3 * sizes.width, sizes.tokens);
-  add("feed-forward, inner", sizes.width, sizes.intermediate, sizes.tokens);
-  add("masked tokens, transform", sizes.width, sizes.width, sizes.predictions);
-  add("masked tokens, vocabulary", sizes.width, sizes.vocabulary, sizes.predictions);
+  add("attention, query, key and value", sizes.width, 3 * sizes.width, sizes.tokens, true);
+  add("feed-forward, inner", sizes.width, sizes.intermediate, sizes.tokens, true);
+  add("masked tokens, transform", sizes.width, sizes.width, sizes.predictions, false);
+  add("masked tokens, vocabulary", sizes.width, sizes.vocabulary, sizes.predictions, false);
   return products;
 }
 

@@ -20,7 +20,8 @@ Index padded_columns(Index columns);
 // of the type of x or dy.
 Gemm forward_product(ConstValues x, const Linear& layer, ConstValues weight, Values y, Index rows);
 Gemm input_product(ConstValues dy, const Linear& layer, ConstValues weight, Values dx, Index rows);
-Gemm weight_product(ConstValues dy, ConstValues x, const Linear& layer, float* gradient, Index rows);
+Gemm weight_product(ConstValues dy, ConstValues x, const Linear& layer, float* gradient, Index rows,
+                    bool fresh);
 
 // Whether an activation (forward), or its derivative (backward), can be an epilogue of a product with values
 // of that type: it has gelu in the tanh form only, and not to the last digits of fp32.

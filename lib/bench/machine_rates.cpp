@@ -137,10 +137,16 @@ class MachineMeasurement {
         plan_model_memory(config, limits_of(random_batch(config, length, false)), {}, backend_), backend_,
         memory_before(backend_, 0));
   }
-  TrainingMemory step_memory() const {
+  TrainingMemory step_memory(bool keep_activated = false) const {
     const ModelConfig config = with_head(config_, pretraining_head(config_.attention));
     return plan_training_memory(config, limits_of(random_batch(config, lengths_.back(), true)),
-                                training_options(), backend_, memory_before(backend_, 0));
+                                training_options(false, keep_activated), backend_,
+                                memory_before(backend_, 0));
+  }
+  // As a run has it (training_run.h).
+  ModelOptions step_options() const {
+    const TrainingMemory keeping = step_memory(true);
+    return training_options(false, keeping.on_device() && keeping.places.front().fits());
   }
   TrainingMemory scoring_memory() const {
     BatchLimits limits{tokens_of_scoring, tokens_of_scoring / config_.block_size, 0,
@@ -269,8 +275,9 @@ class MachineMeasurement {
     if (!has_room(what, step_memory())) return;
     Batch batch;
     const std::unique_ptr<Model> opened =
-        open(pretraining_head(config_.attention), lengths_.back(), training_options(), batch);
+        open(pretraining_head(config_.attention), lengths_.back(), step_options(), batch);
     Model& model = *opened;
+    model.make_ready(batch);
     Optimizer optimizer(backend_, model.layout(), {});
     UpdateOptions update;
     update.schedule = {ScheduleForm::huggingface, 1e-5, 0, std::uint64_t{1} << 40};

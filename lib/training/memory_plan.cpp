@@ -117,10 +117,11 @@ MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed, i
   return before;
 }
 
-ModelOptions training_options(bool grad_checkpoint) {
+ModelOptions training_options(bool grad_checkpoint, bool keep_activated) {
   ModelOptions options;
   options.training = true;
   options.grad_checkpoint = grad_checkpoint;
+  options.keep_activated = keep_activated;
   options.logits_in_pieces = true;
   options.head_rows = true;
   return options;

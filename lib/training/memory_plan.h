@@ -60,8 +60,8 @@ struct RankShare {
   kernels::Index slots = 1;  // micro-batches of this rank
 };
 
-// How a run builds its model.
-ModelOptions training_options(bool grad_checkpoint = false);
+// How a run builds its model; keep_activated where there is room for it.
+ModelOptions training_options(bool grad_checkpoint = false, bool keep_activated = false);
 
 // One training process: the program as it stands now, the model (plan_model_memory), the state of the
 // optimizer, the average of the weights where there is one, the gradients that wait for others and the slices

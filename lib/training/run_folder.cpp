@@ -202,6 +202,7 @@ void save_checkpoint(const std::string& folder, const Model& model, Optimizer& o
   json["device"] = state.device;
   json["precision"] = state.precision;
   if (!state.product_table.empty()) json["product_table"] = state.product_table;
+  if (state.keeps_activated) json["keeps_activated"] = true;
   json["arithmetic"] = state.arithmetic;
   json["options"] = state.options;
   write_text_atomic(atomic.file("trainer_state.json"), json_text(json, 2) + "\n");
@@ -229,6 +230,7 @@ TrainState read_train_state(const std::string& checkpoint) {
     state.device = json.value("device", "");
     state.precision = json.value("precision", "");
     state.product_table = json.value("product_table", "");
+    state.keeps_activated = json.value("keeps_activated", false);
     state.arithmetic = json.value("arithmetic", "");
     return state;
   } catch (const nlohmann::json::exception& error) {

@@ -45,8 +45,9 @@ struct TrainState {
   // What computed the last part, "cuda:0 NVIDIA H200" and "bf16"; empty in folders that do not tell.
   std::string device;
   std::string precision;
-  std::string product_table;  // Backend::product_table()
-  std::string arithmetic;     // Backend::arithmetic()
+  std::string product_table;     // Backend::product_table()
+  std::string arithmetic;        // Backend::arithmetic()
+  bool keeps_activated = false;  // ModelOptions::keep_activated
 };
 
 // A key of `options` as messages name it: "`train` (documents, sentences, tokens)"; what config.json holds is

@@ -138,6 +138,7 @@ class Trainer {
     state_.precision = name_of(model.backend().precision());
     state_.product_table = model.backend().product_table();
     state_.arithmetic = model.backend().arithmetic();
+    state_.keeps_activated = options.keeps_activated;
     open_logs();
     summary_.peak_operations =
         ranks_.count() * peak_operations(state_.device, model.backend().precision()).value_or(0.0);
@@ -148,7 +149,11 @@ class Trainer {
     Updater updater(model_, optimizer_, task_.slots(),
                     {options_.schedule, options_.seed, options_.smoothing, options_.debug_nan});
     BatchPrefetcher batches(
-        [this, &updater](std::uint64_t step) { return task_.batches(step, updater.own_slots()); },
+        [this, &updater](std::uint64_t step) {
+          std::vector<Batch> made = task_.batches(step, updater.own_slots());
+          for (Batch& batch : made) model_.make_ready(batch);
+          return made;
+        },
         options_.steps, model_.backend().asynchronous());
     // A stop may have come between an update and its validation.
     if (state_.step > 0 && !state_.valid_loss && task_.validation_batches() > 0 && validation_is_due())

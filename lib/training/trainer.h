@@ -48,9 +48,10 @@ struct TrainerOptions {
   std::vector<std::string> comments;            // provenance lines of the TSV files
   std::map<std::string, std::string> identity;  // options that decide the result (TrainState::options)
   FolderExtras extras;
-  bool debug_nan = false;    // names the layer or the tensor when a loss or gradient is not finite
-  std::string event_folder;  // for TensorBoard; empty: none
-  RankTeam* team = nullptr;  // the ranks that train together, in step; null: this process alone
+  bool debug_nan = false;        // names the layer or the tensor when a loss or gradient is not finite
+  std::string event_folder;      // for TensorBoard; empty: none
+  bool keeps_activated = false;  // ModelOptions::keep_activated of the model: TrainState's
+  RankTeam* team = nullptr;      // the ranks that train together, in step; null: this process alone
   // Bytes of a device with its own memory: what was planned, without what is left to its driver, and what was
   // free before anything was taken. What is used is logged beside them after the first update. 0: nothing to
   // say.

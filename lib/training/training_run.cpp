@@ -134,11 +134,12 @@ class RunPlanner {
     before_.resident.anonymous -= std::min(before_.resident.anonymous, description.initial_bytes);
   }
 
-  TrainingMemory plan(std::uint64_t parts, std::int64_t sequences, std::int64_t length,
-                      bool grad_checkpoint) const {
+  TrainingMemory plan(std::uint64_t parts, std::int64_t sequences, std::int64_t length, bool grad_checkpoint,
+                      bool keep_activated = false) const {
     const auto slots = static_cast<kernels::Index>(parts / static_cast<std::uint64_t>(ranks_->count()));
-    return plan_training_memory(config_, limits_(sequences, length), training_options(grad_checkpoint),
-                                *backend_, before_, averages_, variant_, {ranks_, slots});
+    return plan_training_memory(config_, limits_(sequences, length),
+                                training_options(grad_checkpoint, keep_activated), *backend_, before_,
+                                averages_, variant_, {ranks_, slots});
   }
   const ModelConfig& config() const { return config_; }
 
@@ -172,19 +173,39 @@ std::uint64_t last_that_fits(const std::vector<std::uint64_t>& choices,
   return found == choices.rend() ? choices.front() : *found;
 }
 
-// What the newest checkpoint of a run that goes on has of a field; nothing where there is none.
-std::optional<std::uint64_t> number_of_before(const RunOptions& options, const std::string& field) {
+// Of the newest checkpoint of a run that goes on; nothing where there is none.
+std::optional<TrainState> state_before(const RunOptions& options) {
   if (options.start != RunStart::resume || !folder_exists(options.run)) return std::nullopt;
   const RunFolder run = RunFolder::of_another(options.run);
   const std::vector<std::uint64_t> checkpoints = run.checkpoints();
   if (checkpoints.empty()) return std::nullopt;
-  const TrainState state = read_train_state(run.checkpoint(checkpoints.back()));
-  const auto found = state.options.find(field);
-  if (found == state.options.end()) return std::nullopt;
+  return read_train_state(run.checkpoint(checkpoints.back()));
+}
+
+// What it has of a field.
+std::optional<std::uint64_t> number_of_before(const RunOptions& options, const std::string& field) {
+  const std::optional<TrainState> state = state_before(options);
+  if (!state) return std::nullopt;
+  const auto found = state->options.find(field);
+  if (found == state->options.end()) return std::nullopt;
   std::uint64_t number = 0;
   const char* const end = found->second.data() + found->second.size();
   if (std::from_chars(found->second.data(), end, number).ptr != end || number == 0) return std::nullopt;
   return number;
+}
+
+// Whether all ranks have room for what this one has: they then sum the same gradients.
+bool on_all_ranks(kernels::Ranks& ranks, bool mine) {
+  const double here = mine ? 1.0 : 0.0;
+  const std::vector<double> all = kernels::gather_numbers(ranks, {&here, 1});
+  return std::all_of(all.begin(), all.end(), [](double there) { return there > 0.0; });
+}
+
+void say_made_again(const TrainState& before, bool keeps, const kernels::Backend& backend) {
+  if (!before.keeps_activated || keeps || backend.precision() != kernels::Precision::bf16) return;
+  log_warning(
+      "what gelu gives was kept for the backward pass so far and does not fit now: it is made again, from "
+      "numbers in bf16, and gradients differ by that rounding");
 }
 
 }  // namespace
@@ -232,8 +253,10 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
     if (ranks.rank() == 0) own.emplace(options.run, options.start);
     const RunFolder& run = own ? *own : own.emplace(RunFolder::of_another(options.run));
     const auto [checkpoint, state] = resumption_of_ranks(run, trainer.identity, backend, ranks);
+    trainer.keeps_activated = on_all_ranks(ranks, planned.keeps_activated);
+    say_made_again(state, trainer.keeps_activated, backend);
     Model model(backend, config, description.limits(micro_batch(options), description.length),
-                training_options(options.grad_checkpoint));
+                training_options(options.grad_checkpoint, trainer.keeps_activated));
     // Before the optimizer takes memory: what the weights come from is given up first.
     if (checkpoint.empty()) {
       model.set_parameters(description.initial_parameters());
@@ -307,8 +330,16 @@ PlannedMemory plan_run_memory(const TaskDescription& description, const RunOptio
                          [=] { return plan(sequences, length, checkpointed_now); }});
     }
   }
-  return {plan(sequences_now, length_now, checkpointed_now),
-          {std::move(more_parts), std::move(checkpointed), std::move(shorter)}};
+  PlannedMemory planned{plan(sequences_now, length_now, checkpointed_now),
+                        {std::move(more_parts), std::move(checkpointed), std::move(shorter)}};
+  const std::optional<TrainState> before = state_before(options);
+  if (!planned.memory.on_device() || checkpointed_now || (before && !before->keeps_activated)) return planned;
+  const auto size = static_cast<std::uint64_t>(sequences_now);
+  TrainingMemory keeping =
+      planner.plan((options.batch + size - 1) / size, sequences_now, length_now, false, true);
+  planned.keeps_activated = fits(keeping);
+  if (planned.keeps_activated) planned.memory = std::move(keeping);
+  return planned;
 }
 
 void choose_batch(RunOptions& options, const TaskDescription& description, const kernels::Backend& backend) {

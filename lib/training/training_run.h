@@ -70,6 +70,10 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
 struct PlannedMemory {
   TrainingMemory memory;
   SmallerRuns smaller;
+  // ModelOptions::keep_activated: on a device with memory of its own, where the whole run fits with it. It
+  // makes no batch smaller. As it may change a last bit, a run that goes on keeps to what it did before, as
+  // far as it still fits.
+  bool keeps_activated = false;
 };
 PlannedMemory plan_run_memory(const TaskDescription& description, const RunOptions& options,
                               const kernels::Backend& backend);

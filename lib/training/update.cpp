@@ -150,7 +150,7 @@ std::optional<Update> Updater::update(std::uint64_t step, const std::function<st
     forward.smoothing = options_.smoothing;
     // Every slot from zero: what a sum is made of does not depend on who adds it.
     model_.zero_gradients();
-    const LossSums sums(model_.forward(batches[i], forward));
+    const LossSums sums(model_.forward_backward(batches[i], forward));
     const auto numbers = sums.numbers();
     std::copy(numbers.begin(), numbers.end(),
               results.begin() + static_cast<std::ptrdiff_t>(i * result_width));
@@ -160,7 +160,6 @@ std::optional<Update> Updater::update(std::uint64_t step, const std::function<st
       if (options_.debug_nan) first_bad = first_output_not_finite(model_, batches[i], forward);
       break;
     }
-    model_.backward(*scale);
     sums_.add(model_.gradients());
   }
 

@@ -119,11 +119,49 @@ TEST_P(BackendOperations, ABiasGradientThatATableAsksFor) {
     float* const dw = side.floats(exact_numbers(out * in, 3));
     float* const dbias = side.floats(exact_numbers(out, 4));
     for (int i = 0; i < 2; ++i)
-      side.backend().linear_backward_weight(dy, x, {nullptr, nullptr, in, out}, {dw, dbias}, rows);
+      side.backend().linear_backward_weight(dy, x, {nullptr, nullptr, in, out}, {dw, dbias, true}, rows);
     side.backend().linear_backward_weight(dy, x, {nullptr, nullptr, in, out}, {dw, nullptr}, rows);
     return std::vector<Floats>{side.read(dw, out * in), side.read(dbias, out)};
   });
   EXPECT_TRUE(remarks.empty()) << remarks.front();
+}
+
+// The same bits as added to zeros, whatever was there; the bias is added to as ever.
+TEST_P(BackendOperations, AFreshWeightGradientIsWritten) {
+  for (const auto& [m, n, k] : linear_shapes) {
+    const auto gradients = [&, m = m, n = n, k = k](Side& side, bool fresh) {
+      const ConstValues dy = side.values(exact_numbers(m * n, 1));
+      const ConstValues x = side.values(exact_numbers(m * k, 2));
+      const float before = fresh ? std::nanf("") : 0.0f;
+      float* const dw = side.floats(Floats(static_cast<std::size_t>(n * k), before));
+      float* const dbias = side.floats(exact_numbers(n, 4));
+      side.backend().linear_backward_weight(dy, x, {nullptr, nullptr, k, n}, {dw, dbias, fresh}, m);
+      return std::vector<Floats>{side.read(dw, n * k), side.read(dbias, n)};
+    };
+    const auto both = [&, m = m, n = n, k = k](Side& side) {
+      const std::vector<Floats> fresh = gradients(side, true);
+      EXPECT_EQ(fresh, gradients(side, false)) << m << " x " << n << " x " << k;
+      return fresh;
+    };
+    agree(both);
+  }
+}
+
+TEST_P(BackendOperations, ZerosInRanges) {
+  std::vector<FloatRange> ranges{{0, 3}, {7, 0}, {8, 1}};
+  for (Index i = 0; i < 140; ++i) ranges.push_back({100 + 50 * i, i % 47});
+  ranges.push_back({20'000, 300'001});
+  ranges.push_back({320'010, 5});
+  const Index count = 320'020;
+  const auto zeroed = [&](Side& side) {
+    float* const values = side.floats(exact_numbers(count, 3));
+    side.backend().zero_ranges(values, ranges);
+    return std::vector<Floats>{side.read(values, count)};
+  };
+  Floats expected = exact_numbers(count, 3);
+  for (const FloatRange& range : ranges) std::fill_n(expected.begin() + range.first, range.count, 0.0f);
+  EXPECT_TRUE(on_device(zeroed).front() == expected);
+  EXPECT_TRUE(on_processor(zeroed).front() == expected);
 }
 
 TEST_P(BackendOperations, Embedding) {

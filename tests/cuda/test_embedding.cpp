@@ -1,5 +1,6 @@
 // Embeddings and their gradients, against sums in double and the CPU backend.
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/backend.h"
 #include "kernels/cuda/launchers.h"
@@ -80,6 +81,7 @@ TYPED_TEST(EmbeddingTest, GradientsAreAddedToTheRowsOfTheirKeys) {
   struct Shape {
     Index tokens, width, key_count, offset;
   };
+  int others = 0;
   // One digit, two and three; runs of one piece and of many; several chunks of the sort; odd widths, wide
   // ones.
   for (const Shape& shape :
@@ -116,9 +118,34 @@ TYPED_TEST(EmbeddingTest, GradientsAreAddedToTheRowsOfTheirKeys) {
       EXPECT_LE(largest_error(got, expected), 1e-4);
       EXPECT_LE(relative_error(got, expected), 1e-6);
       EXPECT_TRUE(same_bits(got, run()));
+      // An order that the caller brings: the same bits, and others where equal keys are the other way round.
+      std::vector<std::int32_t> order(keys.size());
+      std::iota(order.begin(), order.end(), 0);
+      const auto before_of = [&](std::int32_t a, std::int32_t b) {
+        const auto key = [&](std::int32_t token) {
+          return static_cast<std::uint32_t>(keys[static_cast<std::size_t>(token)]);  // negative ones last
+        };
+        return key(a) < key(b);
+      };
+      const auto run_in = [&](const std::vector<std::int32_t>& in) {
+        const DeviceBuffer<std::int32_t> device_order(in, this->stream());
+        const Guarded<float> table(before, 0, this->stream());
+        add_rows_by_key(
+            gradient.data(), {device_keys.data(), shape.tokens, shape.key_count, device_order.data()},
+            static_cast<float>(scale), table.data(), shape.width, workspace.data(), this->stream());
+        return table.take();
+      };
+      std::stable_sort(order.begin(), order.end(), before_of);
+      EXPECT_TRUE(same_bits(got, run_in(order)));
+      std::reverse(order.begin(), order.end());
+      std::stable_sort(order.begin(), order.end(), before_of);
+      const auto other = run_in(order);
+      EXPECT_LE(relative_error(other, expected), 1e-6);
+      others += same_bits(got, other) ? 0 : 1;
       workspace.take();
     }
   }
+  EXPECT_GT(others, 0) << "orders that are brought are not read";
 }
 
 class EmbeddingGradientTest : public CudaTest {};

@@ -189,13 +189,16 @@ class OddVocabulary : public ::testing::TestWithParam<const char*> {
     ForwardOptions forward;
     forward.training = training;
     Outcome outcome;
-    LossScale scale;  // the same for logits in pieces, which take their gradient in forward()
+    LossScale scale;  // known before: the gradient of logits takes their place in forward()
     scale[Loss::mlm] = scale[Loss::sequence] = scale[Loss::target] = 0.1f;
+    if (config_.has_mlm()) {
+      model->forward(batch, forward);
+      outcome.logits = model->masked_logits();
+    }
     if (training) forward.scale = scale;
     if (training) model->zero_gradients();
     const ForwardResult result = model->forward(batch, forward);
     outcome.loss = scaled_loss(result, scale);
-    if (config_.has_mlm()) outcome.logits = model->masked_logits();
     if (config_.has_decoder() && !how.logits_in_pieces) outcome.logits = model->target_logits();
     if (!training) return outcome;
     model->backward(scale);

@@ -119,6 +119,68 @@ TEST_F(TransfersTest, TheRingGoesRoundWhileTheSourceChanges) {
   }
 }
 
+// Of all sizes and at odd addresses, more than the ring holds, from a source that changes.
+TEST_F(TransfersTest, WhatIsGatheredArrivesTogether) {
+  Transfers transfers(stream());
+  const std::vector<std::size_t> sizes{1,
+                                       8,
+                                       15,
+                                       16,
+                                       4097,
+                                       0,
+                                       Transfers::small_bytes + 3,
+                                       Transfers::slot_bytes - 16,
+                                       Transfers::slot_bytes,
+                                       3 * Transfers::slot_bytes + 5,
+                                       Transfers::slot_bytes * Transfers::slot_count / 2};
+  for (std::uint32_t round = 0; round < 12; ++round) {
+    std::vector<std::vector<std::byte>> sent;
+    std::vector<DevicePiece> pieces;
+    const auto place = [&](std::size_t i) {
+      return static_cast<std::byte*>(pieces[i].data()) + (round + i) % 3 * 16 + (i % 4 == 2 ? 1 : 0);
+    };
+    transfers.gather();
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      sent.push_back(bytes_of_seed(sizes[i], round * 100 + static_cast<std::uint32_t>(i)));
+      pieces.emplace_back(sizes[i] + 64);
+      std::vector<std::byte> source = sent.back();
+      transfers.upload(place(i), source.data(), sizes[i]);
+      std::fill(source.begin(), source.end(), std::byte{0xee});
+    }
+    transfers.bring();
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      std::vector<std::byte> received(sizes[i]);
+      transfers.download(received.data(), place(i), sizes[i]);
+      ASSERT_TRUE(received == sent[i]) << "round " << round << ", piece " << i;
+    }
+  }
+}
+
+// What waits arrives at bring() alone, later pieces over earlier ones that went alone, and never when it was
+// given up.
+TEST_F(TransfersTest, WhatIsGatheredWaitsUntilItIsBrought) {
+  Transfers transfers(stream());
+  DevicePiece piece(64);
+  const auto now = [&] {
+    std::byte value{};
+    transfers.download(&value, piece.data(), 1);
+    return value;
+  };
+  const std::byte one{1}, two{2}, three{3};
+  transfers.upload(piece.data(), &one, 1);
+  transfers.gather();
+  transfers.upload(piece.data(), &two, 1);
+  EXPECT_EQ(now(), one);
+  transfers.bring();
+  EXPECT_EQ(now(), two);
+  transfers.gather();
+  transfers.upload(piece.data(), &three, 1);
+  transfers.forget();
+  EXPECT_EQ(now(), two);
+  transfers.upload(piece.data(), &one, 1);
+  EXPECT_EQ(now(), one);
+}
+
 TEST_F(TransfersTest, UploadsKeepTheirOrderWithTheWork) {
   Transfers transfers(stream());
   // Twice as many floats as fit a slot, each round uploaded over the values that the last round still has to

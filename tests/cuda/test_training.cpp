@@ -166,6 +166,60 @@ TEST_F(CudaTraining, MemoryIsUsedAsPlanned) {
   EXPECT_NE(log_.find("working weights"), std::string::npos) << log_;
 }
 
+// Kept where there is room, with the same numbers in fp32; a run that did without goes on without.
+TEST_F(CudaTraining, WhatGeluGivesIsKeptWhereItFits) {
+  const auto keeps = [this](const std::string& run, const std::string& step = "3") {
+    return read_train_state(path(run) + "/checkpoint-" + step).keeps_activated;
+  };
+  const auto planned = [this](const std::string& run) {
+    TsvReader table(path(run) + "/memory.tsv");
+    std::vector<std::string_view> row;
+    std::pair<std::size_t, bool> found{0, false};  // bytes of the device, and whether the row is there
+    while (table.next(row)) {
+      if (row[0].find("cuda:0") == std::string_view::npos) continue;
+      if (row[1] == "peak to expect") found.first = std::stoul(std::string(row[2]));
+      if (row[1] == "outputs of gelu in 1 layers") found.second = true;
+    }
+    return found;
+  };
+  pretrain(small("room"), *cuda());
+  EXPECT_TRUE(keeps("room"));
+  EXPECT_TRUE(planned("room").second);
+  PretrainOptions tight = small("tight");
+  tight.memory_limit = planned("room").first - 1;
+  pretrain(tight, *cuda());
+  EXPECT_FALSE(keeps("tight"));
+  EXPECT_FALSE(planned("tight").second);
+  EXPECT_LT(planned("tight").first, planned("room").first);
+  EXPECT_EQ(weights("tight"), weights("room"));
+
+  PretrainOptions first = small("parts");
+  first.memory_limit = tight.memory_limit;
+  stop_after(2);
+  EXPECT_THROW(pretrain(first, *cuda(Precision::bf16)), Error);
+  run_on();
+  EXPECT_TRUE(keeps("parts", "2")) << "half as large in bf16";
+  PretrainOptions rest = small("parts");
+  rest.start = RunStart::resume;
+  rest.memory_limit = planned("parts").first - 1;
+  warnings_.clear();
+  pretrain(rest, *cuda(Precision::bf16));
+  EXPECT_FALSE(keeps("parts"));
+  EXPECT_NE(warnings_.find("what gelu gives was kept for the backward pass so far"), std::string::npos)
+      << warnings_;
+
+  first = small("without");
+  first.memory_limit = rest.memory_limit;
+  stop_after(2);
+  EXPECT_THROW(pretrain(first, *cuda(Precision::bf16)), Error);
+  run_on();
+  EXPECT_FALSE(keeps("without", "2"));
+  rest = small("without");
+  rest.start = RunStart::resume;
+  pretrain(rest, *cuda(Precision::bf16));
+  EXPECT_FALSE(keeps("without")) << "there is room now, but the first part did without";
+}
+
 // The limit leaves 8 MiB beside what no batch changes, of the driver too, which holds hundreds of MiB on a
 // real device and nothing here: one sequence fits, 64 do not.
 TEST_F(CudaTraining, TooLittleDeviceMemoryNamesTheRowAndTheBatchThatFits) {

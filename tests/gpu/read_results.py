@@ -139,6 +139,38 @@ def profile_of(rows):
     return lines
 
 
+def attention_choice(turns, parts, h200):
+    """Whether wgmma takes mma.sync's place, by the rule of device_run.sh: lines of the page; none without turns."""
+    if not turns:
+        return []
+    best = {}  # (way, direction): milliseconds
+    for turn in turns:
+        for row in turn.get("measurements", []):
+            if row["name"] in ("attention_forward", "attention_backward") and row["engine"] == "bigbird" and row.get("tokens") == 4096:
+                key = turn["way"], row["name"].removeprefix("attention_")
+                if row.get("milliseconds"):
+                    best[key] = min(best.get(key, math.inf), row["milliseconds"])
+    lines = ["", "## Attention by mma.sync and by wgmma", "", "8 sequences of 4,096 tokens, the least of the turns.", "",
+             "| | mma.sync, ms | wgmma, ms | ratio |", "|---|---|---|---|"]
+    ratios, fast = [], []
+    for way, most in (("forward", 0.21), ("backward", 0.65)):
+        mma, wgmma = (best.get((name, way)) for name in ("mma", "wgmma"))
+        ratio = wgmma / mma if mma and wgmma else None
+        ratios.append(ratio)
+        fast.append(wgmma is not None and wgmma <= most)
+        lines.append(f"| {way} | {mma or math.nan:.3f} | {wgmma or math.nan:.3f} | {ratio if ratio is not None else math.nan:.2f} |")
+    results = {line[0]: line[1] for line in parts}
+    missing = [name for name in ("conformance", "warps", "warpgroups", "soak", "checked") if results.get(name) != "passed"]
+    quick = (h200 and all(fast)) or all(ratio is not None and ratio <= 0.8 for ratio in ratios)
+    if missing:
+        verdict = "auto stays mma: " + ", ".join(f"{name} {results.get(name, 'not run')}" for name in missing)
+    elif quick:
+        verdict = "**auto becomes wgmma** on compute capability 9.0"
+    else:
+        verdict = "auto stays mma: wgmma is not fast enough"
+    return [*lines, "", verdict + "."]
+
+
 def load(folders, name):
     """The JSON of this name from every folder that has it; a file that was cut off is named and left out."""
     found = []
@@ -213,6 +245,8 @@ def main():
     lines += ["", f"{0 if tiny else len(measured) - len(missed)} of {len(table)} bounds held, {len(missed)} did not, "
               f"{len(table) if tiny else len(table) - len(measured)} were not measured"
               + (f"; failed: {', '.join(failed)}" if failed else "")]
+    turns = [one for document in load(folders, "attention.json") for one in document]
+    lines += attention_choice([] if tiny else turns, parts, card in (None, cards.h200))
     lines += profile_of(rows)
     if rows.rows:
         lines += ["", "| what | engine | ms | spread | more |", "|---|---|---|---|---|"]

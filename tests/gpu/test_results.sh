@@ -73,6 +73,18 @@ expect late-part 1 'failed: bench' 'texts["first/parts.tsv"] = "bench\tout of ti
 expect rehearsal 77 '0 of 14 bounds held, 0 did not, 14 were not measured' 'files["first/bench.json"]["tiny"] = True'
 expect other-sources 0 'different sources' 'files["second/environment.json"]["sources"] = "b"'
 
+# Which instructions attention takes, by turns of both.
+turns() { # turns MMA_FORWARD MMA_BACKWARD WGMMA_FORWARD WGMMA_BACKWARD [MORE]
+  printf '%s\n' "files['first/attention.json'] = [{'way': way, 'measurements': attention('bigbird', 4096, f + add, b + add)} for add in (0.0, 0.1) for way, f, b in (('mma', $1, $2), ('wgmma', $3, $4))]; texts['first/parts.tsv'] += ''.join(name + '\tpassed\t9\t\n' for name in ('conformance', 'warps', 'warpgroups', 'soak', 'checked')); ${5:-}"
+}
+expect wgmma-by-time 0 '**auto becomes wgmma** on compute capability 9.0.' "$(turns 0.266 0.7 0.21 0.65)"
+grep -qF '| forward | 0.266 | 0.210 | 0.79 |' "$work/wgmma-by-time/page" || failed "not the least of the turns"
+expect wgmma-by-ratio 0 '**auto becomes wgmma**' "$(turns 0.4 1.0 0.32 0.8)"
+expect wgmma-too-slow 0 'auto stays mma: wgmma is not fast enough.' "$(turns 0.266 0.84 0.22 0.5)"
+expect wgmma-other-card 0 'auto stays mma: wgmma is not fast enough.' "$(turns 0.25 0.7 0.21 0.65 "files['first/environment.json']['device'] = 'NVIDIA H100 80GB HBM3'")"
+expect wgmma-unsound 0 'auto stays mma: soak skipped, checked not run.' "$(turns 0.4 1.0 0.2 0.5 "texts['first/parts.tsv'] = texts['first/parts.tsv'].replace('soak\tpassed', 'soak\tskipped').replace('checked\tpassed\t9\t\n', '')")"
+expect wgmma-not-measured 0 '| forward | 0.266 | nan | nan |' "$(turns 0.266 0.84 None None "files['first/attention.json'] = [one for one in files['first/attention.json'] if one['way'] == 'mma']" | sed 's/None/0.0/g')"
+
 # Each card has bounds of its own: by the name that the driver gives, the whole of it.
 card() { echo "files['first/environment.json']['device'] = '$1, 580.65.06, 0 MiB'; ours[8]['tokens_per_second'] = $2; ours[7]['tokens_per_second'] = 0.1e6; hf[0]['tokens_per_second'] = $2 / 8"; }
 expect h200-step 1 '| 0.66 M tokens/s | 0.8 M tokens/s | 0.70 to 0.73 M tokens/s | 0.63 M tokens/s (32 sequences) | **no** |' "$(card 'NVIDIA H200' 0.63e6)"

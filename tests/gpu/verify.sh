@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Everything that only a device can show, in two calls of less than 590 seconds each, of which the second does not need the
-# first. Leaves summary.md and the numbers in at most eight files a call.
-#   bash tests/gpu/verify.sh first|second|[PART]...
-# first: environment programs conformance tests bench peers; second: environment programs resume sanitizer training.
+# first, and in one of 400 (device_run.sh) what decides how attention multiplies. Leaves summary.md and the numbers in at
+# most eight files a call.
+#   bash tests/gpu/verify.sh first|second|attention|[PART]...
+# first: environment programs conformance tests bench peers; second: environment programs resume sanitizer training;
+# attention: environment programs conformance warps warpgroups soak turns checked profile flex.
 # Every part has so many seconds that a call's fit (--caps prints them). Parts may be named one by one, resources too.
 # Programs: those of the pack (pack.sh), else of BUILD. They are compiled there in no call, only when parts are named or none.
 # Without a device every part that needs one is said to be skipped, and the exit code is 77. A part that fails does not
@@ -15,16 +17,21 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 
 declare -A cap=([environment]=15 [programs]=60 [conformance]=60 [tests]=120 [bench]=150 [peers]=165
-  [resume]=90 [sanitizer]=190 [training]=210 [resources]=120)
+  [resume]=90 [sanitizer]=190 [training]=210 [resources]=120
+  [warps]=40 [warpgroups]=40 [soak]=25 [turns]=70 [checked]=45 [profile]=40 [flex]=35)
 first=(environment programs conformance tests bench peers)
 second=(environment programs resume sanitizer training)
+attention=(environment programs conformance warps warpgroups soak turns checked profile flex)
+declare -A short=([programs]=40 [conformance]=25) # in the call of 400 seconds
 call='' whole=2300
 case ${1:-} in
-  -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit 0 ;;
+  -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0" && exit 0 ;;
   --caps) # CALL <tab> PART <tab> SECONDS
     for name in "${first[@]}"; do printf 'first\t%s\t%d\n' "$name" "${cap[$name]}"; done
     for name in "${second[@]}"; do printf 'second\t%s\t%d\n' "$name" "${cap[$name]}"; done
+    for name in "${attention[@]}"; do printf 'attention\t%s\t%d\n' "$name" "${short[$name]:-${cap[$name]}}"; done
     exit 0 ;;
+  attention) call=attention parts=("${attention[@]}") whole=400 cap[programs]=${short[programs]} cap[conformance]=${short[conformance]} ;;
   first) call=first parts=("${first[@]}") whole=585 ;;
   second) call=second parts=("${second[@]}") whole=585 ;;
   '') parts=("${first[@]}" "${second[@]:2}" resources) cap[programs]=900 ;; # there may be something to compile
@@ -41,7 +48,7 @@ python=${PYTHON:-python3}
 deadline=$((SECONDS + whole - 10)) # ten seconds are for the summary
 work=$(mktemp -d)
 mkdir -p "$out"
-rm -f "$out"/{summary.md,parts.tsv,environment.json,tests.json,bench.json,peers.json,clocks.tsv,resources.tsv,verify.log,study.tsv,study.md,metrics.tsv}
+rm -f "$out"/{summary.md,parts.tsv,environment.json,tests.json,bench.json,peers.json,clocks.tsv,resources.tsv,verify.log,study.tsv,study.md,metrics.tsv,attention.json}
 export PYTHONUNBUFFERED=1
 
 say() { printf '%s\n' "$*" | tee -a "$out/verify.log" >&2; }
@@ -256,14 +263,14 @@ part_resume() {
 
 part_sanitizer() {
   need_device && need_programs || return
-  local sanitizer result=0 tool
+  local sanitizer result=0 tool tools=${1:-memcheck racecheck initcheck} seconds=${2:-63}
   [ "$device" != cpu ] && have_device || skip "no NVIDIA device for it" || return
   sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
   [ -x "$sanitizer" ] || skip "compute-sanitizer was not found" || return
-  for tool in memcheck racecheck initcheck; do
+  for tool in $tools; do
     say "-- $tool"
     # Kernels of every family at tiny shapes; cuBLASLt's own kernels stay outside.
-    within 63 "$sanitizer" --tool "$tool" --error-exitcode 1 --print-limit 20 "$test_gpu" --gtest_brief=1 \
+    within "$seconds" "$sanitizer" --tool "$tool" --error-exitcode 1 --print-limit 20 "$test_gpu" --gtest_brief=1 \
       --gtest_filter="${SANITIZER_FILTER:-Attention*SmallTiles*:Attention*Cut*:Elementwise*:ColumnSum*:LayerNorm*:Embedding*:*Loss*:Optimizer*:*BackendOperations.*bf16-*Linear*}" || result=$?
   done
   return $result
@@ -281,6 +288,61 @@ part_training() {
     [ ! -e "$work/study/$file" ] || cp "$work/study/$file" "$out/"
   done
   return $status
+}
+
+# Attention by mma.sync and by wgmma (BIGBIRD_ATTENTION), for read_results.py to decide by. What conformance refuted is not
+# tried: its output says which descriptor would be right.
+need_conformance() {
+  if grep -q -P '^conformance\t(failed|out of time)\t' "$out/parts.tsv"; then skip "conformance did not hold"; fi
+}
+part_warps() {
+  need_device && need_programs || return
+  BIGBIRD_ATTENTION=mma run_tests "$out/tests.json" "${TEST_FILTER:-Attention*:DeviceSize*}"
+}
+part_warpgroups() {
+  need_device && need_programs && need_conformance || return
+  BIGBIRD_ATTENTION=wgmma run_tests "$work/warpgroups.json" "${TEST_FILTER:-Attention*:DeviceSize*}"
+}
+part_soak() {
+  need_device && need_programs && need_conformance || return
+  if [ "$device" = cpu ]; then skip "no NVIDIA device for it" && return 77; fi
+  BIGBIRD_SOAK_SECONDS=20 run_tests "$work/soak.json" 'AttentionSoak*'
+}
+# In turns, A B A B: a card that warms up is no advantage of the first.
+part_turns() {
+  need_device && need_programs && need_conformance || return
+  local turn way files=() status=0
+  for turn in 1 2; do
+    for way in mma wgmma; do
+      [ "$device" != cpu ] || [ $way = mma ] || continue
+      BIGBIRD_ATTENTION=$way with_clocks turns within 30 "$bench_gpu" --device "$device" "${tiny[@]}" --parts attention \
+        --json "$work/turn-$turn-$way.json" || status=$?
+      [ ! -e "$work/turn-$turn-$way.json" ] || files+=("$way" "$work/turn-$turn-$way.json")
+    done
+  done
+  [ ${#files[@]} = 0 ] || "$python" -c 'import json, sys; a = sys.argv[2:]; json.dump([{"way": w, **json.load(open(f))} for w, f in zip(a[::2], a[1::2])], open(sys.argv[1], "w"), indent=1)' \
+    "$out/attention.json" "${files[@]}"
+  return $status
+}
+part_checked() {
+  SANITIZER_FILTER=${SANITIZER_FILTER:-ConformanceOfWarpgroups*:AttentionForwardTest.LargeTiles*:AttentionBackward*LargeTiles*} \
+    BIGBIRD_ATTENTION=wgmma part_sanitizer "memcheck racecheck synccheck" 14
+}
+part_profile() {
+  need_device && need_programs || return
+  local status=0
+  with_clocks profile within 600 "$bench_gpu" --device "$device" "${tiny[@]}" --parts training,step_profile,windows --json "$out/bench.json" || status=$?
+  return $status
+}
+part_flex() {
+  need_device || return
+  "$python" -c 'import torch' 2>/dev/null || skip "$python has no torch: no FlexAttention to compare with" || return
+  local plan=()
+  if [ -n "${bigbird:-}" ]; then
+    within 10 "$bigbird" attention --length 4096 -o "$work/plan.json" && plan=(--plan "4096=$work/plan.json")
+  fi
+  within 600 "$python" "$here/peers/flex_attention.py" --device "$peer_device" "${tiny[@]}" --tune "${plan[@]}" --json "$work/flex.json" || return
+  "$python" -c 'import json, sys; json.dump([json.load(open(sys.argv[2]))], open(sys.argv[1], "w"), indent=1)' "$out/peers.json" "$work/flex.json"
 }
 
 part_resources() {

@@ -1,4 +1,6 @@
 // The linear layers against reference/, over odd shapes, for every level.
+#include <array>
+#include <cmath>
 #include <utility>
 
 #include "reference/layers.h"
@@ -147,6 +149,21 @@ TEST_P(LinearKernel, NoRowsChangeNothing) {
     return std::vector<Floats>{y.take(), dw.take()};
   });
   EXPECT_EQ(out[1], w);
+}
+
+// The same bits as added to zeros, whatever is there, of no rows too.
+TEST_P(LinearKernel, AFreshWeightGradientIsWritten) {
+  for (const auto& [in, out, rows] : {std::array<Index, 3>{3, 2, 0}, {70, 45, 33}, {128, 384, 100}}) {
+    const Floats x = random_floats(area(rows, in), 16), dy = random_floats(area(rows, out), 17);
+    const auto made = run([&, in = in, out = out, rows = rows](Backend& backend) {
+      Guarded added(Floats(area(out, in), 0.0f)), fresh(Floats(area(out, in), std::nanf("")));
+      const Linear layer{nullptr, nullptr, in, out};
+      backend.linear_backward_weight(dy.data(), x.data(), layer, {added.data(), nullptr}, rows);
+      backend.linear_backward_weight(dy.data(), x.data(), layer, {fresh.data(), nullptr, true}, rows);
+      return std::vector<Floats>{added.take(), fresh.take()};
+    });
+    EXPECT_EQ(made[0], made[1]) << in << " x " << out << ", " << rows << " rows";
+  }
 }
 
 BIGBIRD_KERNEL_TESTS(LinearKernel);

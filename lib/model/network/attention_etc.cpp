@@ -110,8 +110,9 @@ ResidualActivations end_of_attention(const AttentionActivations& kept, const Sid
 }
 FeedForwardActivations part_of(const FeedForwardActivations& kept, const SideRows& rows, kernels::Index width,
                                kernels::Index inner) {
-  return {part_of(kept.pre, rows, inner), kept.inner, part_of(kept.sum, rows, width),
-          part_of(kept.norm, rows, width), part_of(kept.norm_state, rows)};
+  return {part_of(kept.pre, rows, inner), kept.keeps_inner ? part_of(kept.inner, rows, inner) : kept.inner,
+          part_of(kept.sum, rows, width), part_of(kept.norm, rows, width),
+          part_of(kept.norm_state, rows), kept.keeps_inner};
 }
 
 constexpr std::array<DropoutSite, 2> output_sites{DropoutSite::attention_output,

@@ -307,6 +307,8 @@ void Batch::find_global_rows() {
 void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimits& limits,
                  bool whole_blocks) {
   if (batch.sequences() == 0) throw_runtime("a batch without sequences");
+  if (!batch.row_orders.empty() && static_cast<std::int64_t>(batch.row_orders.size()) != 3 * batch.tokens())
+    throw_runtime("a batch that was changed after it was made ready");
   check_size(batch.tokens(), limits.tokens, "tokens");
   check_size(batch.sequences(), limits.sequences, "sequences");
   check_size(batch.outputs(), limits.most_outputs(), "outputs");

@@ -108,6 +108,8 @@ struct Batch {
   // [B] tokens that attention is planned for, in whole blocks: those of the rows, and padding that has no
   // rows because the model takes sequences without. Empty: the rows.
   std::vector<std::int64_t> plan_lengths;
+  // [3, T] embedding_orders() (encoder.h) of the finished batch: Model::make_ready(). Empty: not made yet.
+  std::vector<std::int32_t> row_orders;
   // [T, C] of a model with ModelOptions::embedding_offsets: what is added to the vector that stands for each
   // token (Model::input_gradients), to run a model between and beyond the tokens that it has. Empty: nothing.
   std::vector<float> embedding_offsets;

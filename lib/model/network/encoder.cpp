@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,11 +20,11 @@ namespace {
 
 // 0.. within every sequence, and within its global tokens. Padding may reach past the table when its size is
 // no multiple of the block size: padded rows influence nothing, so they repeat the last position.
-std::vector<std::int32_t> positions_of(const PassContext& pass) {
+std::vector<std::int32_t> positions_of(const ModelConfig& config, const Batch& batch) {
   std::vector<std::int32_t> positions;
-  positions.reserve(static_cast<std::size_t>(pass.tokens()));
-  const std::int64_t last = pass.config.max_position_embeddings - 1;
-  for (const auto* offsets : {&pass.batch.token_offsets, &pass.batch.globals.token_offsets}) {
+  positions.reserve(static_cast<std::size_t>(batch.rows()));
+  const std::int64_t last = config.max_position_embeddings - 1;
+  for (const auto* offsets : {&batch.token_offsets, &batch.globals.token_offsets}) {
     for (std::size_t s = 0; s + 1 < offsets->size(); ++s) {
       const std::int64_t count = (*offsets)[s + 1] - (*offsets)[s];
       for (std::int64_t i = 0; i < count; ++i)
@@ -66,10 +67,32 @@ NormState state_of(const EmbeddedRows& rows, const NormState& state) {
 // The ids, with -1 for the pad token: as an input it never teaches its own row (padding_idx in Hugging Face).
 // Padding has a gradient at all only where a head looks at every position, as that for questions may; a
 // decoder reads pad tokens where labels are to be ignored.
-std::vector<std::int32_t> rows_to_update(const PassContext& pass) {
-  std::vector<std::int32_t> ids = of_both(pass.batch.ids, pass.batch.globals.ids);
-  std::replace(ids.begin(), ids.end(), static_cast<std::int32_t>(pass.config.pad_token_id), -1);
+std::vector<std::int32_t> rows_to_update(const ModelConfig& config, const Batch& batch) {
+  std::vector<std::int32_t> ids = of_both(batch.ids, batch.globals.ids);
+  std::replace(ids.begin(), ids.end(), static_cast<std::int32_t>(config.pad_token_id), -1);
   return ids;
+}
+
+// A model with one token type gives it to all tokens: RoBERTa's and Longformer's inputs have none.
+std::vector<std::int32_t> types_of(const ModelConfig& config, const Batch& batch) {
+  std::vector<std::int32_t> types = of_both(batch.types, batch.globals.types);
+  if (config.type_vocab_size <= 1) std::fill(types.begin(), types.end(), 0);
+  return types;
+}
+
+// Tokens by their keys, those of one key ascending; keys below 0 last.
+void append_order(const std::vector<std::int32_t>& keys, std::int64_t key_count,
+                  std::vector<std::int32_t>& to) {
+  const auto place_of = [&](std::int32_t key) {
+    return static_cast<std::size_t>(key < 0 ? key_count : std::int64_t{key});
+  };
+  std::vector<std::size_t> next(static_cast<std::size_t>(key_count) + 2);
+  for (const std::int32_t key : keys) ++next[place_of(key) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  const std::size_t first = to.size();
+  to.resize(first + keys.size());
+  for (std::size_t token = 0; token < keys.size(); ++token)
+    to[first + next[place_of(keys[token])]++] = static_cast<std::int32_t>(token);
 }
 
 // Turns query and key of every head within qkv [T, 3C], or turns their gradients back. Nothing for absolute
@@ -155,16 +178,26 @@ kernels::EmbeddingTables embedding_tables(const ModelConfig& config, const Embed
   return tables;
 }
 
+std::vector<std::int32_t> embedding_orders(const ModelConfig& config, const Batch& batch) {
+  std::vector<std::int32_t> orders;
+  orders.reserve(3 * static_cast<std::size_t>(batch.rows()));
+  append_order(rows_to_update(config, batch), config.vocab_size, orders);
+  append_order(types_of(config, batch), std::max<std::int64_t>(config.type_vocab_size, 1), orders);
+  append_order(positions_of(config, batch), config.max_position_embeddings, orders);
+  return orders;
+}
+
 void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept) {
   const auto upload = [&](std::int32_t* to, const std::vector<std::int32_t>& from) {
     pass.backend.upload(to, from.data(), from.size() * sizeof(std::int32_t));
   };
   upload(kept.ids, of_both(pass.batch.ids, pass.batch.globals.ids));
-  // A model with one token type gives it to all tokens: RoBERTa's and Longformer's inputs have none.
-  const std::vector<std::int32_t> types = of_both(pass.batch.types, pass.batch.globals.types);
-  upload(kept.types, pass.config.type_vocab_size > 1 ? types : std::vector<std::int32_t>(types.size(), 0));
-  upload(kept.positions, positions_of(pass));
-  if (kept.updated_rows != nullptr) upload(kept.updated_rows, rows_to_update(pass));
+  upload(kept.types, types_of(pass.config, pass.batch));
+  upload(kept.positions, positions_of(pass.config, pass.batch));
+  if (kept.updated_rows != nullptr) upload(kept.updated_rows, rows_to_update(pass.config, pass.batch));
+  if (kept.orders != nullptr)
+    upload(kept.orders,
+           pass.batch.row_orders.empty() ? embedding_orders(pass.config, pass.batch) : pass.batch.row_orders);
   if (pass.stem != nullptr) stem_stage(pass, kept.stem);
   const std::vector<float>& offsets = pass.batch.embedding_offsets;
   if (!offsets.empty()) {
@@ -222,9 +255,15 @@ void embeddings_backward(const PassContext& pass, const EmbeddingTensors& tensor
   if (pass.stem != nullptr) return stem_backward(pass, tensors.stem, gradients.stem, kept.stem, gradient);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const EmbeddingTensors& sums = to[i].tensors;
-    backend.embedding_backward(
-        gradient + inputs[i].first * width, indices_of(inputs[i], kept.updated_rows, kept),
-        embedding_tables(pass.config, inputs[i].tensors), {sums.word, sums.type, sums.position});
+    kernels::EmbeddingIndices indices = indices_of(inputs[i], kept.updated_rows, kept);
+    if (kept.orders != nullptr) {
+      indices.id_order = kept.orders;
+      indices.type_order = kept.orders + rows;
+      indices.position_order = kept.orders + 2 * rows;
+    }
+    backend.embedding_backward(gradient + inputs[i].first * width, indices,
+                               embedding_tables(pass.config, inputs[i].tensors),
+                               {sums.word, sums.type, sums.position});
   }
 }
 
@@ -389,14 +428,16 @@ void feed_forward_backward(const PassContext& pass, std::int64_t layer, const Fe
   kernels::Backend& backend = pass.backend;
   const kernels::Index rows = pass.rows();
   const bool postnorm = pass.config.norm_type == NormType::postnorm;
-  // What the activation made is made again, in the place that its gradient takes afterwards.
-  const kernels::Values inner = work.wide, dinner = work.wide;
+  // What the activation made is made again where it was not kept, in the place that its gradient takes
+  // afterwards.
+  const kernels::Values dinner = work.wide, inner = kept.keeps_inner ? kept.inner : dinner;
 
   kernels::LinearGradients output = gradients.output;
   const kernels::ConstValues branch =
       residual_backward(pass, pass.dropout(pass.feed_forward_site, layer), tensors.norm, gradients.norm,
                         output, {kept.sum, kept.norm, kept.norm_state}, work);
-  backend.activation_forward(kept.pre, inner, rows * tensors.inner.out, pass.config.activation);
+  if (!kept.keeps_inner)
+    backend.activation_forward(kept.pre, inner, rows * tensors.inner.out, pass.config.activation);
   backend.linear_backward_weight(branch, inner, tensors.output, output, rows);
   backend.linear_backward_input_activation(branch, tensors.output, pass.config.activation, kept.pre, dinner,
                                            rows);

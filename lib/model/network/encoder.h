@@ -18,7 +18,11 @@ namespace bigbird {
 // The tables of a model, or of its decoder, as an operation takes them.
 kernels::EmbeddingTables embedding_tables(const ModelConfig& config, const EmbeddingTensors& tensors);
 
-// Brings ids, types and positions of the batch to the device.
+// What EmbeddingIndices calls id_order, type_order and position_order, end to end, of the rows that a
+// backward pass adds to. By counting: no comparisons.
+std::vector<std::int32_t> embedding_orders(const ModelConfig& config, const Batch& batch);
+
+// Brings ids, types and positions of the batch to the device, and the orders where they are wanted.
 void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept);
 // Fills output [T, C].
 void embeddings_forward(const PassContext& pass, const EmbeddingTensors& tensors,

@@ -40,8 +40,9 @@ void masked_head_forward(const PassContext& pass, const ModelTensors& model, con
   const kernels::Linear decoder = backend.in_wide_rows(tensors.decoder);
   backend.linear_forward(kept.norm, decoder, kept.logits, rows);
   if (pass.batch.masked_labels.empty()) return;
+  const kernels::LossGradient dlogits{kept.logits, activations.scalars.scale(Loss::mlm)};
   backend.cross_entropy({kept.logits, rows, pass.config.vocab_size, decoder.out_stride}, {kept.labels},
-                        kept.losses, kept.predictions, {});
+                        kept.losses, kept.predictions, pass.scale_known ? dlogits : kernels::LossGradient{});
 }
 
 void count_masked_labels(const Batch& batch, LabelCounts& labels) {
@@ -69,8 +70,9 @@ void masked_head_backward(const PassContext& pass, const ModelTensors& model,
 
   const kernels::Values dlogits = kept.logits;
   const kernels::Linear decoder = backend.in_wide_rows(tensors.decoder);
-  backend.cross_entropy({kept.logits, rows, pass.config.vocab_size, decoder.out_stride}, {kept.labels},
-                        kept.losses, nullptr, {dlogits, activations.scalars.scale(Loss::mlm)});
+  if (!pass.scale_known)
+    backend.cross_entropy({kept.logits, rows, pass.config.vocab_size, decoder.out_stride}, {kept.labels},
+                          kept.losses, nullptr, {dlogits, activations.scalars.scale(Loss::mlm)});
   backend.linear_backward_weight(dlogits, kept.norm, decoder, gradients.decoder, rows);
   backend.linear_backward_input(dlogits, decoder, dtransform, rows, false);
   backend.layernorm_backward({dtransform, kept.transform, kept.norm_state, dtransform, rows}, tensors.norm,

@@ -18,9 +18,6 @@
 namespace bigbird {
 namespace {
 
-// Rows of whole cache lines on every device.
-constexpr std::size_t alignment = 256;
-
 // Of targets, where logits are taken in pieces: 47 MiB of a vocabulary of 96,103, and enough of them that
 // packing the table for a product is a small part of it (with 64, all packing was 8 % of an update of a
 // small model).
@@ -36,6 +33,7 @@ struct Planner {
   std::int64_t globals = 0;          // G of windows with global tokens
   std::int64_t projections = 3;      // of a token: queries, keys and values, [*, C] each
   BackwardWorkspace workspace = {};  // in training
+  std::string activated = {};        // the row of what activations give, where it is kept
 
   bool postnorm() const { return config.norm_type == NormType::postnorm; }
 
@@ -56,9 +54,10 @@ struct Planner {
     layer.attention.norm = arena.values(what, norm_rows * width);
     layer.attention.norm_state = norm_state(what, norm_rows);
     layer.feed_forward.pre = arena.values(what, rows * inner, operands);
-    // Spent when the layer's output is there: kept would be a quarter of a layer. No gradient is under way by
-    // then.
-    layer.feed_forward.inner = workspace.wide;
+    // Spent when the layer's output is there, before any gradient is under way; kept a quarter of a layer.
+    layer.feed_forward.keeps_inner = !activated.empty();
+    layer.feed_forward.inner =
+        layer.feed_forward.keeps_inner ? arena.values(activated, rows * inner, operands) : workspace.wide;
     const kernels::Values other = arena.values(what, rows * width);
     (postnorm() ? layer.feed_forward.sum : layer.feed_forward.norm) = other;
     layer.feed_forward.norm_state = norm_state(what, rows);
@@ -129,6 +128,7 @@ void plan_layers(Planner& plan, const ModelOptions& options, const std::string& 
     to.assign(static_cast<std::size_t>(layers), make(one, true, layers > 1 ? plan.tokens : plan.last_rows));
   } else {
     const std::string what = fmt::format("activations of {} layers{}", layers, stack);
+    if (options.keep_activated) plan.activated = fmt::format("outputs of gelu in {} layers{}", layers, stack);
     states.push_back(arena.values(what, state));
     for (std::int64_t i = 0; i < layers; ++i) {
       to.push_back(make(what, true, rows_of(i)));
@@ -163,12 +163,17 @@ void plan_final_norm(Planner& plan, const ModelOptions& options, Stack& to) {
   if (options.training) to.final_norm_state = plan.norm_state(what, plan.last_rows);
 }
 
-void plan_embeddings(Planner& plan, EmbeddingActivations& to, const ModelOptions& options) {
+void plan_embeddings(Planner& plan, EmbeddingActivations& to, const ModelOptions& options,
+                     const kernels::Backend& backend) {
   const std::string what = "embeddings";
   to.ids = plan.arena.integers(what, plan.tokens);
   to.types = plan.arena.integers(what, plan.tokens);
   to.positions = plan.arena.integers(what, plan.tokens);
   if (options.training) to.updated_rows = plan.arena.integers(what, plan.tokens);
+  // Of one input of single tokens.
+  if (options.training && backend.wants_row_order() && !plan.config.has_stem() &&
+      plan.config.attention != AttentionPattern::etc)
+    to.orders = plan.arena.integers(what, 3 * plan.tokens);
   if (plan.config.embedding_norm != EmbeddingNorm::none) {
     to.sum = plan.arena.values(what, plan.tokens * plan.width);
     if (options.training) to.norm_state = plan.norm_state(what, plan.tokens);
@@ -272,7 +277,7 @@ void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations&
   ModelOptions own = options;
   own.embedding_offsets = false;
   if (options.training) plan_workspace(plan);
-  plan_embeddings(plan, to.embeddings, own);
+  plan_embeddings(plan, to.embeddings, own, backend);
   const auto layer = [&](const std::string& what, bool kept, std::int64_t rows) {
     DecoderLayerActivations made;
     made.self = kept ? plan.kept_layer(what, rows) : plan.shared_layer(what);
@@ -420,55 +425,6 @@ void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, const
 
 }  // namespace
 
-std::string MemoryRow::number_types() const {
-  if (fp32_bytes == 0 || bf16_bytes == 0) return fp32_bytes > 0 ? "fp32" : (bf16_bytes > 0 ? "bf16" : "");
-  return fp32_bytes > bf16_bytes ? "fp32, bf16" : "bf16, fp32";
-}
-
-MemoryRow fp32_row(std::string what, std::size_t bytes) {
-  return {std::move(what), bytes, bytes, 0};
-}
-
-void* Arena::bytes(const std::string& what, std::size_t count) {
-  const std::size_t padded = (count + alignment - 1) / alignment * alignment;
-  const auto row = std::find_if(rows_.begin(), rows_.end(),
-                                [&](const MemoryRow& candidate) { return candidate.what == what; });
-  if (row == rows_.end()) {
-    rows_.push_back({what, padded});
-  } else {
-    row->bytes += padded;
-  }
-  void* memory = base_ == nullptr ? nullptr : base_ + used_;
-  used_ += padded;
-  return memory;
-}
-
-void* Arena::bytes(const std::string& what, std::size_t count, kernels::ElementType type) {
-  const std::size_t before = used_;
-  void* const memory = bytes(what, count);
-  const auto row = std::find_if(rows_.begin(), rows_.end(),
-                                [&](const MemoryRow& candidate) { return candidate.what == what; });
-  (type == kernels::ElementType::bf16 ? row->bf16_bytes : row->fp32_bytes) += used_ - before;
-  return memory;
-}
-
-kernels::Values Arena::values(const std::string& what, std::int64_t count, kernels::ElementType type) {
-  return {bytes(what, static_cast<std::size_t>(count) * kernels::size_of(type), type), type};
-}
-
-float* Arena::floats(const std::string& what, std::int64_t count) {
-  return static_cast<float*>(
-      bytes(what, static_cast<std::size_t>(count) * sizeof(float), kernels::ElementType::fp32));
-}
-
-std::int32_t* Arena::integers(const std::string& what, std::int64_t count) {
-  return static_cast<std::int32_t*>(bytes(what, static_cast<std::size_t>(count) * sizeof(std::int32_t)));
-}
-
-std::uint64_t* Arena::keys(const std::string& what, std::int64_t count) {
-  return static_cast<std::uint64_t*>(bytes(what, static_cast<std::size_t>(count) * sizeof(std::uint64_t)));
-}
-
 Activations plan_activations(Arena& arena, const ModelConfig& given, const BatchLimits& of_tokens,
                              const ModelOptions& options, const kernels::Backend& backend) {
   const ModelConfig config = trunk_config(given);
@@ -490,7 +446,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& given, const Batch
   to.scalars.loss_scales = arena.floats("heads", static_cast<std::int64_t>(loss_kinds.size()));
   if (options.training) plan_workspace(plan);
   to.workspace = plan.workspace;
-  plan_embeddings(plan, to.embeddings, options);
+  plan_embeddings(plan, to.embeddings, options, backend);
   plan_stem(plan, to.embeddings.stem, options);
   if (config.position_type == PositionType::rotary) {
     to.rotations = {to.embeddings.positions,
@@ -562,7 +518,7 @@ namespace {
 void plan_packed_weights(std::vector<MemoryRow>& rows, const ModelConfig& config,
                          const kernels::Backend& backend) {
   const ParameterLayout layout(config);
-  auto* const nowhere = reinterpret_cast<float*>(alignment);  // sizes alone count
+  auto* const nowhere = reinterpret_cast<float*>(Arena::alignment);  // sizes alone count
   const std::vector<PackedLayer> packed =
       packed_layers(config, model_tensors(config, layout, nowhere), backend);
   if (packed.empty()) return;

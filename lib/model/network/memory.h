@@ -19,6 +19,9 @@ namespace bigbird {
 // Hands out aligned slices in order. Without a base it only counts, and every slice is null.
 class Arena {
  public:
+  // Rows of whole cache lines on every device.
+  static constexpr std::size_t alignment = 256;
+
   explicit Arena(std::byte* base, kernels::ElementType type = kernels::ElementType::fp32)
       : base_(base), operands_(type), stream_(type) {}
   Arena(std::byte* base, const kernels::Backend& backend)
@@ -131,6 +134,7 @@ struct FeedForwardActivations {
   kernels::Values sum;    // [T, C]
   kernels::Values norm;   // [T, C]
   NormState norm_state;
+  bool keeps_inner = false;  // inner is the layer's own, there for the backward pass
 };
 
 struct LayerActivations {
@@ -168,6 +172,7 @@ struct EmbeddingActivations {
   std::int32_t* types = nullptr;         // [T]
   std::int32_t* positions = nullptr;     // [T]
   std::int32_t* updated_rows = nullptr;  // [T] ids of the rows that backward adds to; null in inference
+  std::int32_t* orders = nullptr;        // [3, T] embedding_orders(); null where a backend takes none
   kernels::Values sum;                   // [T, C] what the LayerNorm reads; null without one
   kernels::Values offsets;               // [T, C] of Batch::embedding_offsets; null in models without
   StemActivations stem;

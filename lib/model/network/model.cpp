@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
@@ -64,7 +66,16 @@ struct Model::Impl {
     options.training ? backend.zero(held.parameters, bytes) : backend.clear(held.parameters, bytes);
     if (!options.training) packed = packed_layers(config, parameter_tensors, backend);
     if (options.training) {
-      gradient_tensors = model_tensors(config, layout, held.gradients);
+      gradient_tensors = first_gradient_tensors = model_tensors(config, layout, held.gradients);
+      kernels::Index end = 0;  // of what came so far
+      for (LinearTensors* const weight : written_once(config, first_gradient_tensors)) {
+        weight->fresh = true;
+        const kernels::FloatRange range{weight->weight - held.gradients, weight->in * weight->out};
+        written.push_back(range);
+        added_to.push_back({end, range.first - end});
+        end = range.first + range.count;
+      }
+      added_to.push_back({end, layout.count() - end});
       backend.zero(held.gradients, parameter_bytes());
     }
     if (RotaryTable& rotary = held.activations.rotations; rotary.table != nullptr) {
@@ -117,11 +128,17 @@ struct Model::Impl {
             config.has_stem() ? &stem : nullptr,
             0,
             smoothing,
-            dropped};
+            dropped,
+            nullptr,
+            -1,
+            DropoutSite::feed_forward_output,
+            taken.has_value()};
   }
 
   void stage(const PassContext& pass, std::uint64_t dropout_seed) {
     const Activations& kept = held.activations;
+    kernels::UploadsTogether uploads(backend);
+    if (taken) upload_scale(*taken);
     backend.upload(kept.scalars.dropout_seed, &dropout_seed, sizeof dropout_seed);
     embeddings_stage(pass, kept.embeddings);
     head_rows_stage(pass, kept.head_rows);
@@ -133,6 +150,7 @@ struct Model::Impl {
         for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
       }
     }
+    uploads.bring();
   }
 
   // Which layers a training pass leaves out, as masks are drawn.
@@ -158,6 +176,12 @@ struct Model::Impl {
     const LossScale weights = answer_weights(config);
     for (std::size_t loss = 0; loss < scale.all.size(); ++loss) scale.all[loss] *= weights.all[loss];
     backend.upload(held.activations.scalars.loss_scales, scale.all.data(), sizeof scale.all);
+  }
+
+  // Gradients that zero_gradients() left to the next backward(): zeros after all.
+  void clear_written() {
+    if (unwritten) backend.zero_ranges(held.gradients, written);
+    unwritten = false;
   }
 
   void require_parameters() const {
@@ -203,6 +227,10 @@ struct Model::Impl {
   ModelMemory held;
   ModelTensors parameter_tensors;
   ModelTensors gradient_tensors;
+  ModelTensors first_gradient_tensors;       // the same, of the first backward() after zero_gradients()
+  std::vector<kernels::FloatRange> written;  // by that one, and all others, of the gradients
+  std::vector<kernels::FloatRange> added_to;
+  bool unwritten = false;  // what is there in `written` is of no update
   std::vector<PackedLayer> packed;
   std::shared_ptr<const std::byte> packed_weights;
   bool without_floats = false;  // of what is packed
@@ -223,7 +251,7 @@ struct Model::Impl {
   std::unique_ptr<Int8Layers> int8;
   std::vector<std::string> int8_names;  // what is to be computed so
   bool int8_asked = false;              // and is not yet
-  std::optional<LossScale> taken;       // what the gradient of logits in pieces was taken with
+  std::optional<LossScale> taken;       // what forward() took the gradient of logits with
 };
 
 Model::Model(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
@@ -244,6 +272,7 @@ float* Model::parameters() {
   return impl_->held.parameters;
 }
 float* Model::gradients() {
+  impl_->clear_written();
   return impl_->held.gradients;
 }
 
@@ -319,11 +348,14 @@ HostValues Model::parameters_to_read() const {
 
 std::vector<float> Model::host_gradients() const {
   if (!impl_->options.training) throw_runtime("this model was built without gradients");
+  impl_->clear_written();
   return impl_->download(impl_->held.gradients, layout().count());
 }
 
 void Model::zero_gradients() {
-  if (impl_->options.training) impl_->backend.zero(impl_->held.gradients, impl_->parameter_bytes());
+  if (!impl_->options.training) return;
+  impl_->backend.zero_ranges(impl_->held.gradients, impl_->added_to);
+  impl_->unwritten = !impl_->written.empty();
 }
 
 bool Model::compute_in_int8(const std::vector<std::string>& layers) {
@@ -338,7 +370,17 @@ bool Model::computes_in_int8() const {
   return !impl_->int8_names.empty();
 }
 
+void Model::make_ready(Batch& batch) const {
+  if (impl_->held.activations.embeddings.orders != nullptr)
+    batch.row_orders = embedding_orders(impl_->config, batch);
+}
+
 ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) {
+  start_forward(given, options);
+  return read_result();
+}
+
+void Model::start_forward(const Batch& given, const ForwardOptions& options) {
   impl_->take_int8();
   impl_->backward_possible = false;
   impl_->batch = given;
@@ -379,8 +421,7 @@ ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) 
   impl_->smoothing = options.smoothing;
   impl_->draw_layers(options.dropout_seed);
   const bool in_pieces = impl_->options.training && impl_->options.logits_in_pieces;
-  impl_->taken = in_pieces ? options.scale : std::nullopt;
-  if (impl_->taken) impl_->upload_scale(*impl_->taken);
+  impl_->taken = impl_->options.training ? options.scale : std::nullopt;
   const PassContext pass = impl_->pass();
   impl_->stage(pass, options.dropout_seed);
   StateListener of_tokens = options.hidden_state;
@@ -391,7 +432,8 @@ ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) 
   }
   const auto work = [&] {
     encoder_forward(pass, impl_->parameter_tensors, kept, of_tokens);
-    head_forward(pass, impl_->parameter_tensors, impl_->taken ? &impl_->gradient_tensors : nullptr, kept,
+    head_forward(pass, impl_->parameter_tensors,
+                 in_pieces && impl_->taken ? &impl_->gradient_tensors : nullptr, kept,
                  kept.last_hidden_state(), options.decoder_hidden_state);
   };
   if (options.hidden_state || options.decoder_hidden_state) {
@@ -400,13 +442,30 @@ ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) 
     const Phase phase = impl_->taken ? Phase::forward_backward : Phase::forward;
     impl_->backend.replay(pass_key(pass, impl_->number, phase), work);
   }
+  impl_->backward_possible = impl_->options.training && (!in_pieces || impl_->taken);
+}
+
+ForwardResult Model::read_result() {
+  const PassContext pass = impl_->pass();
+  const Activations& kept = impl_->held.activations;
   const LabelCounts labels = label_counts(impl_->batch, impl_->config);
   ForwardResult result;
   for (std::size_t loss = 0; loss < labels.all.size(); ++loss) result.all[loss].count = labels.all[loss];
   head_result(pass, kept, result);
   if (impl_->config.has_contrast()) contrast_result(pass, kept.contrast, result, impl_->contrast_gradients);
-  impl_->backward_possible = impl_->options.training && (!in_pieces || impl_->taken);
   return result;
+}
+
+ForwardResult Model::forward_backward(const Batch& batch, const ForwardOptions& options) {
+  if (!options.scale) throw_runtime("forward_backward() needs the scale of the losses");
+  start_forward(batch, options);
+  if (impl_->config.has_contrast()) {  // whose gradient the host makes of what is read
+    ForwardResult result = read_result();
+    backward(*options.scale);
+    return result;
+  }
+  backward(*options.scale);
+  return read_result();
 }
 
 void Model::backward(const LossScale& scale) {
@@ -418,16 +477,21 @@ void Model::backward(const LossScale& scale) {
     throw_runtime("an encoder without a head has no loss to derive");
   impl_->backward_possible = false;
   const Activations& kept = impl_->held.activations;
-  impl_->upload_scale(scale);
+  if (!impl_->taken) impl_->upload_scale(scale);
   const PassContext pass = impl_->pass();
   if (impl_->config.has_contrast())
     contrast_stage_backward(pass, kept.contrast, impl_->contrast_gradients, scale[Loss::contrast]);
-  impl_->backend.replay(pass_key(pass, impl_->number, Phase::backward), [&] {
+  // Layers that are not gone through write nothing.
+  const bool through_all = at_head_rows(pass, kept.head_rows).rows() > 0 &&
+                           std::count(impl_->dropped.begin(), impl_->dropped.end(), 0) ==
+                               static_cast<std::ptrdiff_t>(impl_->dropped.size());
+  if (!through_all) impl_->clear_written();
+  const bool first = std::exchange(impl_->unwritten, false);
+  const ModelTensors& gradients = first ? impl_->first_gradient_tensors : impl_->gradient_tensors;
+  impl_->backend.replay(pass_key(pass, impl_->number, first ? Phase::first_backward : Phase::backward), [&] {
     impl_->zero_gradient(pass);
-    head_backward(pass, impl_->parameter_tensors, impl_->gradient_tensors, kept,
-                  impl_->options.grad_checkpoint);
-    encoder_backward(pass, impl_->parameter_tensors, impl_->gradient_tensors, kept,
-                     impl_->options.grad_checkpoint);
+    head_backward(pass, impl_->parameter_tensors, gradients, kept, impl_->options.grad_checkpoint);
+    encoder_backward(pass, impl_->parameter_tensors, gradients, kept, impl_->options.grad_checkpoint);
   });
 }
 
@@ -484,6 +548,8 @@ std::vector<float> Model::sequence_logits() const {
 }
 
 std::vector<float> Model::masked_logits() const {
+  if (impl_->taken && impl_->config.has_mlm())
+    throw_runtime("the logits of masked tokens have turned into their gradient");
   const std::int64_t rows = static_cast<std::int64_t>(impl_->batch.masked_rows.size());
   return impl_->vocabulary_rows(impl_->held.activations.masked.logits, rows, "logits of masked tokens");
 }

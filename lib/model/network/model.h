@@ -31,8 +31,10 @@ struct ForwardOptions {
   // the same of a decoder ([T', C]).
   std::function<void(std::int64_t, const std::vector<float>&)> hidden_state;
   std::function<void(std::int64_t, const std::vector<float>&)> decoder_hidden_state = {};
-  // What backward() is going to be called with: with ModelOptions::logits_in_pieces there is no backward()
-  // otherwise.
+  // What backward() is going to be called with, where that is known. Of a model that keeps gradients the
+  // losses of masked tokens, and with ModelOptions::logits_in_pieces those of a decoder, are then taken in
+  // one pass with the gradient of their logits, which are gone when forward() returns. With logits_in_pieces
+  // there is no backward() otherwise.
   std::optional<LossScale> scale = {};
   LabelSmoothing smoothing = {};  // of a decoder's loss
 };
@@ -64,7 +66,8 @@ class Model {
 
   // Device pointers to the arenas of layout().count() floats. Parameters are written by set_parameters(),
   // Backend::adamw(), lamb_move() and adafactor() alone: the device may work with a copy of them. gradients()
-  // is null unless options.training.
+  // is null unless options.training. A pointer of before zero_gradients() sees zeros there only once
+  // backward() has run or gradients() was asked again: what is written anyway is not cleared first.
   float* parameters();
   float* gradients();
   void set_parameters(const std::vector<float>& host);
@@ -97,12 +100,19 @@ class Model {
   bool compute_in_int8(const std::vector<std::string>& layers);
   bool computes_in_int8() const;  // any layer
 
+  // Makes what forward() makes of a batch on the host before it starts, ahead of it and on any thread. May be
+  // left out.
+  void make_ready(Batch& batch) const;
   // Runs the batch. Losses are computed for the labels that the batch carries. A batch over the limits is
   // Error{runtime}.
   ForwardResult forward(const Batch& batch, const ForwardOptions& options);
   // Gradients of scaled_loss(result, scale) of the last forward(), added to gradients(). Error{runtime} for a
   // model without a head: it has no loss.
   void backward(const LossScale& scale);
+  // forward() and backward(*options.scale), with nothing read back in between: a device goes on to the second
+  // while the losses are on their way. The same numbers, in whatever losses are; the caller judges them, and
+  // then what is in gradients(). Error{runtime} without a scale.
+  ForwardResult forward_backward(const Batch& batch, const ForwardOptions& options);
   // Instead of backward(): the gradient of sum(weights * logits) of the last forward() with respect to the
   // vector that stands for each token, [T, C]: the word's (times sqrt(C) where embeddings are rescaled) plus
   // type and position, and Batch::embedding_offsets, before dropout and LayerNorm. `weights`
@@ -110,8 +120,8 @@ class Model {
   // gradients() holds afterwards is of no use.
   std::vector<float> input_gradients(const std::vector<float>& weights);
 
-  // Results of the last forward() on the host. Logits are gone once backward() has run: it works in their
-  // place.
+  // Results of the last forward() on the host. Logits are gone once their gradient was taken, by backward()
+  // or with ForwardOptions::scale: it lies in their place. Of masked tokens that is Error{runtime}.
   // [T, C]. Error{runtime} with ModelOptions::head_rows.
   std::vector<float> last_hidden_state() const;
   // BigBird-ETC: [G, C] of the global tokens, padding too; and the batch with those that the model made.
@@ -133,6 +143,10 @@ class Model {
   DecoderView decoder_view() const;
 
  private:
+  // The two halves of forward(): work is given to the device; its results are waited for.
+  void start_forward(const Batch& batch, const ForwardOptions& options);
+  ForwardResult read_result();
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -37,6 +37,11 @@ struct ModelOptions {
   bool training = false;  // keeps activations and gradients
   // Keeps only each layer's input and recomputes the rest in backward, with the same dropout masks.
   bool grad_checkpoint = false;
+  // What the activation in a feed-forward part gives is kept too, not made again in backward: a quarter more
+  // of a layer. Nothing with grad_checkpoint. Where a device takes the activation behind a product, before
+  // what it was taken of is rounded to bf16, the gradient of the weights that read it (F -> C) then differs
+  // by that rounding; all else, and everything in fp32, is the same bits.
+  bool keep_activated = false;
   bool embedding_offsets = false;  // whether batches may carry Batch::embedding_offsets
   // Logits of targets are not kept: a decoder's loss, and in training its gradient, are taken of some rows
   // after another, all in forward(). Of a vocabulary of 96,103 a row of them is as much memory as the rest of

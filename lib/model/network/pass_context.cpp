@@ -134,6 +134,7 @@ std::uint64_t pass_key(const PassContext& pass, std::uint64_t model, Phase phase
   key.add(model);
   key.add(static_cast<std::uint64_t>(phase));
   key.add(static_cast<std::uint64_t>(pass.training));
+  key.add(static_cast<std::uint64_t>(pass.scale_known));
   key.add(static_cast<std::uint64_t>(!batch.embedding_offsets.empty()));
   key.add(batch.sequences());
   key.add(batch.outputs());

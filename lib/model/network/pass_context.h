@@ -135,6 +135,9 @@ struct PassContext {
   const std::int32_t* row_numbers = nullptr;
   std::int64_t row_count = -1;  // of those, or of a part of all; -1: all
   DropoutSite feed_forward_site = DropoutSite::feed_forward_output;
+  // The weights of the losses are on the device before the forward pass: the gradient of logits is taken
+  // together with their losses.
+  bool scale_known = false;
 
   std::int64_t rows() const { return row_count < 0 ? tokens() : row_count; }
   // Of both inputs, where there are two.
@@ -167,8 +170,9 @@ struct PassContext {
   }
 };
 
-// forward_backward: the gradient of a decoder's logits is taken in the forward pass.
-enum class Phase : std::uint8_t { forward, backward, forward_backward };
+// forward_backward: the gradient of logits (PassContext::scale_known) is taken in the forward pass.
+// first_backward: gradients of weights are written, not added to (LinearGradients::fresh).
+enum class Phase : std::uint8_t { forward, backward, forward_backward, first_backward };
 
 // For Backend::replay(): equal for passes of one model that make the same operations with the same arguments.
 // What a batch holds does not count, its shape does: the block lists, and with them the runs, follow from the

@@ -7,6 +7,16 @@
 
 namespace bigbird {
 
+std::vector<LinearTensors*> written_once(const ModelConfig& config, ModelTensors& tensors) {
+  std::vector<LinearTensors*> weights;
+  if (config.attention == AttentionPattern::etc || config.is_coupled()) return weights;
+  for (LayerTensors& layer : tensors.layers) {
+    weights.insert(weights.end(), {&layer.attention.qkv, &layer.attention.output, &layer.feed_forward.inner,
+                                   &layer.feed_forward.output});
+  }
+  return weights;
+}
+
 ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& layout, float* base) {
   const auto tensor = [&](const std::string& name) { return base + layout.offset(name); };
   const auto linear = [&](const std::string& name) {

@@ -18,9 +18,10 @@ struct LinearTensors {
   kernels::Index in = 0;
   kernels::Index out = 0;
   bool exact = false;  // of kernels::Linear
+  bool fresh = false;  // of kernels::LinearGradients
 
   operator kernels::Linear() const { return {weight, bias, in, out, 0, exact}; }
-  operator kernels::LinearGradients() const { return {weight, bias}; }
+  operator kernels::LinearGradients() const { return {weight, bias, fresh}; }
 };
 
 // The layer of one of its outputs alone.
@@ -157,6 +158,11 @@ struct ModelTensors {
   ContrastTensors contrast;
   DecoderTensors decoder;
 };
+
+// The weights of an encoder's layers whose gradient one product makes in a backward pass, in the order of the
+// arena: it can be written where it would be added to zeros. None of models whose weights are used twice
+// (BigBird-ETC, a coupled decoder).
+std::vector<LinearTensors*> written_once(const ModelConfig& config, ModelTensors& tensors);
 
 // base: the arena of layout.count() floats; not owned. A tensor that has no gradient has a place among the
 // gradients all the same, which stays 0.

@@ -56,6 +56,10 @@ void TimedBackend::upload(void* device, const void* host, std::size_t bytes) {
   timed("upload", [&] { backend_.upload(device, host, bytes); });
 }
 
+void TimedBackend::bring_uploads() {
+  timed("uploads together", [&] { backend_.bring_uploads(); });
+}
+
 void TimedBackend::download(void* host, const void* device, std::size_t bytes) {
   timed("download", [&] { backend_.download(host, device, bytes); });
 }
@@ -251,6 +255,10 @@ void TimedBackend::token_losses(const float* logits, const TokenGroups& groups, 
 
 void TimedBackend::top_log_softmax(const ConstMatrix& logits, const TopColumns& top) {
   timed("top_log_softmax", [&] { backend_.top_log_softmax(logits, top); });
+}
+
+void TimedBackend::zero_ranges(float* values, std::span<const FloatRange> ranges) {
+  timed("zero_ranges", [&] { backend_.zero_ranges(values, ranges); });
 }
 
 void TimedBackend::sums_of_squares(const float* x, Index count, Index part, double* sums) {

@@ -59,6 +59,9 @@ class TimedBackend final : public Backend {
   void* allocate(std::size_t bytes) override { return backend_.allocate(bytes); }
   void release(void* memory) noexcept override { backend_.release(memory); }
   void upload(void* device, const void* host, std::size_t bytes) override;
+  void gather_uploads() override { backend_.gather_uploads(); }
+  void bring_uploads() override;
+  void forget_uploads() noexcept override { backend_.forget_uploads(); }
   void download(void* host, const void* device, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void zero(void* device, std::size_t bytes) override;

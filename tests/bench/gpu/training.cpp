@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "lib/core/rng.h"
 #include "lib/model/network/validate_config.h"
@@ -67,21 +68,23 @@ void set_initial(Model& model) {
 }
 
 TrainingSteps::TrainingSteps(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
-                             const ModelOptions& options, const std::vector<Batch>& batches)
-    : batches_(batches),
+                             const ModelOptions& options, std::vector<Batch> batches)
+    : batches_(std::move(batches)),
       model_(backend, config, limits, options),
       optimizer_(backend, model_.layout(), OptimizerOptions{}) {
   set_initial(model_);
+  for (Batch& batch : batches_) model_.make_ready(batch);  // as a run does ahead of a step
 }
 
 void TrainingSteps::step() {
+  const Batch& batch = batches_[(number_ + 1) % batches_.size()];
+  const LossScale scale = scale_of_means(label_counts(batch, model_.config()));
   ForwardOptions forward;
   forward.training = true;
   forward.dropout_seed = ++number_;
+  forward.scale = scale;
   model_.zero_gradients();
-  const ForwardResult result = model_.forward(batches_[number_ % batches_.size()], forward);
-  const LossScale scale = mean_scale(result);
-  model_.backward(scale);
+  const ForwardResult result = model_.forward_backward(batch, forward);
   optimizer_.update(model_.parameters(), model_.gradients(), 1e-4, number_);
   loss_ = scaled_loss(result, scale);
 }

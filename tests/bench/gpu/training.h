@@ -20,18 +20,18 @@ std::vector<Batch> batches_of(const ModelConfig& config, std::int64_t sequences,
 BatchLimits limits_of(const Batch& batch, std::int64_t longest);
 void set_initial(Model& model);
 
-// Zeroed gradients, forward, backward and AdamW of one batch after another.
+// Zeroed gradients, forward, backward and AdamW of one batch after another, as a run makes them.
 class TrainingSteps {
  public:
-  // Keeps `batches`, which outlive it. `limits` are theirs.
+  // `limits` are those of the batches.
   TrainingSteps(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
-                const ModelOptions& options, const std::vector<Batch>& batches);
+                const ModelOptions& options, std::vector<Batch> batches);
   void step();
   // Of the last step; std::runtime_error when it is not a number.
   double loss() const;
 
  private:
-  const std::vector<Batch>& batches_;
+  std::vector<Batch> batches_;
   Model model_;
   Optimizer optimizer_;
   std::uint64_t number_ = 0;

@@ -101,6 +101,27 @@ TEST(ModelMemory, TrainingKeepsWhatProductsAloneReadInBf16) {
   }
 }
 
+// What gelu gives is a row of its own, and nothing else changes; a layer's own memory, as large as it is.
+TEST(ModelMemory, WhatGeluGivesIsARowWhereItIsKept) {
+  const auto backend = kernels::make_cpu_backend();
+  const ModelConfig config = tiny_config();
+  const BatchLimits limits{128, 3, 20, 64};
+  const auto rows = plan_model_memory(config, limits, {.training = true}, *backend);
+  auto keeping = plan_model_memory(config, limits, {.training = true, .keep_activated = true}, *backend);
+  const auto kept = std::find_if(keeping.begin(), keeping.end(), [](const MemoryRow& row) {
+    return row.what == "outputs of gelu in 2 layers";
+  });
+  ASSERT_NE(kept, keeping.end());
+  EXPECT_EQ(kept->bytes, 2u * 128 * 40 * sizeof(float));
+  EXPECT_EQ(kept->fp32_bytes, kept->bytes);
+  keeping.erase(kept);
+  ASSERT_EQ(keeping.size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(keeping[i].what, rows[i].what);
+    EXPECT_EQ(keeping[i].bytes, rows[i].bytes) << rows[i].what;
+  }
+}
+
 TEST(ModelMemory, PlanAndPointersComeFromTheSameWalk) {
   const auto backend = kernels::make_cpu_backend();
   const ModelConfig config = tiny_config();
