@@ -24,7 +24,7 @@ struct Profile {
   double milliseconds() const;  // of all operations
 };
 
-class TimedBackend final : public Backend {
+class TimedBackend : public Backend {
  public:
   // Keeps the backend, which outlives it.
   explicit TimedBackend(Backend& backend) : backend_(backend), marks_(backend.make_time_marks()) {}
