@@ -116,8 +116,32 @@ void CudaBackend::prepare_attention(const AttentionBatch& batch) {
     kept.prepared.fill(batch, schedules_, stream_);
   }
   upload(kept.memory.data(), kept.prepared.image().data(), kept.prepared.image().size());
-  kept.prepared.list_work(stream_);
+  // The list is made of what has arrived.
+  if (gathering_) {
+    unlisted_.push_back(batch.slot);
+  } else {
+    kept.prepared.list_work(stream_);
+  }
   kept.filled = true;
+}
+
+void CudaBackend::gather_uploads() {
+  transfers_.gather();
+  gathering_ = true;
+}
+
+void CudaBackend::bring_uploads() {
+  transfers_.bring();
+  gathering_ = false;
+  for (const Index slot : unlisted_) slots_[static_cast<std::size_t>(slot)].prepared.list_work(stream_);
+  unlisted_.clear();
+}
+
+void CudaBackend::forget_uploads() noexcept {
+  transfers_.forget();
+  gathering_ = false;
+  for (const Index slot : unlisted_) slots_[static_cast<std::size_t>(slot)].filled = false;
+  unlisted_.clear();
 }
 
 AttentionCall CudaBackend::attention_call(const AttentionBatch& batch, bool training, std::size_t behind) {

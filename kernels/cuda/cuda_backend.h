@@ -88,9 +88,9 @@ class CudaBackend : public Backend {
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
   void upload(void* device, const void* host, std::size_t bytes) override;
-  void gather_uploads() override { transfers_.gather(); }
-  void bring_uploads() override { transfers_.bring(); }
-  void forget_uploads() noexcept override { transfers_.forget(); }
+  void gather_uploads() override;
+  void bring_uploads() override;
+  void forget_uploads() noexcept override;
   void download(void* host, const void* device, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void zero(void* device, std::size_t bytes) override;
@@ -166,6 +166,9 @@ class CudaBackend : public Backend {
   AttentionSchedules schedules_;
   std::vector<Slot> slots_;
   bool warpgroups_ = false;  // AttentionCall
+  // Between gather_uploads() and bring_uploads(): slots whose batches are still on the host.
+  bool gathering_ = false;
+  std::vector<Index> unlisted_;
   // Of adamw(): the table that is on the device.
   std::vector<ParameterRun> runs_;
   DevicePiece device_runs_;

@@ -308,7 +308,7 @@ TEST_F(ProductForms, AStepRunsAsTheTableSays) {
     emulation::options().product_asked = [&](const Gemm& gemm) { ++asked[gemm.epilogue]; };
     backend.linear_activation_forward(x, in, Activation::gelu_tanh, pre, y, rows);
     backend.linear_backward_input_activation(dy, out, Activation::gelu_tanh, pre, dx, rows);
-    backend.linear_backward_weight(dx, x, in, {weight, bias}, rows);
+    backend.linear_backward_weight(dx, x, in, {weight, bias, true}, rows);
     emulation::options().product_asked = {};
     return std::vector<Floats>{side.read(pre, rows * inner), side.read(y, rows * inner),
                                side.read(dx, rows * inner), side.read(ConstValues(weight), inner * width),

@@ -7,21 +7,22 @@
 namespace bigbird::kernels::cuda {
 namespace {
 
-// A thread for each piece of one direction.
+// A thread for each piece, those of queries first.
 struct ListAttentionWork {
   static constexpr int threads = 128;
   static constexpr int blocks_per_sm = 4;
 
   AttentionView view;
-  AttentionWork* work;
-  std::int32_t pieces;
+  AttentionWork *query_work, *key_work;
+  std::int32_t query_pieces, key_pieces;
   std::int32_t rows;  // of a tile
-  bool keys_own;
   bool causal;
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
-    const int at = thread.block() * threads + thread.index();
-    if (at >= pieces) return;
+    int at = thread.block() * threads + thread.index();
+    const bool keys_own = at >= query_pieces;
+    if (keys_own) at -= query_pieces;
+    if (keys_own && at >= key_pieces) return;
     const std::int32_t* const counters = keys_own ? view.key_pieces : view.query_pieces;
     const int s = find_sequence(counters, view.count, at);
     const AttentionSequence& sequence = view.sequences[s];
@@ -48,7 +49,7 @@ struct ListAttentionWork {
     item.list = list + begin;
     item.count = item.own_valid == 0 || end < begin ? 0 : end - begin;
 
-    work[at] = item;
+    (keys_own ? key_work : query_work)[at] = item;
   }
 
  private:
@@ -71,17 +72,15 @@ struct ListAttentionWork {
 
 void list_attention_work(const AttentionView& view, Index query_pieces, Index key_pieces, int tile_rows,
                          bool causal, Stream stream) {
-  for (const bool keys_own : {false, true}) {
-    const Index pieces = keys_own ? key_pieces : query_pieces;
-    ListAttentionWork kernel{};
-    kernel.view = view;
-    kernel.work = const_cast<AttentionWork*>(keys_own ? view.key_work : view.query_work);
-    kernel.pieces = static_cast<std::int32_t>(pieces);
-    kernel.rows = tile_rows;
-    kernel.keys_own = keys_own;
-    kernel.causal = causal;
-    launch(kernel, {.blocks = blocks_for(pieces, ListAttentionWork::threads)}, stream);
-  }
+  ListAttentionWork kernel{};
+  kernel.view = view;
+  kernel.query_work = const_cast<AttentionWork*>(view.query_work);
+  kernel.key_work = const_cast<AttentionWork*>(view.key_work);
+  kernel.query_pieces = static_cast<std::int32_t>(query_pieces);
+  kernel.key_pieces = static_cast<std::int32_t>(key_pieces);
+  kernel.rows = tile_rows;
+  kernel.causal = causal;
+  launch(kernel, {.blocks = blocks_for(query_pieces + key_pieces, ListAttentionWork::threads)}, stream);
 }
 
 }  // namespace bigbird::kernels::cuda
