@@ -268,7 +268,7 @@ struct Dropout {
 struct ResidualSum {
   ConstValues x;
   ConstValues residual;
-  Values sum;  // may be x
+  Values sum;  // may be x; null: not kept
   Dropout dropout;
 };
 

@@ -227,17 +227,17 @@ void CpuBackend::layernorm_backward(const NormBackward& pass, const Norm& norm,
 void CpuBackend::dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Values y,
                                                const NormState& state, Index rows) {
   const Index width = norm.width;
+  const Values sum = join.sum == nullptr ? y : join.sum;
   if (join.dropout.probability > 0) {
-    dropout_add(join.x, join.residual, join.sum, rows * width, join.dropout);
-    layernorm_forward(join.sum, norm, y, state, rows);
+    dropout_add(join.x, join.residual, sum, rows * width, join.dropout);
+    layernorm_forward(sum, norm, y, state, rows);
     return;
   }
   parallel_pieces(rows, rows_per_task(width), [&](Index first, Index count) {
     for (Index row = first; row < first + count; ++row) {  // the sum is normalised while it is in the cache
       const Index at = row * width;
-      level_.dropout(floats(join.x) + at, floats(join.residual) + at, floats(join.sum) + at, width, 0, 0.0f,
-                     0, 0);
-      normalise_row(level_, join.sum, norm, y, state, row);
+      level_.dropout(floats(join.x) + at, floats(join.residual) + at, floats(sum) + at, width, 0, 0.0f, 0, 0);
+      normalise_row(level_, sum, norm, y, state, row);
     }
   });
 }

@@ -559,7 +559,8 @@ void layernorm_forward(ConstValues x, const Norm& norm, Values y, const NormStat
 void dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Values y,
                                    const NormState& state, Index rows, int multiprocessors, Stream stream) {
   assert(join.dropout.rows == nullptr || join.dropout.width == norm.width);
-  assert(join.x.type() == y.type() && join.residual.type() == y.type() && join.sum.type() == y.type());
+  assert(join.x.type() == y.type() && join.residual.type() == y.type() &&
+         (join.sum == nullptr || join.sum.type() == y.type()));
   const bool aligned = aligned_to_vectors(join.x.data(), join.residual.data(), join.sum.data(), norm.gamma,
                                           norm.beta, y.data());
   const Index width = norm.width;
@@ -571,7 +572,9 @@ void dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Va
   with_type(y.type(), [&](auto type) {
     using T = decltype(type);
     with_access<T>(aligned && width % vector_elements<T> == 0, [&](auto n) {
-      const DropoutAddRows<T> source{join.x.as<T>(), join.residual.as<T>(), join.sum.as<T>(),
+      // A sum that nobody keeps lies in its normalised row's place until that is made.
+      const Values sum = join.sum == nullptr ? y : join.sum;
+      const DropoutAddRows<T> source{join.x.as<T>(), join.residual.as<T>(), sum.as<T>(),
                                      DropoutFactors(join.dropout)};
       run_forward<T, n()>(source, norm, y, state, rows, stream);
     });

@@ -69,7 +69,7 @@ struct WarpRow {
   static BIGBIRD_DEVICE void store_rounded(Thread& thread, bf16* row, int piece, int width,
                                            float (&values)[N]) {
     const Pack<bf16, N> pack = pack_floats(values);
-    if (column(thread, piece) < width) store(row + column(thread, piece), pack);
+    if (row != nullptr && column(thread, piece) < width) store(row + column(thread, piece), pack);
     to_floats(pack, values);
   }
 
@@ -115,7 +115,7 @@ struct DropoutAddLayerNormByWarps {
 
   const bf16* x;
   const bf16* residual;
-  bf16* sum;
+  bf16* sum;  // may be null
   DropoutFactors dropout;
   const float* gamma;
   const float* beta;
@@ -152,7 +152,8 @@ struct DropoutAddLayerNormByWarps {
 #pragma unroll
       for (int piece = 0; piece < pieces; ++piece) {
         join(thread, stage, piece, kept >> (piece * N), values[piece]);
-        Lanes::store_rounded(thread, sum + Index{row} * width, piece, width, values[piece]);
+        Lanes::store_rounded(thread, sum == nullptr ? nullptr : sum + Index{row} * width, piece, width,
+                             values[piece]);
 #pragma unroll
         for (int i = 0; i < N; ++i) total += values[piece][i];
       }

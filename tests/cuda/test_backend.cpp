@@ -261,6 +261,29 @@ TEST_P(BackendOperations, LayerNormAlone) {
       2.0);
 }
 
+// The same rows as where the sum is kept; what the branch gives stays as it is.
+TEST_P(BackendOperations, TheEndOfAPostNormBranchWithoutItsSum) {
+  constexpr Index rows = 9;
+  for (const Index width : {40, 768, 5000}) {
+    const auto ends = [&](Side& side, bool keeps_sum) {
+      const ConstValues x = side.values(exact_numbers(rows * width, 1)),
+                        residual = side.values(exact_numbers(rows * width, 2));
+      const float* const gamma = side.parameters(exact_numbers(width, 3));
+      const Values y = side.unset(rows * width), sum = side.unset(rows * width);
+      side.backend().dropout_add_layernorm_forward({x, residual, keeps_sum ? sum : nullptr, {}},
+                                                   {gamma, gamma, 1e-12f, width}, y, {}, rows);
+      return std::vector<Floats>{side.read(y, rows * width), side.read(x, rows * width)};
+    };
+    agree(
+        [&](Side& side) {
+          const std::vector<Floats> without = ends(side, false);
+          EXPECT_EQ(without, ends(side, true)) << width;
+          return without;
+        },
+        2.0);
+  }
+}
+
 TEST_P(BackendOperations, TheEndOfAPostNormBranch) {
   constexpr Index rows = 9, width = 40;
   agree(

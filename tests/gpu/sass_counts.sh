@@ -97,6 +97,7 @@ awk -F'\t' -v OFS='\t' -v table="$work/table" '
     sub(/^[^<]*</, "", form); sub(/>$/, "", form); sub(/<.*$/, "", name)
     split(form, of, /, */)
     narrow = of[1] == "bf16"; depth = of[2]; rows = of[3]
+    paired = of[name == "AttentionForward" ? 5 : 6] ~ /^(1|true)$/  # with rules for pairs: one group of rows
     # A product of a tile is four HGMMA. Forward: the scores before the loop, both products in it, the sum after it.
     # Backward: four products where keys own, three where queries do.
     if (kernel ~ /^Warpgroup/) {
@@ -111,16 +112,16 @@ awk -F'\t' -v OFS='\t' -v table="$work/table" '
         want("LDSM", ldsm, 0); want("HMMA of bf16", bf16, 0)
       } else if (name == "AttentionForward") {
         # Scores and weighted sum, each rows x depth; two groups of rows share what is loaded (attention_forward_groups).
-        groups = rows == 64 && depth <= 64 ? 2 : 1
+        groups = rows == 64 && depth <= 64 && !paired ? 2 : 1
         want("HMMA", hmma, groups * 2 * rows * depth / 128)
         want("LDSM", ldsm, 2 * rows * depth / 256)
       } else {
         # Pass 0 (queries own) has 3 products, 1 (keys) 4, and 2 one more of 16 rows; each of 16, 32 or 64 columns at a
         # time. Where registers do not hold the owned rows, they come from shared memory: depth / 16 LDSM for each of two.
-        # Two groups of rows share what is loaded (backward_groups).
-        groups = rows == 64 && depth <= 64 && of[4] != "2" ? 2 : 1
+        # Two groups of rows share what is loaded (backward_groups). Paired queries have one more product, with labels.
+        groups = rows == 64 && depth <= 64 && of[4] != "2" && !paired ? 2 : 1
         products = of[4] == "0" ? 3 : 4
-        unit = depth / 8; more = of[4] == "2" ? unit : 0
+        unit = depth / 8; more = of[4] == "2" || (paired && of[4] == "0") ? unit : 0
         columns = 0
         for (c = 16; c <= rows; c *= 2) if (hmma == groups * products * unit * c / 16 + more) columns = c
         if (columns == 0) wrong = wrong sprintf("; HMMA %d, not %d for 16 columns or a multiple", hmma, groups * products * unit + more)

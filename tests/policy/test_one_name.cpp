@@ -1,6 +1,5 @@
 // One name for one thing, one thing for one name: over all verbs an option has one kind of value and one
-// meaning, and no two options differ in their dashes alone. Names that were are a table of the program's,
-// which docs/command-line.md repeats.
+// meaning, and no two options differ in their dashes alone. Names that were are a table of the program's.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -184,29 +183,6 @@ TEST(OneName, OldNamesAreOfTheVerbsAndNoneOfThemIsShown) {
     EXPECT_EQ(verbs, 1 + std::count(row.verbs.begin(), row.verbs.end(), ','))
         << row.old << " names a verb that there is not";
   }
-}
-
-std::string row_of(const apps::OldName& name) {
-  std::string now(name.now), verbs = "every verb";
-  for (std::size_t at = now.find('*'); at != std::string::npos; at = now.find('*')) now.replace(at, 1, "N");
-  if (const std::size_t equal = now.find('='); equal != std::string::npos) now[equal] = ' ';
-  if (!name.verbs.empty()) {
-    verbs = "`" + std::string(name.verbs) + "`";
-    for (std::size_t at = verbs.find(", "); at != std::string::npos; at = verbs.find(", ", at + 4))
-      verbs.replace(at, 2, "`, `");
-  }
-  return "| `" + std::string(name.old) + "` | `" + now + "` | " + verbs + " |";
-}
-
-TEST(OneName, ThePageOfTheCommandLineHasTheTableOfOldNames) {
-  const std::string page = testing::read_text(testing::source_dir() / "docs/command-line.md");
-  const std::string head = "| old name | new name | verbs |\n|---|---|---|\n";
-  const std::size_t begin = page.find(head);
-  ASSERT_NE(begin, std::string::npos);
-  std::string table;
-  for (const apps::OldName& row : apps::old_names()) table += row_of(row) + "\n";
-  const std::size_t at = begin + head.size();
-  EXPECT_EQ(page.substr(at, page.find("\n\n", at) + 1 - at), table);
 }
 
 // What was another verb is no verb of the list, and runs as the one that it became.

@@ -79,7 +79,7 @@ struct AttentionBackward : PairMember<paired> {
   static constexpr int columns = walked_rows >= 32 && !own_in_registers ? 32 : 16;
   static_assert(groups == 1 || own_in_registers);
   // Whether an entry of the list is read before the copies that it asks for: where registers are left.
-  static constexpr bool reads_ahead = groups == 1 || !dropping;
+  static constexpr bool reads_ahead = groups == 2 ? !keys_own && !dropping : !adding;
 
   // Shared memory: two stages of what is walked over, so that the next rows come in under the products of
   // these; one stage where the owned operands take the place of the other.

@@ -290,7 +290,9 @@ void residual_forward(const PassContext& pass, const kernels::Dropout& dropout, 
                       kernels::ConstValues input, const ResidualActivations& kept) {
   const kernels::Index rows = pass.rows();
   if (pass.config.norm_type == NormType::postnorm) {
-    pass.backend.dropout_add_layernorm_forward({kept.sum, input, kept.sum, dropout}, tensors, kept.norm,
+    // The sum is read by a way back alone.
+    const kernels::Values sum = kept.norm_state.rstd == nullptr ? nullptr : kept.sum;
+    pass.backend.dropout_add_layernorm_forward({kept.sum, input, sum, dropout}, tensors, kept.norm,
                                                kept.norm_state, rows);
   } else {
     pass.backend.dropout_add(kept.sum, input, kept.sum, rows * pass.width(), dropout);
