@@ -246,12 +246,10 @@ void run_forward_by_warps(const ResidualSum& join, const Norm& norm, Values y, c
 }
 
 // --- backward
-
 constexpr int held_backward = 8;  // elements of a row in one thread
 // Rows beyond have their sums over rows taken by a kernel of its own.
 constexpr Index widest_with_sums = Index{threads_per_block} * held_backward;
-constexpr int blocks_with_sums_per_sm = 2;
-// One wave of them.
+constexpr int blocks_with_sums_per_sm = 2;  // one wave of them
 Index blocks_with_sums(Index rows, Index width, int multiprocessors) {
   return std::min(Index{multiprocessors} * blocks_with_sums_per_sm,
                   blocks_for(rows, RowPart::of(width, held_backward).rows_per_block()));
@@ -559,8 +557,7 @@ void layernorm_forward(ConstValues x, const Norm& norm, Values y, const NormStat
 void dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Values y,
                                    const NormState& state, Index rows, int multiprocessors, Stream stream) {
   assert(join.dropout.rows == nullptr || join.dropout.width == norm.width);
-  assert(join.x.type() == y.type() && join.residual.type() == y.type() &&
-         (join.sum == nullptr || join.sum.type() == y.type()));
+  assert(join.x.type() == y.type() && join.residual.type() == y.type());
   const bool aligned = aligned_to_vectors(join.x.data(), join.residual.data(), join.sum.data(), norm.gamma,
                                           norm.beta, y.data());
   const Index width = norm.width;
@@ -573,10 +570,10 @@ void dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Va
     using T = decltype(type);
     with_access<T>(aligned && width % vector_elements<T> == 0, [&](auto n) {
       // A sum that nobody keeps lies in its normalised row's place until that is made.
-      const Values sum = join.sum == nullptr ? y : join.sum;
-      const DropoutAddRows<T> source{join.x.as<T>(), join.residual.as<T>(), sum.as<T>(),
-                                     DropoutFactors(join.dropout)};
-      run_forward<T, n()>(source, norm, y, state, rows, stream);
+      T* const sum = join.sum == nullptr ? y.as<T>() : join.sum.as<T>();
+      run_forward<T, n()>(
+          DropoutAddRows<T>{join.x.as<T>(), join.residual.as<T>(), sum, DropoutFactors(join.dropout)}, norm,
+          y, state, rows, stream);
     });
   });
 }
