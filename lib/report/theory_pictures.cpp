@@ -138,7 +138,7 @@ std::string turing_svg(const std::string& title, const DecoderRun& run) {
 }
 
 std::string turing_page(const TuringMachine& machine, const std::string& word, const MachineRun& plain,
-                        const DecoderRun& run) {
+                        const DecoderRun& run, const std::vector<std::string>& provenance) {
   const std::string title = fmt::format("{}{} by a decoder with sparse attention", machine.where,
                                         word.empty() ? "" : " on " + word);
   HtmlPage page(title);
@@ -164,6 +164,7 @@ std::string turing_page(const TuringMachine& machine, const std::string& word, c
                           source_text(run.sources[time]), tape_text(tapes[time])});
   }
   page.table(table);
+  for (const std::string& line : provenance) page.paragraph(line);
   return page.text();
 }
 

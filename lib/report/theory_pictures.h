@@ -24,8 +24,8 @@ std::string furthest_vector_svg(std::int64_t tokens, const std::vector<WindowLay
 inline constexpr std::int64_t most_drawn_times = 24;
 std::string turing_svg(const std::string& title, const DecoderRun& run);
 
-// The run step by step, with that picture: a self-contained page.
+// The run step by step, with that picture: a self-contained page, which ends with the lines of provenance.
 std::string turing_page(const TuringMachine& machine, const std::string& word, const MachineRun& plain,
-                        const DecoderRun& run);
+                        const DecoderRun& run, const std::vector<std::string>& provenance);
 
 }  // namespace bigbird

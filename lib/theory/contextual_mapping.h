@@ -67,8 +67,7 @@ struct ContextualMapping {
   Natural greatest() const;
 };
 
-// f of every node of the input of this number: its digits, the first token's first coordinate the last of
-// them.
+// f of every node of the input of this number, written in base grid with the first token in front.
 std::vector<Natural> mapping_input(const MappingSize& size, std::int64_t number);
 // The digits themselves, [token][coordinate], each within 0 .. grid - 1.
 std::vector<std::vector<std::int64_t>> mapping_digits(const MappingSize& size, std::int64_t number);

@@ -250,6 +250,10 @@ std::vector<std::string> all_words(const TuringMachine& machine, std::int64_t lo
       for (const char letter : machine.letters) longer.push_back(word + letter);
     }
     words.insert(words.end(), longer.begin(), longer.end());
+    if (words.size() > most_words)
+      throw_usage(
+          fmt::format("words of {} up to {} letters are more than {}", machine.where, longest, most_words),
+          "give a shorter length");
     last = std::move(longer);
   }
   return words;

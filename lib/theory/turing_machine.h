@@ -68,6 +68,8 @@ struct MachineRun {
 MachineRun run_machine(const TuringMachine& machine, const std::string& word, std::int64_t most_steps);
 
 // All words of the machine's letters of lengths 1 .. longest; of a machine without letters the empty word.
+// Error{usage} beyond most_words.
+inline constexpr std::size_t most_words = 20'000;
 std::vector<std::string> all_words(const TuringMachine& machine, std::int64_t longest);
 
 }  // namespace bigbird

@@ -161,6 +161,12 @@ TEST(TuringMachines, WhatAMachineCannotDo) {
   EXPECT_EQ(message("start A\nhalt H\ninput a\nA # -> H # R\n", "b"), "'b' is not a letter of m.txt");
 }
 
+TEST(TuringMachines, TooManyWordsAreRefused) {
+  EXPECT_EQ(all_words(shipped("palindrome"), 10).size(), 2046u);
+  EXPECT_EQ(all_words(shipped("busy-beaver-2"), 10), std::vector<std::string>{""});
+  EXPECT_THROW(all_words(shipped("palindrome"), 14), Error);
+}
+
 TEST(TuringPictures, EveryNodeAndItsEdges) {
   const TuringMachine machine = shipped("palindrome");
   const MachineRun plain = run_machine(machine, "aba", 100);
@@ -172,9 +178,10 @@ TEST(TuringPictures, EveryNodeAndItsEdges) {
   for (std::size_t at = 0; (at = svg.find("<circle", at)) != std::string::npos; ++at) ++circles;
   EXPECT_EQ(circles, run.nodes.size());
   EXPECT_NE(svg.find("<title>node 10: reads 10 and 9, takes "), std::string::npos);
-  const std::string page = turing_page(machine, "aba", plain, run);
+  const std::string page = turing_page(machine, "aba", plain, run, {"bigbird 0: theory turing"});
   EXPECT_NE(page.find("palindrome on aba by a decoder with sparse attention"), std::string::npos);
   EXPECT_NE(page.find("next symbol from"), std::string::npos);
+  EXPECT_NE(page.find("<p>bigbird 0: theory turing</p>"), std::string::npos);
 }
 
 TEST(TuringPictures, LongRunsAreCut) {
