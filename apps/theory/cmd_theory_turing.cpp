@@ -54,6 +54,19 @@ void print_trace(const MachineRun& plain, const DecoderRun& run, const std::stri
   fmt::print("\n");
 }
 
+std::string configuration_of(const Configuration& at) {
+  return fmt::format("state {} and {} on cell {}", at.state, at.symbol, at.cell);
+}
+
+// The configuration that is another one, or, of equal ones, the tape.
+std::string first_wrong(const MachineRun& plain, const DecoderRun& run, std::size_t time) {
+  const std::string text = fmt::format("; the first wrong one, at time {}: ", time);
+  if (time >= run.configurations.size()) return text + "the decoder has no transition before it";
+  const Configuration &is = run.configurations[time], &should = plain.configurations[time];
+  if (is == should) return text + "another tape";
+  return text + configuration_of(is) + ", not " + configuration_of(should);
+}
+
 void run_one(const Verb& verb, const TuringRequest& request, const TuringMachine& machine, Checks& checks) {
   const DecoderEdges edges = parse_name(edge_names, request.edges, "kind of edges");
   const MachineRun plain = run_machine(machine, request.word, request.steps);
@@ -80,10 +93,8 @@ void run_one(const Verb& verb, const TuringRequest& request, const TuringMachine
   checks.add(nodes == ran * (ran + 1) / 2 && run.products == 2 * nodes,
              "(t + 1)(t + 2) / 2 decoder steps for t machine steps, two products each");
   const std::int64_t at = first_difference(plain, run, request.word);
-  std::string what =
-      fmt::format("state, symbol, cell and tape are the plain simulator's at all {} times", times);
-  if (at >= 0) what += fmt::format("; the first that is not: {}", at);
-  checks.add(at < 0, what);
+  checks.add(at < 0, fmt::format("state, symbol, cell and tape are the plain simulator's at all {} times{}",
+                                 times, at < 0 ? "" : first_wrong(plain, run, static_cast<std::size_t>(at))));
 }
 
 void run_words(const TuringRequest& request, const TuringMachine& machine, Checks& checks) {

@@ -101,7 +101,9 @@ TEST(TheoryTuring, M3ThePrintedEdgeEndsWithStatus1) {
   const RunResult run =
       run_bigbird({"theory", "turing", "--machine", "increment", "--input", "1011", "--edges", "printed"});
   EXPECT_EQ(run.status, 1);
-  expect_has(run.out, "the first that is not: 6\tfailed\n");
+  expect_has(
+      run.out,
+      "the first wrong one, at time 6: state C and # on cell 4, not state C and 1 on cell 4\tfailed\n");
   expect_has(run.err, "checks failed: ");
 }
 
