@@ -35,13 +35,17 @@ void check(const GraphsRequest& request) {
     throw_usage(fmt::format("--length must be from --block-size to {}", most_plan_tokens));
 }
 
+// "0.0000" also of what rounding left below 0.
+std::string gap_text(double gap) {
+  return fmt::format("{:.4f}", std::abs(gap) < same ? 0 : gap);
+}
+
 void print_row(const std::string& name, const std::string& level, const TokenGraph& graph, bool clustering) {
   const bool whole = graph.unreachable_pairs == 0;
   fmt::print("{}\t{}\t{}\t{:.2f}\t{:.3f}\t{}\t{}\t{}\t{}\t{}\n", name, level, graph.tokens, graph.mean_degree,
              graph.mean_path, graph.longest_path, graph.unreachable_pairs,
-             clustering ? fmt::format("{:.3f}", graph.clustering) : "NA",
-             whole ? fmt::format("{:.4f}", graph.gap) : "NA",
-             whole ? fmt::format("{:.4f}", graph.two_sided_gap) : "NA");
+             clustering ? fmt::format("{:.3f}", graph.clustering) : "NA", whole ? gap_text(graph.gap) : "NA",
+             whole ? gap_text(graph.two_sided_gap) : "NA");
 }
 
 // Measures graphs, some of them twice.

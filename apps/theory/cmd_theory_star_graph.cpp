@@ -39,6 +39,7 @@ void check(const Verb& verb, const StarRequest& request) {
   if (request.draws < 1) throw_usage("--draws must be at least 1");
   if (verb.given("--draws") && request.random_edges <= 0)
     throw_usage("--draws without random edges", "give them with --random-edges 0.5");
+  size.inputs();  // which refuses what is too large
 }
 
 GraphRows graph_of(const StarRequest& request) {

@@ -145,7 +145,10 @@ bool contains_star(const GraphRows& graph) {
 
 std::int64_t MappingSize::inputs() const {
   std::int64_t count = 1;
-  for (std::int64_t i = 0; i < tokens * width && count <= most_mapping_inputs; ++i) count *= grid;
+  for (std::int64_t i = 0; i < tokens && count <= most_mapping_inputs; ++i) {
+    for (std::int64_t k = 0; k < width && count <= most_mapping_inputs; ++k)
+      count = grid > most_mapping_inputs ? grid : count * grid;
+  }
   if (count <= most_mapping_inputs) return count;
   throw_usage(fmt::format("{} tokens of width {} over {} values are more than {} inputs", tokens, width, grid,
                           most_mapping_inputs),

@@ -2,6 +2,7 @@
 #include "lib/theory/turing_machine.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <sstream>
@@ -210,7 +211,7 @@ MachineRun run_machine(const TuringMachine& machine, const std::string& word, st
       throw_usage(
           fmt::format("'{}' is not a letter of {}", text_for_message(std::string(1, letter)), machine.where),
           machine.letters.empty() ? "it has no letters, and runs on an empty tape"
-                                  : fmt::format("its letters are {}", machine.letters));
+                                  : fmt::format("its letters are {}", fmt::join(machine.letters, " ")));
     tape[i + 1] = letter;
   }
   std::string state = machine.start;

@@ -48,6 +48,8 @@ TEST(TheoryStarGraph, WhatItRefuses) {
   };
   refused({"--tokens", "1"}, "--tokens and --grid must be at least 2");
   refused({"--tokens", "20"}, "more than 65536 inputs");
+  refused({"--tokens", "1000000000000000", "--width", "900000000000"}, "more than 65536 inputs");
+  refused({"--grid", "9000000000000000000"}, "more than 65536 inputs");
   refused({"--tokens", "9"}, "more than 120 bits");
   refused({"--random-edges", "2"}, "from 0 to 1");
   refused({"--draws", "3"}, "--draws without random edges");
