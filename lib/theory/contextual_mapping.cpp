@@ -247,16 +247,15 @@ TableCheck check_tables(const ContextualMapping& mapping) {
 }
 
 double softmax_error(const ContextualMapping& mapping, double t) {
-  const auto unit = static_cast<double>(mapping.size.grid);
   double largest = 0;
   for (std::size_t input = 0; input < mapping.inputs.size(); ++input) {
     std::vector<double> state;
-    for (const Natural f : mapping.inputs[input]) state.push_back(static_cast<double>(f) / unit);
+    for (const Natural f : mapping.inputs[input]) state.push_back(static_cast<double>(f));
     for (const SelectiveShift& shift : mapping.layers) {
       std::vector<double> moved = state;
       for (std::size_t i = 0; i < state.size(); ++i) {
         const auto head = [&](double half_steps) {
-          return attended(state, mapping.graph[i], t * (state[i] - half_steps / (2 * unit)));
+          return attended(state, mapping.graph[i], t * (state[i] - half_steps / 2));
         };
         const double low = shift.low == 0 ? -1 : static_cast<double>(shift.low);
         moved[i] += static_cast<double>(shift.factor) * (head(low) - head(static_cast<double>(shift.high)));
@@ -264,7 +263,7 @@ double softmax_error(const ContextualMapping& mapping, double t) {
       state = std::move(moved);
     }
     for (std::size_t i = 1; i < state.size(); ++i) {
-      const double id = static_cast<double>(mapping.columns[input][i - 1]) / unit;
+      const double id = static_cast<double>(mapping.columns[input][i - 1]);
       largest = std::max(largest, std::abs(state[i] - id) / id);
     }
   }

@@ -86,7 +86,9 @@ struct TableCheck {
 TableCheck check_tables(const ContextualMapping& mapping);
 
 // Lemma 5: the same layers with softmax in place of hardmax, its scores multiplied by t, in double precision:
-// the largest error of an id, as a fraction of it.
+// the largest error of an id, as a fraction of it. Values are in steps, so that scores of two that differ are
+// at least t / 2 apart. Doubles hold ids of up to double_bits.
+inline constexpr int double_bits = 53;
 double softmax_error(const ContextualMapping& mapping, double t);
 
 }  // namespace bigbird

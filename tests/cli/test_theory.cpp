@@ -16,6 +16,11 @@ TEST(TheoryStarGraph, U1AllInputsOfThreeTokensOfTwoCoordinates) {
   expect_has(run.out, "built\t7 layers of two heads, over 4 nodes with a star\n");
   expect_has(run.out, "check\t192 ids of 64 inputs are distinct: 0 collide\tok\n");
   EXPECT_EQ(run.out.find("failed"), std::string::npos);
+  // Beyond what doubles hold, and with a fine step.
+  const RunResult seven = run_bigbird({"theory", "star-graph", "--tokens", "7"});
+  EXPECT_EQ(seven.status, 0) << seven.err;
+  expect_has(seven.out, "; it holds 53 bits\n");
+  EXPECT_EQ(run_bigbird({"theory", "star-graph", "--tokens", "2", "--grid", "40"}).status, 0);
 }
 
 TEST(TheoryStarGraph, TheExampleIsPrinted) {

@@ -98,9 +98,10 @@ TEST(ContextualMapping, U3FeedForwardLayersComputeEveryTable) {
 }
 
 TEST(ContextualMapping, U4SoftmaxComesCloseWithItsScale) {
-  for (const MappingSize& size : {MappingSize{2, 1, 2}, MappingSize{3, 1, 2}, MappingSize{2, 2, 2}}) {
+  for (const MappingSize& size :
+       {MappingSize{2, 1, 2}, MappingSize{3, 1, 2}, MappingSize{2, 2, 2}, MappingSize{2, 1, 9}}) {
     const ContextualMapping mapping = star_mapping(size);
-    EXPECT_GT(softmax_error(mapping, 1), 1e-3);
+    EXPECT_GT(softmax_error(mapping, .001), 1e-3);
     EXPECT_LT(softmax_error(mapping, 1000), 1e-6);
   }
 }
