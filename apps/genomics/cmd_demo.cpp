@@ -58,10 +58,11 @@ std::string own_commands(const std::string& model, const std::string& tracks) {
 }  // namespace
 
 int cmd_demo(int argc, char** argv) {
-  Verb verb("demo",
-            "Score real variants, human or of a yeast strain, with a model that comes with the program: a "
-            "table, a logo, a page, and the commands for your own files.",
-            {"bigbird demo", "bigbird demo --species yeast-r64 -o tour --force"});
+  Verb verb(
+      "demo",
+      "Score real variants, human or yeast, with a model that comes with the program: a table, a logo, a "
+      "page, and commands for your own files.",
+      {"bigbird demo", "bigbird demo --species yeast-r64 -o tour --force"});
   DemoOptions options;
   options.output = "bigbird-demo";
   std::string species = "human";

@@ -10,7 +10,7 @@ namespace bigbird::apps {
 
 int cmd_liftover(int argc, char** argv) {
   Verb verb("liftover",
-            "Carry the records of a BED or VCF to another assembly, by a UCSC chain file; with reasons for "
+            "Carry a BED or VCF to another assembly, by a UCSC chain file; with reasons for "
             "what does not lift.",
             {("bigbird liftover --chain data/grch38/hg19ToHg38.over.chain.gz -f "
               "data/grch38/genome.fa.gz bigbird-demo/variants.vcf.gz -o variants.grch38.vcf.gz "

@@ -51,7 +51,7 @@ void add_options(Verb& verb, VariantsCommand& typed) {
 int cmd_variants(int argc, char** argv) {
   Verb verb("variants",
             "Score variants: how each ALT changes what a model predicts, as annotated VCF or BCF, table or "
-            "matrices; with conservation and scores of other tools next to them.",
+            "matrices; next to conservation and scores of other tools.",
             {("bigbird variants -m human/tracks -f bigbird-demo/genome.fa.gz "
               "bigbird-demo/variants.vcf.gz -O z -o scored.vcf.gz"),
              ("for i in 1 2; do bigbird variants -m demo-output/chromatin-run/final -f "

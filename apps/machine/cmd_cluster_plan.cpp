@@ -139,7 +139,7 @@ Json plan_json(const Plan& plan) {
 int cmd_cluster_plan(int argc, char** argv) {
   Verb verb(
       "cluster plan",
-      "Estimate what scoring a VCF would cost, from a timed sample, and into how many shards to cut it.",
+      "Estimate what scoring a VCF costs, from a timed sample, and into how many shards to cut it.",
       {("bigbird cluster plan -m demo-output/chromatin-run/final -f "
         "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz"),
        ("bigbird cluster plan -m demo-output/chromatin-run/final -f "

@@ -53,8 +53,8 @@ void add_options(Verb& verb, EmbedCommand& typed) {
 
 int cmd_embed(int argc, char** argv) {
   Verb verb("embed",
-            "Turn sequences into vectors, of each sequence, token or bin: a matrix, and a table of what each "
-            "row is.",
+            "Turn sequences into vectors, of each sequence, token or bin: a matrix, and a table of its "
+            "rows.",
             {("awk -v OFS='\\t' '{ print $1, $2 - 200, $3 + 199 }' "
               "demo-output/genome/promoters.tss.bed > windows.bed && bigbird embed -m "
               "demo-output/pretrain/final -f demo-output/genome/genome.fa.gz -R windows.bed -o "

@@ -51,8 +51,8 @@ void append_lines(const std::string& name, const nlohmann::basic_json<OrderedMap
 int cmd_info(int argc, char** argv) {
   Verb verb(
       "info",
-      "Describe what a path holds: every kind of file and folder that bigbird writes, and genomes; how much there is "
-      "of it, which command wrote it, and what it is for.",
+      "Describe what a path holds, of every kind that bigbird writes, and genomes: how much, which command wrote it, "
+      "and what for.",
       {"bigbird info human/tracks --length 1000 --batch 8", "bigbird info demo-output/tokenizer --json",
        "bigbird info demo-output/genome/genome.fa.gz", "bigbird info bigbird-demo/scored.tsv"});
   std::string path;

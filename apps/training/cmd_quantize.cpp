@@ -43,8 +43,8 @@ void add_options(Verb& verb, QuantizeOptions& options) {
 int cmd_quantize(int argc, char** argv) {
   Verb verb(
       "quantize",
-      "Write a model whose linear layers are int8, for scoring on processors; measured against the model "
-      "that it is made of, and refused when it loses too much.",
+      "Write a model with int8 linear layers, for scoring on processors; measured against its source, and "
+      "refused when it loses too much.",
       {("bigbird quantize demo-output/finetune/final -o promoter-int8 --data "
         "demo-output/promoters"),
        ("bigbird quantize demo-output/chromatin-run/final -o chromatin-int8 --data "

@@ -39,6 +39,9 @@ enum class Purpose : std::uint32_t {
   masked_sentences = 24,
   spearman_bootstrap = 25,
   finetune_shift = 26,
+  theory_edges = 27,
+  theory_graphs = 28,
+  theory_vectors = 29,
   test = 1000,
 };
 

@@ -36,8 +36,8 @@ using testing::RunResult;
 using testing::Words;
 
 bool is_verb_without_files(const std::string& verb) {
-  // They print what a shell or a pager reads.
-  return verb == "completion" || verb == "man";
+  // They print what a shell or a pager reads, or what a proof comes to.
+  return verb == "completion" || verb == "man" || verb == "theory star-graph" || verb == "theory graphs";
 }
 
 class InfoFiles : public testing::TextFixture {
@@ -113,6 +113,8 @@ class InfoFiles : public testing::TextFixture {
     run(1, {"bench", "-m", out("run/final"), "--seconds", "0", "-o", out("bench.tsv")});
     run(1, {"attention", "--length", "24", "--block-size", "2", "--heads", "1", "--random-blocks", "1",
             "--svg", out("plan.svg"), "-o", out("plan.json")});
+    run(2, {"theory", "furthest-vector", "--tokens", "8", "--windows", "1", "--svg", out("furthest.svg")});
+    run(2, {"theory", "turing", "--svg", out("machine.svg"), "--html", out("machine-report.html")});
     run(1, {"fill-mask", "-m", out("run/final"), "-f", genome(), "-r", "chr1:20001-20060", "-o",
             out("fill.tsv")});
     for (const char* form : {"npy", "h5", "safetensors"})

@@ -23,7 +23,7 @@ const std::vector<std::vector<std::string_view>>& floors_of_lib() {
                                                                     {"genomics", "text"},
                                                                     {"calibration"},
                                                                     {"inference", "finetuning"},
-                                                                    {"training"},
+                                                                    {"training", "theory"},
                                                                     {"model"},
                                                                     {"data", "genomes"},
                                                                     {"tokenization", "parts"},

@@ -21,6 +21,7 @@ page_of() {
     check | convert) echo weights.md ;;
     quantize | attention | copies | liftover) echo "$1.md" ;;
     merge | cluster*) echo clusters.md ;;
+    theory*) echo theory.md ;;
     devices) echo gpu.md ;;
     bench) echo performance.md ;;
   esac
