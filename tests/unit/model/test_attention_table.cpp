@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "lib/core/error.h"
 #include "lib/model/config.h"
@@ -94,7 +95,7 @@ TEST(AttentionTable, ThePageHasARuleForEachOption) {
       if (option.type == AttentionOption::Type::name) continue;
       EXPECT_TRUE(option.most == 16777216 || option.most == 1024 || option.most == 256)
           << option.flag() << " up to " << option.most;
-      const bool relative = option.key.rfind("relative_", 0) == 0;
+      const bool relative = std::string_view(option.key).rfind("relative_", 0) == 0;
       EXPECT_EQ(option.most == 256, relative) << option.flag();
     }
   }
