@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # The documentation as a static site, from the Markdown as it is: docs/, with docs/home.md in front, and the pages beside it.
 # README.md is the front page of the repository, and is left out.
-#   bash pipelines/site.sh [OUT]     into OUT (build/site/html); open OUT/index.html, no server is needed, nor for the search
+#   bash pipelines/site.sh [--strict] [OUT]     strict always; into OUT (build/site/html); open OUT/index.html, no server is needed, nor for the search
 # Needs python3 with venv; MkDocs and its theme come from PyPI into build/site/venv. Neither build nor tests
 # need them. A link to a page, picture or heading that does not exist is an error.
 set -euo pipefail
 case ${1:-} in -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=pipelines/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+[ "${1:-}" != --strict ] || shift
+case ${1:-} in -*) fail "site.sh has no option $1" "bash pipelines/site.sh --help" ;; esac
 out=${1:-$root/build/site/html}
 case $out in /*) ;; *) out=$PWD/$out ;; esac
 venv=$root/build/site/venv
