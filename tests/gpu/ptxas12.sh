@@ -41,6 +41,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 one() { # one SOURCE ARCHITECTURE: its report, in $work/reports/SOURCE.ARCHITECTURE
   local name=$1 architecture=$2 ptx
+  case $name:$architecture in *_warpgroup.cu:sm_90) architecture=sm_90a ;; esac # as the build has it
   ptx=$work/${name//\//-}.$architecture.ptx
   if ! "$nvcc" -std=c++20 -O3 -DNDEBUG -I"$root" -ptx -arch="compute_${architecture#sm_}" -o "$ptx" "$root/kernels/cuda/$name" >"$ptx.log" 2>&1; then
     echo "error: $name does not compile for $architecture" >&2 && cat "$ptx.log" >&2 && return 1
