@@ -84,9 +84,10 @@ done
 ! command -v python3 >/dev/null || grep -q '^## Where a training step goes' "$results/first/summary.md" || failed "the summary has no profile of a step"
 must first peers passed skipped # with a Python that has torch
 must attention warps passed
+must attention warpgroups passed
 must attention turns passed
 must attention profile passed
-must attention soak skipped
+must attention soak passed
 must attention checked skipped
 grep -q '"way": "mma"' "$results/attention/attention.json" || failed "no turn of attention"
 must second resume passed
