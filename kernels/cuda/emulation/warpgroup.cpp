@@ -199,7 +199,7 @@ void WarpProducts::land(Lane& lane, Product& product) {
     for (std::size_t n = 0; n < columns / 8; ++n) {
       for (std::size_t j = 0; j < 4; ++j) {
         float* const to = sums.at[i] + n * 4 + j;
-        if (std::memcmp(to, &absent, sizeof absent) != 0) {
+        if (bits_of(*to) != absent) {
           lane.fail("registers of the product of " + text(product.place) +
                     " were written before warpgroup_wait()");
         }
