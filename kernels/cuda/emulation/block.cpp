@@ -30,13 +30,6 @@ bool ordered(const Access& now, int other, std::uint32_t block_time, std::uint32
   return other / 32 == now.thread / 32 && warp_time != now.warp_time;
 }
 
-std::uint64_t mixed(std::uint64_t x) {  // splitmix64
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 Block& running_block() {
   static thread_local Block block;
   return block;

@@ -19,6 +19,14 @@ class Thread;
 
 namespace bigbird::kernels::cuda::emulation {
 
+// splitmix64: what orders and turns are drawn by.
+inline std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
 // The dynamic shared memory, which knows for every cell of two bytes who wrote and who read it since when:
 // unwritten cells, races and copies that are still on their way are found at the access.
 

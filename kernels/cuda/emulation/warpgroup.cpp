@@ -16,13 +16,6 @@ namespace {
 constexpr std::size_t piece = 16;              // bytes that the swizzle keeps together
 constexpr std::uint32_t absent = 0x7fc0deadu;  // a NaN: what accumulators are on their way
 
-std::uint64_t mixed(std::uint64_t x) {  // splitmix64
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 struct Descriptor {
   std::uint32_t start, stride;  // bytes
 

@@ -22,13 +22,7 @@ double one_step_size(const Options& options, Report& report, std::int64_t sequen
   const BatchLimits limits = limits_of(batches[0], tokens);
   ModelOptions model_options;
   model_options.training = true;
-  model_options.keep_activated = true;
-  const MemoryBefore before = memory_before(backend, 0);
-  TrainingMemory memory = plan_training_memory(config, limits, model_options, backend, before);
-  if (!memory.places.front().fits()) {  // as in a run
-    model_options.keep_activated = false;
-    memory = plan_training_memory(config, limits, model_options, backend, before);
-  }
+  const TrainingMemory memory = planned_as_in_a_run(config, limits, model_options, backend);
   const double planned = static_cast<double>(memory.places.front().total - backend.driver_memory().allowance);
 
   double bytes = 0;

@@ -65,13 +65,7 @@ void bench_step_profile(const Options& options, Report& report) {
   const BatchLimits limits = limits_of(batches[0], tokens);
   ModelOptions model_options;
   model_options.training = true;
-  model_options.keep_activated = true;
-  const MemoryBefore before = memory_before(backend, 0);
-  TrainingMemory memory = plan_training_memory(config, limits, model_options, backend, before);
-  if (!memory.places.front().fits()) {  // as in a run
-    model_options.keep_activated = false;
-    memory = plan_training_memory(config, limits, model_options, backend, before);
-  }
+  const TrainingMemory memory = planned_as_in_a_run(config, limits, model_options, backend);
   run_in_memory(backend, memory, {}, [&] {
     TrainingSteps steps(backend, config, limits, model_options, batches);
     for (int i = 0; i < 2; ++i) steps.step();

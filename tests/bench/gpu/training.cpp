@@ -67,6 +67,16 @@ void set_initial(Model& model) {
   model.set_parameters(initial_parameters(model.layout(), model.config(), 1));
 }
 
+TrainingMemory planned_as_in_a_run(const ModelConfig& config, const BatchLimits& limits,
+                                   ModelOptions& options, kernels::Backend& backend) {
+  options.keep_activated = true;
+  const MemoryBefore before = memory_before(backend, 0);
+  TrainingMemory memory = plan_training_memory(config, limits, options, backend, before);
+  if (memory.places.front().fits()) return memory;
+  options.keep_activated = false;
+  return plan_training_memory(config, limits, options, backend, before);
+}
+
 TrainingSteps::TrainingSteps(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
                              const ModelOptions& options, std::vector<Batch> batches)
     : batches_(std::move(batches)),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/model/network/model.h"
+#include "lib/training/memory_plan.h"
 #include "lib/training/optimizer.h"
 #include "tests/bench/gpu/bench.h"
 
@@ -19,6 +20,9 @@ std::vector<Batch> batches_of(const ModelConfig& config, std::int64_t sequences,
                               bool with_targets);
 BatchLimits limits_of(const Batch& batch, std::int64_t longest);
 void set_initial(Model& model);
+// The plan of a training step, which keeps gelu's output where all fits with it: options.keep_activated.
+TrainingMemory planned_as_in_a_run(const ModelConfig& config, const BatchLimits& limits,
+                                   ModelOptions& options, kernels::Backend& backend);
 
 // Zeroed gradients, forward, backward and AdamW of one batch after another, as a run makes them.
 class TrainingSteps {
