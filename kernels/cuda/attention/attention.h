@@ -153,7 +153,7 @@ bool warpgroups_serve(const AttentionBatch& batch, ElementType type);
 // Whether the current device runs them, and this program holds their machine code; otherwise why not.
 std::string warpgroup_refusal(const DeviceInfo& device);
 // Runs a small batch, forward and back, by the kernels of warps and of warpgroups: the largest difference of
-// a number over the largest number of its matrix; infinite where one is NaN. About a millisecond.
+// a number over the largest number of its matrix; infinite where one is NaN.
 double warpgroup_difference(Stream stream);
 
 // Everything a call needs beside its matrices.
