@@ -316,23 +316,27 @@ struct PairRule {
   // A query sees its own key, the row of equal number, only where it sees no other (Kitaev et al. 2020,
   // section 2). A key without company has a weight of 1, and passes gradients to its value alone.
   bool self_last = false;
+  // A query never sees its own key.
+  bool no_self = false;
 };
 constexpr Index most_link_columns = 3;
 
 // A term for the label u of a pair, beside the product with its key (Shaw et al. 2018, section 3.2, keys
 // only; Ainslie et al. 2020, section 2.3): score = scale (q.k + q.weight[u] + bias[u]). Labels by distance d:
 // min(d, most) where d >= 0, most + min(-d, most) below; where parts differ 2 most + 3. Labels by links: 2
-// most + 1, of a pair that is linked (PairRule) 2 most + 2.
+// most + 1, of a pair that is linked (PairRule) 2 most + 2. Labels behind: of keys at the query or before it
+// alone, min(-d, most); no other key may meet (AttentionBatch::causal, or a rule).
 struct RelativeTerm {
   const float* weight = nullptr;  // [labels, H, D]
   const float* bias = nullptr;    // [labels, H]
   Index labels = 0;               // R, more than any label that is met; at most most_labels
   Index most = 0;                 // the largest distance that is told apart
   bool by_links = false;
+  bool behind = false;
   const std::int32_t* query_parts = nullptr;  // device, [query rows]; null, as the next: no parts
   const std::int32_t* key_parts = nullptr;    // device, [key rows]
 };
-constexpr Index most_labels = 256;
+constexpr Index most_labels = 16384;
 struct RelativeGradients {
   float* weight = nullptr;  // as RelativeTerm has them; added to
   float* bias = nullptr;
@@ -360,12 +364,16 @@ struct AttentionBatch {
   float drop_probability = 0.0f;
   const std::uint64_t* dropout_seed = nullptr;  // as in Dropout
   std::uint64_t dropout_site = 0;
-  // A decoder's attention. causal: a query sees no key behind its own row. With key_offsets (host, [B + 1];
-  // not causal) keys are of other rows than queries: sequence s has key rows key_offsets[s] ..
-  // key_offsets[s + 1], of which lengths[s] are real, and of its query rows query_lengths[s] ask. Dropout
-  // then counts u over the rows of keys, and an element is (h * T + t) * (rows of keys) + u.
+  // A decoder's attention. causal: a query sees no key behind its own row. With key_offsets (host, [B + 1])
+  // keys are of other rows than queries: sequence s has key rows key_offsets[s] .. key_offsets[s + 1], of
+  // which lengths[s] are real, and of its query rows query_lengths[s] ask. Dropout then counts u over the
+  // rows of keys, and an element is (h * T + t) * (rows of keys) + u. With query_starts (host, [B]) as well,
+  // query row i of sequence s stands at its key row query_starts[s] + i, which is its own key: causal, a
+  // rule's distances and labels count from there, as where a segment's keys follow those of a memory (Dai et
+  // al. 2019, section 3.2). Without them key_offsets is not causal.
   bool causal = false;
   const Index* key_offsets = nullptr;
+  const Index* query_starts = nullptr;
   // Of the forward pass: outputs and sums are wanted of so many query blocks of each sequence, from the first
   // on; those of others may be left as they are. 0: of all.
   Index wanted_blocks = 0;
