@@ -109,7 +109,7 @@ std::vector<KeyGroup> key_groups(const ModelConfig& config, std::int64_t layer, 
       : config.attention == AttentionPattern::sparse_strided ? strided_groups(config, layer)
                                                              : etc_groups(config);
   std::erase_if(groups, [](const KeyGroup& group) { return group.heads == 0; });
-  for (KeyGroup& group : groups) group.after = causal ? 0 : group.after;
+  for (KeyGroup& group : groups) group.after = causal || config.causal ? 0 : group.after;
   return groups;
 }
 
