@@ -134,6 +134,8 @@ struct AttentionSystem {
   bool causal;  // has a left-to-right form
   bool cuda;    // computed on CUDA devices too
   std::vector<AttentionOption> options;
+  // What a sequence sees reaches back into the segments before it (Batch::places).
+  bool remembers = false;
 };
 
 const std::vector<AttentionSystem>& attention_systems();

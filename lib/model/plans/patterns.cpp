@@ -123,7 +123,8 @@ void check_sparse_fixed(const ModelConfig& config, const std::string& where) {
 
 KeyLists causal_rows(std::int64_t blocks, std::int64_t heads) {
   std::vector<std::vector<std::int32_t>> rows(static_cast<std::size_t>(blocks));
-  for (std::int64_t row = 0; row < blocks; ++row) push_blocks(rows[static_cast<std::size_t>(row)], 0, row + 1);
+  for (std::int64_t row = 0; row < blocks; ++row)
+    push_blocks(rows[static_cast<std::size_t>(row)], 0, row + 1);
   return KeyLists(static_cast<std::size_t>(heads), rows);
 }
 
