@@ -29,8 +29,32 @@ inline Index labels_of(const AttentionBatch& batch) {
   return batch.relative != nullptr ? batch.relative->labels : 0;
 }
 
+// The rows and biases of labels behind, which are many, head by head: in the table the rows of one head lie
+// so far apart that they meet in a few lines of the cache.
+class LabelTables {
+ public:
+  static Index floats(const AttentionBatch& batch) {
+    return has_own(batch) ? batch.heads * floats(labels_of(batch), batch.head_size) : 0;
+  }
+  // Of a head, in whole cache lines.
+  static Index floats(Index labels, Index head_size) {
+    return pieces(labels * (head_size + 1), line_floats) * line_floats;
+  }
+  LabelTables(const AttentionBatch& batch, float* memory);
+  // Weight and bias of a head, and from one label to the next.
+  void put(Index head, HeadPairs& pairs) const;
+
+ private:
+  static bool has_own(const AttentionBatch& batch) {
+    return batch.relative != nullptr && batch.relative->behind;
+  }
+  const AttentionBatch& batch_;
+  float* const memory_;
+};
+
 // The rule and the term of a batch as a head of one sequence has them. room: HeadPairs::room.
-HeadPairs pairs_of(const AttentionBatch& batch, Index sequence, Index head, float* room);
+HeadPairs pairs_of(const AttentionBatch& batch, const LabelTables& tables, Index sequence, Index head,
+                   float* room);
 
 // HeadPairs::room of a thread, in whole cache lines.
 inline Index label_floats(const Level& level, Index block_size, Index head_size, Index labels) {
