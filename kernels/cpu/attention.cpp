@@ -75,13 +75,16 @@ bool heads_are_tasks(const AttentionBatch& batch) {
   return batch.sequences * batch.heads >= tasks_of_a_thread * thread_count();
 }
 
-// body(sequence, head, worker) for every head of the batch, each a task.
+// body(sequence, head, worker) for every head of `count` sequences, each a task.
+template <typename Body>
+void parallel_for_heads(const AttentionBatch& batch, Index first, Index count, const Body& body) {
+  parallel_for_worker(static_cast<std::size_t>(count * batch.heads), [&](std::size_t task, int worker) {
+    body(first + static_cast<Index>(task) / batch.heads, static_cast<Index>(task) % batch.heads, worker);
+  });
+}
 template <typename Body>
 void parallel_for_heads(const AttentionBatch& batch, const Body& body) {
-  parallel_for_worker(
-      static_cast<std::size_t>(batch.sequences * batch.heads), [&](std::size_t task, int worker) {
-        body(static_cast<Index>(task) / batch.heads, static_cast<Index>(task) % batch.heads, worker);
-      });
+  parallel_for_heads(batch, 0, batch.sequences, body);
 }
 
 // The queries of a head from a block on, as block 0; `q` and `narrow_q` stay where they are.
@@ -208,7 +211,7 @@ std::size_t CpuBackend::scratch_bytes(const AttentionLimits& limits) const {
   }
   const Index tables = limits.labels > 0 ? limits.heads * LabelTables::floats(limits.labels, head_size) : 0;
   const Index of_labels =
-      limits.training ? limits.sequences * limits.heads * label_gradient_floats(limits.labels, head_size) : 0;
+      limits.training ? LabelGradients::floats(limits.sequences, limits.heads, limits.labels, head_size) : 0;
   return static_cast<std::size_t>(std::max({forward, packed, backward, backward_bf16}) + labels + tables +
                                   of_labels) *
          sizeof(float);
@@ -403,7 +406,7 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
       scratch_.reserve(tables_at + LabelTables::floats(batch) + LabelGradients::floats(batch));
   const LabelTables tables(batch, scratch + tables_at);
   const LabelGradients label_gradients(batch, scratch + tables_at + LabelTables::floats(batch));
-  parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
+  const auto backward_head = [&](Index group, Index sequence, Index head, int worker) {
     const Index start = batch.token_offsets[sequence], first_key = key_offsets_of(batch)[sequence];
     const Index key_rows = key_offsets_of(batch)[sequence + 1] - first_key;
     const Index column = head * head_size;
@@ -415,7 +418,7 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
       return copy(number);
     };
     HeadPairs pairs = pairs_of(batch, tables, sequence, head, of_thread);
-    pairs.label_gradients = label_gradients.of(sequence, head);
+    pairs.label_gradients = label_gradients.begin(sequence - group, head);
     AttentionHead view = view_of(batch, sequence, head, inputs, &pairs);
     view.k = taken(inputs.k, first_key, view.length, 0);
     view.v = taken(inputs.v, first_key, view.length, 1);
@@ -443,8 +446,12 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
     if (narrow) put_rows(level_, of_head.dq, head_size, gradients.q, start, column, view.rows);
     put_rows(level_, of_head.dk, head_size, gradients.k, first_key, column, key_rows);
     put_rows(level_, of_head.dv, head_size, gradients.v, first_key, column, key_rows);
+  };
+  label_gradients.for_groups(gradients.relative, [&](Index first, Index count) {
+    parallel_for_heads(batch, first, count, [&](Index sequence, Index head, int worker) {
+      backward_head(first, sequence, head, worker);
+    });
   });
-  label_gradients.add_to(gradients.relative);
 }
 
 // As above; a query block, or a block of keys and values, is widened where it is not of floats.
@@ -462,13 +469,13 @@ void CpuBackend::attention_backward_bf16(const AttentionBatch& batch, const Quer
       scratch_.reserve(tables_at + LabelTables::floats(batch) + LabelGradients::floats(batch));
   const LabelTables tables(batch, scratch + tables_at);
   const LabelGradients label_gradients(batch, scratch + tables_at + LabelTables::floats(batch));
-  parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
+  const auto backward_head = [&](Index group, Index sequence, Index head, int worker) {
     const Index start = batch.token_offsets[sequence], column = head * head_size;
     const Index first_key = key_offsets_of(batch)[sequence];
     const Index key_rows = key_offsets_of(batch)[sequence + 1] - first_key;
     float* const room = scratch + of_thread * worker;
     HeadPairs pairs = pairs_of(batch, tables, sequence, head, room + size.all);
-    pairs.label_gradients = label_gradients.of(sequence, head);
+    pairs.label_gradients = label_gradients.begin(sequence - group, head);
     const AttentionHead view = view_of(batch, sequence, head, inputs, &pairs);
     float* const own = room + size.rows;
     float* const packed = own + size.block;
@@ -502,8 +509,12 @@ void CpuBackend::attention_backward_bf16(const AttentionBatch& batch, const Quer
     }
     put_rows(level_, dk, head_size, gradients.k, first_key, column, key_rows);
     put_rows(level_, dv, head_size, gradients.v, first_key, column, key_rows);
+  };
+  label_gradients.for_groups(gradients.relative, [&](Index first, Index count) {
+    parallel_for_heads(batch, first, count, [&](Index sequence, Index head, int worker) {
+      backward_head(first, sequence, head, worker);
+    });
   });
-  label_gradients.add_to(gradients.relative);
 }
 
 void CpuBackend::prepare_attention(const AttentionBatch&) {}  // the batch is read where it lies

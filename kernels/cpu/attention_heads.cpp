@@ -68,11 +68,18 @@ HeadPairs pairs_of(const AttentionBatch& batch, const LabelTables& tables, Index
   return pairs;
 }
 
-void LabelGradients::add_to(const RelativeGradients& gradients) const {
+Index LabelGradients::together(Index sequences, Index heads, Index labels, Index head_size) {
+  constexpr Index most_floats = Index{1} << 24;  // 64 MiB, if that keeps all threads busy
+  if (labels == 0) return sequences;
+  const Index that_fit = most_floats / (heads * label_gradient_floats(labels, head_size));
+  return std::min(sequences, std::max(that_fit, pieces(2 * thread_count(), heads)));
+}
+
+void LabelGradients::add_to(const RelativeGradients& gradients, Index sequences) const {
   if (labels_of(batch_) == 0) return;
   parallel_for(static_cast<std::size_t>(batch_.heads), [&](std::size_t task) {
     const Index head = static_cast<Index>(task), size = batch_.head_size, labels = labels_of(batch_);
-    for (Index sequence = 0; sequence < batch_.sequences; ++sequence) {
+    for (Index sequence = 0; sequence < sequences; ++sequence) {
       const float* const from = of(sequence, head);
       for (Index label = 0; label < labels; ++label) {
         float* const to = gradients.weight + (label * batch_.heads + head) * size;
