@@ -96,8 +96,9 @@ std::vector<PairCase> device_pair_cases() {
     of.behind = of.causal = true;
     of.starts = {100};
   });
-  add("no label behind is told apart", 1, 32, 16, {40}, {50}, [](PairCase& of) {
-    of.labels = 1;
+  add("the own key alone is told apart", 1, 32, 16, {40}, {50}, [](PairCase& of) {
+    of.labels = 2;
+    of.most = 1;
     of.behind = of.causal = true;
     of.starts = {10};
   });
