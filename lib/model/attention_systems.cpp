@@ -130,10 +130,9 @@ std::vector<AttentionOption> etc_options() {
       etc_count("radius", "Tokens that a long token sees on each side", "84", 1, longest_chunk,
                 etc_shown<&O::radius>, etc_set<&O::radius>),
       etc_count("relative_distance", "Largest distance of two tokens with a label of its own", "12", 0,
-                kernels::most_labels, etc_shown<&O::distance>, etc_set<&O::distance>),
+                O::most_labels, etc_shown<&O::distance>, etc_set<&O::distance>),
       etc_count(
-          "relative_labels", "Rows of each table of labels", "twice the distance and 8", 0,
-          kernels::most_labels,
+          "relative_labels", "Rows of each table of labels", "twice the distance and 8", 0, O::most_labels,
           [](const ModelConfig& c) { return std::to_string(etc_labels(c.attention_options.etc)); },
           etc_set<&O::labels>),
       etc_count("max_globals", "Global tokens of a sequence at most", "256", 1, longest_chunk,

@@ -88,6 +88,7 @@ struct EtcOptions {
   bool hard_g2l = false;            // a global token sees the long tokens alone that it is linked to,
   bool hard_l2g = false;            // and a long token those global ones
   bool cpc = false;                 // projections for predicting masked sentences
+  static constexpr std::int64_t most_labels = 256;
   bool operator==(const EtcOptions&) const = default;
 };
 

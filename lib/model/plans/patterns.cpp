@@ -362,9 +362,9 @@ void check_etc(const ModelConfig& config, const std::string& where) {
                                 etc_labels(options), options.distance),
                     fmt::format("{} labels at least, {} for documents of several parts", least, least + 1));
   }
-  if (etc_labels(options) > kernels::most_labels) {
+  if (etc_labels(options) > EtcOptions::most_labels) {
     throw_bad_input(
-        fmt::format("{}: {} labels, of at most {}", where, etc_labels(options), kernels::most_labels),
+        fmt::format("{}: {} labels, of at most {}", where, etc_labels(options), EtcOptions::most_labels),
         "take a smaller relative_distance");
   }
   if (config.norm_type != NormType::postnorm || config.embedding_norm != EmbeddingNorm::before_dropout) {
