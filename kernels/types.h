@@ -325,7 +325,8 @@ constexpr Index most_link_columns = 3;
 // only; Ainslie et al. 2020, section 2.3): score = scale (q.k + q.weight[u] + bias[u]). Labels by distance d:
 // min(d, most) where d >= 0, most + min(-d, most) below; where parts differ 2 most + 3. Labels by links: 2
 // most + 1, of a pair that is linked (PairRule) 2 most + 2. Labels behind: of keys at the query or before it
-// alone, min(-d, most); no other key may meet (AttentionBatch::causal, or a rule).
+// alone, min(-d, most); no other key may meet (AttentionBatch::causal, or a rule). Pairs of a label whose
+// bias is -infinity do not meet, and its gradients are 0.
 struct RelativeTerm {
   const float* weight = nullptr;  // [labels, H, D]
   const float* bias = nullptr;    // [labels, H]

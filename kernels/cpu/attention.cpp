@@ -41,6 +41,7 @@ AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, c
   view.blocks = plan.blocks;
   view.key_count = key_count_of(plan);
   view.causal = batch.causal;
+  view.query_origin = query_start_of(batch, sequence);
   if (batch.rule != nullptr || batch.relative != nullptr) view.pairs = pairs;
   view.rows = batch.token_offsets[sequence + 1] - first;
   view.length = batch.lengths[sequence];

@@ -12,7 +12,9 @@ const T* from_row(const T* rows, Index row) {
 }  // namespace
 
 HeadPairs pairs_of(const AttentionBatch& batch, Index sequence, Index head, float* room) {
-  const Index first = batch.token_offsets[sequence], first_key = key_offsets_of(batch)[sequence];
+  // Queries are numbered by the keys' rows that they stand at.
+  const Index first = batch.token_offsets[sequence] - query_start_of(batch, sequence);
+  const Index first_key = key_offsets_of(batch)[sequence];
   HeadPairs pairs;
   if (batch.rule != nullptr) pairs.rule = *batch.rule;
   if (batch.relative != nullptr) pairs.relative = *batch.relative;
@@ -25,9 +27,8 @@ HeadPairs pairs_of(const AttentionBatch& batch, Index sequence, Index head, floa
   rule.free_queries = from_row(rule.free_queries, first);
   pairs.query_link_stride = batch.token_offsets[batch.sequences];
   pairs.key_link_stride = key_offsets_of(batch)[batch.sequences];
-  pairs.hides_by_rows =
-      rule.hidden != nullptr || rule.query_groups != nullptr || rule.needed_links > 0 || rule.self_last;
-  pairs.hides = pairs.hides_by_rows || rule.before >= 0 || rule.after >= 0;
+  pairs.hides_by_rows = rule.hidden != nullptr || rule.query_groups != nullptr || rule.needed_links > 0;
+  pairs.hides = pairs.hides_by_rows || rule.before >= 0 || rule.after >= 0 || rule.self_last || rule.no_self;
   RelativeTerm& relative = pairs.relative;
   relative.weight = from_row(relative.weight, head * batch.head_size);
   relative.bias = from_row(relative.bias, head);

@@ -16,6 +16,11 @@ inline const Index* key_offsets_of(const AttentionBatch& batch) {
   return batch.key_offsets != nullptr ? batch.key_offsets : batch.token_offsets;
 }
 
+// The row of its keys that the first query of a sequence stands at.
+inline Index query_start_of(const AttentionBatch& batch, Index sequence) {
+  return batch.query_starts != nullptr ? batch.query_starts[sequence] : 0;
+}
+
 inline Index key_count_of(const BlockPlanView& plan) {
   return plan.key_count > 0 ? plan.key_count : plan.blocks;
 }

@@ -32,7 +32,12 @@ struct PairCase {
   Index most = 0;
   bool by_links = false;
   bool parts = false;  // two parts, where labels go by distance
+  bool behind = false;
   bool bias = true;
+  std::vector<Index> masked = {};  // labels whose bias is minus infinity
+  std::vector<Index> starts = {};  // of the queries among the keys, which are other rows
+  bool causal = false;
+  bool no_self = false;
   double drop_probability = 0;
 };
 
@@ -208,6 +213,115 @@ inline std::vector<PairCase> pair_cases() {
        .labels = 32,
        .most = 12,
        .by_links = true},
+      {.name = "queries behind a memory",
+       .heads = 2,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = ragged,
+       .keys = {59, 7, 53},
+       .starts = {19, 0, 20},
+       .causal = true},
+      {.name = "labels behind",
+       .heads = 2,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = ragged,
+       .keys = {},
+       .labels = 40,
+       .most = 39,
+       .behind = true,
+       .causal = true},
+      {.name = "labels behind, after a memory",
+       .heads = 2,
+       .head_size = 32,
+       .block_size = 16,
+       .queries = {50, 9, 16},
+       .keys = {87, 9, 80},
+       .labels = 100,
+       .most = 86,
+       .behind = true,
+       .starts = {37, 0, 64},
+       .causal = true},
+      {.name = "labels behind, clamped, in a window",
+       .heads = 1,
+       .head_size = 64,
+       .block_size = 64,
+       .queries = {130, 64},
+       .keys = {230, 75},
+       .before = 90,
+       .labels = 42,
+       .most = 41,
+       .behind = true,
+       .bias = false,
+       .starts = {100, 11},
+       .causal = true},
+      {.name = "labels behind by the rule, own keys never, hidden labels",
+       .heads = 2,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = {40, 21},
+       .keys = {61, 40},
+       .before = 30,
+       .after = 0,
+       .labels = 32,
+       .most = 31,
+       .behind = true,
+       .masked = {5, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30},
+       .starts = {21, 19},
+       .no_self = true,
+       .drop_probability = 0.25},
+      {.name = "a query without a label that meets",
+       .heads = 1,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = {33},
+       .keys = {},
+       .labels = 33,
+       .most = 32,
+       .behind = true,
+       .masked = {0, 1, 2},
+       .causal = true},
+      {.name = "the own key last behind a memory, groups, hidden keys, parts",
+       .heads = 2,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = {40, 20},
+       .keys = {53, 47},
+       .before = 3,
+       .after = 2,
+       .hidden = true,
+       .groups = true,
+       .self_last = true,
+       .labels = 12,
+       .most = 4,
+       .parts = true,
+       .masked = {7},
+       .starts = {13, 27}},
+      {.name = "links of queries behind a memory",
+       .heads = 1,
+       .head_size = 16,
+       .block_size = 16,
+       .queries = {40, 9},
+       .keys = {53, 30},
+       .links = 2,
+       .needed = 1,
+       .free_queries = true,
+       .labels = 9,
+       .most = 3,
+       .by_links = true,
+       .starts = {13, 21},
+       .no_self = true},
+      {.name = "one query behind many keys",
+       .heads = 2,
+       .head_size = 32,
+       .block_size = 16,
+       .queries = {1},
+       .keys = {301},
+       .labels = 301,
+       .most = 300,
+       .behind = true,
+       .starts = {300},
+       .causal = true},
   };
 }
 
@@ -247,6 +361,8 @@ struct PairProblem {
     batch.dropout_seed = &seed;
     batch.dropout_site = 6;
     if (cross()) batch.key_offsets = key_offsets.data();
+    if (!shape.starts.empty()) batch.query_starts = shape.starts.data();
+    batch.causal = shape.causal;
     rule.before = shape.before;
     rule.after = shape.after;
     if (shape.hidden) rule.hidden = hidden.data();
@@ -262,10 +378,12 @@ struct PairProblem {
     rule.needed_links = shape.needed;
     if (shape.free_queries) rule.free_queries = free_queries.data();
     rule.self_last = shape.self_last;
+    rule.no_self = shape.no_self;
     batch.rule = &rule;
     relative.labels = shape.labels;
     relative.most = shape.most;
     relative.by_links = shape.by_links;
+    relative.behind = shape.behind;
     if (shape.parts) {
       relative.query_parts = query_parts.data();
       relative.key_parts = key_parts.data();
@@ -293,9 +411,20 @@ struct PairProblem {
     }
     return false;
   }
-  // Of real rows; a query's own key as any other.
+  bool is_masked(Index label) const {
+    return std::count(shape.masked.begin(), shape.masked.end(), label) > 0;
+  }
+  // Key row minus the one that query i stands at.
+  std::ptrdiff_t distance(std::size_t s, std::size_t i, std::size_t j) const {
+    return static_cast<std::ptrdiff_t>(j) - start(s) - static_cast<std::ptrdiff_t>(i);
+  }
+  Index start(std::size_t s) const { return shape.starts.empty() ? 0 : shape.starts[s]; }
+  // Of real rows; a query's own key as any other, but where it is none's.
   bool visible(std::size_t s, std::size_t i, std::size_t j) const {
-    const Index distance = static_cast<Index>(j) - static_cast<Index>(i);
+    const Index distance = this->distance(s, i, j);
+    if (shape.causal && distance > 0) return false;
+    if (shape.no_self && distance == 0) return false;
+    if (shape.labels > 0 && is_masked(static_cast<Index>(label(s, i, j)))) return false;
     if (shape.after >= 0 && distance > shape.after) return false;
     if (shape.before >= 0 && -distance > shape.before) return false;
     if (shape.hidden && hidden[key_row(s, j)] != 0) return false;
@@ -307,7 +436,8 @@ struct PairProblem {
     const auto most = static_cast<std::size_t>(shape.most);
     if (shape.by_links) return 2 * most + 1 + (linked(s, i, j, shape.links) ? 1 : 0);
     if (shape.parts && query_parts[query_row(s, i)] != key_parts[key_row(s, j)]) return 2 * most + 3;
-    return reference::relative_label(static_cast<std::ptrdiff_t>(j) - static_cast<std::ptrdiff_t>(i), most);
+    if (shape.behind) return reference::label_behind(std::min<Index>(distance(s, i, j), 0), most);
+    return reference::relative_label(distance(s, i, j), most);
   }
 
   // The real rows of one head of one sequence out of a matrix of all.
@@ -447,6 +577,7 @@ struct PairProblem {
     pairs.visible = [this, s](std::size_t i, std::size_t j) { return visible(s, i, j); };
     pairs.scale = static_cast<double>(batch.scale);
     pairs.self_last = shape.self_last;
+    pairs.start = static_cast<std::size_t>(start(s));
     if (shape.labels > 0) {
       pairs.label = [this, s](std::size_t i, std::size_t j) { return label(s, i, j); };
       pairs.weight = head_of(weight, 0, shape.labels, head);

@@ -17,7 +17,12 @@ struct PairNumbers {
         v(random_floats(p.key_size(), 43)),
         dout(random_floats(p.query_size(), 44)),
         weight(random_floats(p.weight_size(), 45)),
-        bias(random_floats(p.bias_size(), 46)) {}
+        bias(random_floats(p.bias_size(), 46)) {
+    for (const Index label : p.shape.masked) {
+      std::fill_n(bias.begin() + label * p.shape.heads, p.shape.heads,
+                  -std::numeric_limits<float>::infinity());
+    }
+  }
   PairProblem::Expected expected(const PairProblem& p) const {
     return p.expected(q, k, v, weight, bias, dout);
   }
@@ -328,7 +333,7 @@ TEST_P(Etc, Check2TheWorkedExample) {
     table.push_back(-.05f * static_cast<float>(u));
     bias.push_back(.01f * static_cast<float>(u));
   }
-  const RelativeTerm by_distance{table.data(), bias.data(), 6, 1, false, nullptr, nullptr};
+  const RelativeTerm by_distance{table.data(), bias.data(), 6, 1};
   RelativeTerm by_links = by_distance;
   by_links.by_links = true;
   const std::vector<std::int32_t> sentences{0, 0, 1, 0, 0, 0, 0, 0}, numbers{0, 1, 2, 3, 4, 5, 6, 7};
