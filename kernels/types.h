@@ -338,6 +338,7 @@ struct RelativeTerm {
   const std::int32_t* key_parts = nullptr;    // device, [key rows]
 };
 constexpr Index most_labels = 16384;
+constexpr Index most_device_labels = 2048;  // with CUDA, which keeps numbers of every row, head and label
 struct RelativeGradients {
   float* weight = nullptr;  // as RelativeTerm has them; added to
   float* bias = nullptr;

@@ -79,9 +79,40 @@ std::vector<PairCase> device_pair_cases() {
     of.groups = of.self_last = of.hidden = true;
     of.links = of.needed = 1;
   });
-  add("as many labels as there may be", 1, 32, 64, {300}, {}, [](PairCase& of) {
-    of.labels = most_labels;
+  add("as many labels as there may be", 1, 32, 64, {130}, {}, [](PairCase& of) {
+    of.labels = most_device_labels;
     of.most = 127;
+  });
+  add("large tiles, labels behind, after a memory", 1, 64, 64, {100, 30}, {180, 64}, [](PairCase& of) {
+    of.labels = 171;
+    of.most = 170;
+    of.behind = of.causal = true;
+    of.starts = {75, 34};
+  });
+  add("large tiles, labels behind, clamped", 2, 32, 64, {100}, {200}, [](PairCase& of) {
+    of.before = 90;
+    of.labels = 40;
+    of.most = 31;
+    of.behind = of.causal = true;
+    of.starts = {100};
+  });
+  add("the own key alone is told apart", 1, 32, 16, {40}, {50}, [](PairCase& of) {
+    of.labels = 2;
+    of.most = 1;
+    of.behind = of.causal = true;
+    of.starts = {10};
+  });
+  add("heads of 20, padded, labels behind", 2, 20, 16, {33, 9}, {60, 9}, [](PairCase& of) {
+    of.labels = 61;
+    of.most = 60;
+    of.behind = of.causal = of.no_self = true;
+    of.starts = {20, 0};
+  });
+  add("query lists that are cut, labels behind", 1, 32, 16, {5, 10}, {3, 800}, [](PairCase& of) {
+    of.labels = 320;
+    of.most = 300;
+    of.behind = of.causal = true;
+    of.starts = {0, 785};
   });
   return cases;
 }
@@ -98,6 +129,8 @@ class PairAttentionOnDevice : public BackendTest {
           weight(exact_numbers(static_cast<Index>(p.weight_size()), 64, 0.5)),
           bias(exact_numbers(static_cast<Index>(p.bias_size()), 65)),
           dout(exact_numbers(p.query_rows() * p.width(), 66)) {
+      for (const Index label : p.shape.masked)
+        std::fill_n(bias.begin() + label * p.shape.heads, p.shape.heads, -INFINITY);
       // Padding is NaN, whatever the sequence owns there.
       const auto spoil = [&](Floats& rows, const std::vector<Index>& offsets,
                              const std::vector<Index>& lengths) {
@@ -243,7 +276,7 @@ TEST_P(PairAttentionOnDevice, TheListsOfCutCasesAreCut) {
     EXPECT_GT((of_queries ? schedule.by_query : schedule.by_key).cuts.size(), 0u) << name;
     ++(of_queries ? query_lists : key_lists);
   }
-  EXPECT_EQ(query_lists, 2);
+  EXPECT_EQ(query_lists, 3);
   EXPECT_EQ(key_lists, 1);
 }
 
@@ -534,6 +567,9 @@ TEST_P(PairAttentionOnDevice, RefusesByNameWhatItCannotDo) {
   EXPECT_THROW(device_->scratch_bytes(limits), DeviceError);
   limits.block_size = 64;
   EXPECT_NO_THROW(device_->scratch_bytes(limits));
+  limits.labels = most_device_labels + 1;
+  EXPECT_THROW(device_->scratch_bytes(limits), DeviceError);
+  limits.labels = 32;
   const std::size_t with = attention_workspace_bytes(limits, true);
   limits.labels = 0;
   // Terms of every row, head and label, in fp32. Of a device's scratch the products' may be the larger part.
@@ -544,6 +580,25 @@ TEST_P(PairAttentionOnDevice, RefusesByNameWhatItCannotDo) {
   few.most = 4;
   const PairProblem labels(few);
   EXPECT_THROW(device_->prepare_attention(labels.batch), std::logic_error);
+  PairCase many = few;
+  many.labels = most_device_labels + 1;
+  const PairProblem too_many(many);
+  try {
+    device_->prepare_attention(too_many.batch);
+    FAIL() << "2049 labels";
+  } catch (const DeviceError& error) {
+    EXPECT_STREQ(error.what(), "CUDA attention has relative terms of at most 2048 labels, not 2049");
+  }
+  // Labels behind, of queries that stand at rows of no other keys, and of parts.
+  PairProblem behind(few);
+  behind.relative.behind = true;
+  EXPECT_NO_THROW(device_->prepare_attention(behind.batch));
+  behind.relative.query_parts = behind.relative.key_parts = behind.query_parts.data();
+  EXPECT_THROW(device_->prepare_attention(behind.batch), std::logic_error);
+  behind.relative.query_parts = nullptr;
+  const Index starts[] = {2};
+  behind.batch.query_starts = starts;
+  EXPECT_THROW(device_->prepare_attention(behind.batch), std::logic_error);
 }
 
 BIGBIRD_BACKEND_TESTS(PairAttentionOnDevice);

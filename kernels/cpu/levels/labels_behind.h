@@ -43,8 +43,8 @@ struct SlantedLanes {
 // What a query block meets. Rows are kept of the distances [low, high] from a key to the block's first query;
 // `high` is `most` at most, and its row serves all keys from there on.
 struct LabelSpan {
-  Index low = 1;
-  Index high = 0;
+  Index low = 0;
+  Index high = -1;
   Index first = 0;  // labels [first, last] have a part in them
   Index last = -1;
 
@@ -75,7 +75,7 @@ static inline LabelSpan labels_behind(const AttentionHead& head, Index query_blo
 // terms: straight rows of the labels [first, last], each at row label - low. Becomes the slanted rows.
 static inline void slant_terms(const LabelSpan& span, Index width, float* terms) {
   const Index rows = span.rows();
-  for (Index j = 0; j < width; j += lanes) {
+  for (Index j = 0; rows > 0 && j < width; j += lanes) {
     SlantedLanes slanted;
     for (Index at = 0; at < rows + lanes - 1; at += lanes) {
       Floats group[lanes];

@@ -379,7 +379,13 @@ static inline void end_labels(const AttentionHead& head, const LabelSpan& span, 
   float* const of_bias = pairs.label_gradients + pairs.relative.labels * depth + span.first;
   for (Index label = 0; label < labels; ++label) {
     float sum = 0.0f;
-    for (Index j = 0; j < queries; ++j) sum += received[label * width + j];
+    if (pairs.relative.behind) {
+      Floats sums = {};
+      for_each_vector(queries, [&](Index j, auto part) { sums += part.get(received + label * width + j); });
+      sum = sum_of_lanes(sums);
+    } else {
+      for (Index j = 0; j < queries; ++j) sum += received[label * width + j];
+    }
     of_bias[label] += sum * head.scale;
   }
 }
