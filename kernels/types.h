@@ -186,7 +186,7 @@ struct NormBackward {
   Index rows = 0;
 };
 
-// A token's vector is word[id] * word_scale + type[type] + position[position]. One of the last two may be
+// A token's vector is word[id] * word_scale + type[type] + position[position]. The last two may be
 // null: no such term.
 struct EmbeddingTables {
   const float* word = nullptr;      // [vocabulary, width]

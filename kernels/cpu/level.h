@@ -162,7 +162,7 @@ struct Level {
   // One row; dgamma and dbeta accumulate. dx may be dy.
   void (*layernorm_backward_row)(const float* dy, const float* x, const float* gamma, float mean, float rstd,
                                  float* dx, bool accumulate, float* dgamma, float* dbeta, Index width);
-  // y[j] = a[j] * scale + b[j] + c[j]; c may be null.
+  // y[j] = a[j] * scale + b[j] + c[j]; b and c may be null.
   void (*sum_of_three)(const float* a, float scale, const float* b, const float* c, float* y, Index count);
   // y[j] += x[j] * scale
   void (*add_scaled)(const float* x, float scale, float* y, Index count);

@@ -10,8 +10,8 @@ namespace bigbird {
 
 struct ModelConfig;
 
-// What a row sees. Most are block plans alone; sparse_strided, longformer and etc have rules for pairs of
-// tokens as well (lib/model/plans/token_pairs.h).
+// What a row sees. Most are block plans alone; sparse_strided, longformer, etc and transformer_xl have rules
+// for pairs of tokens as well (lib/model/plans/token_pairs.h).
 enum class AttentionPattern {
   bigbird,         // ITC (paper section 2 and Fig. 1): global first and last block, window of 3, r random
   full,            // every block
@@ -24,6 +24,7 @@ enum class AttentionPattern {
   sparse_strided,  // Child et al. 2019, strided: a band of tokens, and every l-th token from the own one on
   longformer,      // Beltagy et al. 2020: a window of tokens, and global tokens with projections of their own
   etc,             // BigBird-ETC, Ainslie et al. 2020: two inputs, long and global, and labels of pairs
+  transformer_xl,  // Dai et al. 2019: left to right, over a memory of earlier segments, by distances
 };
 
 // What the options of a system are, one struct for each that has any. A model has those of its own system;
@@ -92,11 +93,20 @@ struct EtcOptions {
   bool operator==(const EtcOptions&) const = default;
 };
 
+struct RecurrentOptions {
+  std::int64_t memory = 512;  // last inputs of a layer that its next segment sees; 0: none
+  std::int64_t clamp = 0;     // larger distances count as this one; 0: none does
+  bool same_length = false;   // every token sees as many as the memory holds, its own among them
+  bool untie = false;         // biases of content and of distance in every layer, not one pair for all
+  bool operator==(const RecurrentOptions&) const = default;
+};
+
 struct AttentionOptions {
   BlockBertOptions blockbert = {};
   SparseOptions sparse = {};
   LongformerOptions longformer = {};
   EtcOptions etc = {};
+  RecurrentOptions recurrent = {};
   bool operator==(const AttentionOptions&) const = default;
 };
 
@@ -135,8 +145,6 @@ struct AttentionSystem {
   bool causal;  // has a left-to-right form
   bool cuda;    // computed on CUDA devices too
   std::vector<AttentionOption> options;
-  // What a sequence sees reaches back into the segments before it (Batch::places).
-  bool remembers = false;
 };
 
 const std::vector<AttentionSystem>& attention_systems();
@@ -149,6 +157,13 @@ AttentionPattern parse_attention_pattern(const std::string& name);
 std::string attention_system_names();
 // Rows of each table of labels of a model of BigBird-ETC; 0 without labels.
 std::int64_t etc_labels(const EtcOptions& options);
+
+// Whether a model is a Transformer-XL: its layers read what came before, by distances
+// (lib/model/network/attention_recurrent.h).
+bool is_recurrent(const ModelConfig& config);
+// What a fresh one has: post-LN as published, no positions, no biases of projections, vectors of tokens times
+// the root of the width.
+void become_recurrent(ModelConfig& config);
 
 // The options of a model's attention as "parts 2, head_split 10:2"; empty where its system has none.
 std::string attention_options_text(const ModelConfig& config);

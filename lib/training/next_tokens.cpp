@@ -29,7 +29,7 @@ void NextTokens::append(const std::vector<std::int32_t>& ids, const std::vector<
 }
 
 bool reads_streams(const ModelConfig& config) {
-  return config.causal && system_of(config.attention).remembers;
+  return config.causal && is_recurrent(config);
 }
 
 Batch stream_batch(const StreamSampler& sampler, const NextTokens& next, kernels::IndexRange streams,

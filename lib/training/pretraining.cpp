@@ -282,6 +282,11 @@ HeadType pretraining_head(const ModelConfig& config) {
 }
 
 ModelConfig fresh_architecture(ModelConfig config) {
+  if (is_recurrent(config)) {
+    const bool left_to_right = config.causal;  // as the objective says
+    become_recurrent(config);
+    config.causal = left_to_right;
+  }
   if (config.attention != AttentionPattern::etc) return config;
   become_etc(config);
   config.activation = Activation::gelu_tanh;

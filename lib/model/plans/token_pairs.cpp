@@ -51,6 +51,13 @@ std::vector<KeyGroup> etc_groups(const ModelConfig& config) {
           {.heads = heads, .queries = TokenKind::global, .linked = options.hard_g2l}};
 }
 
+// Within a segment; those before it are known to its stream alone.
+std::vector<KeyGroup> recurrent_groups(const ModelConfig& config) {
+  const RecurrentOptions& options = config.attention_options.recurrent;
+  const std::int64_t before = options.same_length ? std::max<std::int64_t>(options.memory, 1) - 1 : -1;
+  return {{.heads = config.num_attention_heads, .before = before, .after = 0}};
+}
+
 bool asks(const KeyGroup& group, const TokenNumbers& tokens, std::int64_t query) {
   return (query < tokens.globals) == (group.queries == TokenKind::global);
 }
@@ -88,7 +95,7 @@ KeyRange range_of(const KeyGroup& group, const TokenNumbers& tokens, std::int64_
 
 bool decided_by_tokens(AttentionPattern pattern) {
   return pattern == AttentionPattern::sparse_strided || pattern == AttentionPattern::longformer ||
-         pattern == AttentionPattern::etc;
+         pattern == AttentionPattern::etc || pattern == AttentionPattern::transformer_xl;
 }
 
 TokenNumbers token_numbers(const ModelConfig& config, std::int64_t length) {
@@ -107,6 +114,7 @@ std::vector<KeyGroup> key_groups(const ModelConfig& config, std::int64_t layer, 
   std::vector<KeyGroup> groups =
       config.attention == AttentionPattern::longformer       ? longformer_groups(config, layer)
       : config.attention == AttentionPattern::sparse_strided ? strided_groups(config, layer)
+      : is_recurrent(config)                                 ? recurrent_groups(config)
                                                              : etc_groups(config);
   std::erase_if(groups, [](const KeyGroup& group) { return group.heads == 0; });
   for (KeyGroup& group : groups) group.after = causal || config.causal ? 0 : group.after;
