@@ -155,7 +155,7 @@ TEST_F(Causal, PatternsThatLookAheadAreRefusedByName) {
   const RunResult chosen = pretrain("refused", {"--attention", "transformer-xl", "--batch", "auto"});
   EXPECT_EQ(chosen.status, 2);
   EXPECT_NE(chosen.err.find("--batch auto with attention transformer-xl"), std::string::npos) << chosen.err;
-  const RunResult large = pretrain("refused", {"--attention", "transformer-xl", "--memory", "1M",
+  const RunResult large = pretrain("refused", {"--attention", "transformer-xl", "--memory", "16000",
                                                "--memory-limit", "64M", "--steps", "1"});
   EXPECT_EQ(large.status, 3) << large.err;
   EXPECT_NE(large.err.find("memory of"), std::string::npos) << large.err;
