@@ -167,8 +167,8 @@ RecurrentActivations plan_recurrent(Arena& arena, const ModelConfig& config, con
   const std::int64_t memory = config.num_hidden_layers * limits.streams * rows_of_memory(config);
   if (memory > 0)
     to.remembered = arena.values(fmt::format("memory of {} streams", limits.streams), memory * width);
-  to.sinusoids = arena.values(what, labels * width);
-  to.distances = training ? arena.values(what, labels * width) : to.sinusoids;
+  to.sinusoids = arena.floats(what, labels * width);
+  to.distances = training ? kernels::Values(arena.floats(what, labels * width)) : to.sinusoids;
   to.rows = arena.values(what, rows * width);
   to.signs = arena.floats(what, 2);
   to.difference = arena.floats(what, width);
