@@ -168,9 +168,9 @@ std::vector<AttentionOption> recurrent_options() {
   using O = RecurrentOptions;
   constexpr auto group = &AttentionOptions::recurrent;
   return {
-      a_count("memory", "Last tokens that a layer keeps for the segments to come; 0: none", "512", 0,
+      a_count("memory", "Last tokens that a layer keeps for later segments, 0 or more", "512", 0,
               longest_chunk, count_shown<group, &O::memory>, count_set<group, &O::memory>),
-      a_count("clamp", "Largest distance with a vector of its own; 0: every one has", "0", 0, longest_chunk,
+      a_count("clamp", "Largest distance with a vector of its own", "of every distance", 0, longest_chunk,
               count_shown<group, &O::clamp>, count_set<group, &O::clamp>),
       a_choice("same_length", "Limit of what a token sees to as many tokens as the memory holds", "off",
                {"off", "on"}, choice_shown<switch_names, group, &O::same_length>,
@@ -397,8 +397,8 @@ std::vector<AttentionSystem> make_systems() {
        "a window of tokens and all global tokens; these see each other and all tokens", false, true, false,
        true, etc_options()},
       {transformer_xl, "transformer-xl", "Transformer-XL",
-       "all tokens before it in its segment, and the last ones of earlier segments", false,
-       true, true, false, recurrent_options()},
+       "all tokens before it in its segment, and the last ones of earlier segments", false, true, true, false,
+       recurrent_options()},
   };
 }
 

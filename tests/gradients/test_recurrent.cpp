@@ -1,5 +1,5 @@
-// The oracle of Transformer-XL: its gradients of every tensor against central differences, and a small example
-// that was worked out by hand.
+// The oracle of Transformer-XL: its gradients of every tensor against central differences, and a small
+// example that was worked out by hand.
 #include <gtest/gtest.h>
 
 #include <string>
