@@ -78,6 +78,10 @@ std::vector<Panel> panels_of(AttentionPattern pattern) {
       return {{"(a) band", {Kind::window}},
               {"(b) stride", {Kind::global}},
               {"(c) together", {Kind::window, Kind::global}}};
+    case AttentionPattern::bpt:
+      return {{"(a) tokens", {Kind::window}},
+              {"(b) spans", {Kind::global}},
+              {"(c) together", {Kind::window, Kind::global}}};
     case AttentionPattern::longformer:
     case AttentionPattern::etc:
       return {{"(a) window", {Kind::window}},

@@ -270,6 +270,12 @@ HeadType pretraining_head(AttentionPattern attention) {
 }
 
 ModelConfig fresh_architecture(ModelConfig config) {
+  if (config.attention == AttentionPattern::bpt) {
+    become_bpt(config);
+    config.activation = Activation::relu;
+    config.use_bias = config.output_bias = false;
+    config.type_vocab_size = 0;
+  }
   if (config.attention != AttentionPattern::etc) return config;
   become_etc(config);
   config.activation = Activation::gelu_tanh;

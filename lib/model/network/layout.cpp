@@ -11,6 +11,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
+#include "lib/model/plans/binary_partition.h"
 
 namespace bigbird {
 namespace {
@@ -80,6 +81,9 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
       for (const char* name : {"query_global", "key_global", "value_global"})
         weight(projections + name, c, c);
       for (const char* name : {"query_global", "key_global", "value_global"}) bias(projections + name, c);
+    }
+    if (depth_ > 0 && config.attention == AttentionPattern::bpt) {  // a name of our own
+      weight(projections + "relative", partition_labels(config.attention_options.bpt), config.head_size());
     }
     weight(output + "dense", c, c);
     if (config.output_bias) bias(output + "dense", c);

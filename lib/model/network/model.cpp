@@ -11,6 +11,7 @@
 #include "lib/core/log.h"
 #include "lib/core/rng.h"
 #include "lib/model/network/attention_etc.h"
+#include "lib/model/network/attention_rows.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/batch.h"
 #include "lib/model/network/contrast.h"
@@ -52,6 +53,7 @@ struct Model::Impl {
         decoder_plans(of.decoder.num_attention_heads),
         window_plans(of.num_attention_heads),
         etc_plans(config),
+        list_cache(config),
         memory(on, model_bytes(on, of, up_to, how)) {
     Arena arena(memory.bytes(), backend);
     held = plan_model(arena, given_config, given_limits, options, backend);
@@ -125,6 +127,7 @@ struct Model::Impl {
             &decoder,
             has_windows(config) ? &windowed : nullptr,
             config.attention == AttentionPattern::etc ? &etc : nullptr,
+            config.attention == AttentionPattern::bpt ? &lists : nullptr,
             config.has_stem() ? &stem : nullptr,
             0,
             smoothing,
@@ -145,12 +148,14 @@ struct Model::Impl {
     head_stage(pass, kept);
     if (pass.windowed != nullptr) windowed_stage(pass, kept.windowed);
     if (pass.etc != nullptr) etc_stage(pass, kept.etc);
+    if (pass.lists != nullptr) rows_stage(pass, list_cache, kept.lists, lists);
     for (const auto* stack : {&runs, &decoder.runs, &decoder.cross_runs}) {
       for (const std::vector<AttentionRun>& layer : *stack) {
         for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
       }
     }
     uploads.bring();
+    lists.staged = lists.on_their_way;
   }
 
   // Which layers a training pass leaves out, as masks are drawn.
@@ -223,6 +228,7 @@ struct Model::Impl {
   DecoderPlans decoder_plans;
   WindowPlans window_plans;
   EtcPlans etc_plans;
+  PartitionCache list_cache;
   DeviceMemory memory;
   ModelMemory held;
   ModelTensors parameter_tensors;
@@ -240,6 +246,7 @@ struct Model::Impl {
   DecoderPass decoder;
   WindowedPass windowed;
   EtcPass etc;
+  RowsPass lists;
   StemPass stem;
   std::vector<float> contrast_gradients;  // of the sum of that loss
   kernels::Index first_slot = 0;
@@ -418,6 +425,8 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
              behind - etc_slots(impl_->config), kept.etc, impl_->parameter_tensors.layers, impl_->runs,
              impl_->etc);
   }
+  if (impl_->config.attention == AttentionPattern::bpt)
+    rows_pass(impl_->config, impl_->batch, kept.lists, impl_->lists);
   impl_->smoothing = options.smoothing;
   impl_->draw_layers(options.dropout_seed);
   const bool in_pieces = impl_->options.training && impl_->options.logits_in_pieces;

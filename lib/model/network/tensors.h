@@ -65,6 +65,7 @@ struct AttentionTensors {
   // Of global tokens (AttentionPattern::longformer): their queries, and all tokens' keys and values for them.
   LinearTensors global_query = {};      // [C, C]
   LinearTensors global_key_value = {};  // [2C, C]: neighbours in the arena
+  float* label_weight = nullptr;        // [labels, D] of AttentionPattern::bpt, the same for all heads
 };
 
 struct FeedForwardTensors {

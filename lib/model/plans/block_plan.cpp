@@ -176,6 +176,7 @@ RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, st
     case AttentionPattern::sparse_strided:
     case AttentionPattern::longformer:
     case AttentionPattern::etc:
+    case AttentionPattern::bpt:
       break;
   }
   return {};
@@ -269,6 +270,7 @@ std::string full_attention_reason(const ModelConfig& config, std::int64_t blocks
     case AttentionPattern::sparse_strided:
     case AttentionPattern::longformer:
     case AttentionPattern::etc:
+    case AttentionPattern::bpt:
       return own_length_reason(config, blocks);
     case AttentionPattern::bigbird:
       break;
