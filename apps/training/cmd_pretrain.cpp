@@ -37,6 +37,7 @@ struct Typed {
   RandomModeOptions random_mode;
   std::string norm = "postnorm";
   std::string positions = "absolute";
+  std::string objective = "mlm";
   bool no_mlm = false;
   bool no_nsp = false;
 };
@@ -87,6 +88,10 @@ void add_model_options(Verb& verb, Typed& typed, PretrainOptions& options) {
 // Those of pretraining alone.
 void add_objective_options(Verb& verb, Typed& typed, PretrainOptions& options) {
   const OptionGroup group(verb, "Training");
+  verb.add_option("--objective", typed.objective,
+                  "Tokens to predict: masked ones (mlm, with next sentences) or each next one, left to right "
+                  "(clm) (default: mlm; with --init the model's own)",
+                  CLI::IsMember({"mlm", "clm"}));
   verb.add_option("--mask-probability", options.objective.mask_probability, "Fraction of tokens to predict");
   verb.add_flag(
       "--no-nsp", typed.no_nsp,
@@ -176,8 +181,8 @@ ModelConfig fresh_config(const Verb& verb, const Typed& typed, Recipe recipe) {
 
 int cmd_pretrain(int argc, char** argv) {
   Verb verb("pretrain",
-            "Train a BigBird encoder on token shards: masked tokens and next sentences, with checkpoints, "
-            "and a memory plan before the first step.",
+            "Train a BigBird encoder on token shards: masked tokens and next sentences, or next tokens left to "
+            "right, with checkpoints, and a memory plan before the first step.",
             {("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
               "demo-output/tokenizer -o run"),
              ("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
@@ -221,6 +226,14 @@ int cmd_pretrain(int argc, char** argv) {
     verb.set_in_toml("--position-embedding", name_of(options.config.position_type));
     verb.set_in_toml("--random-blocks", std::to_string(options.config.num_random_blocks));
   }
+  const bool own_objective = !options.init.empty() && !verb.given("--objective");
+  options.objective.next = own_objective ? options.config.causal : typed.objective == "clm";
+  for (const char* option : {"--no-mlm", "--no-nsp", "--mask-probability"}) {
+    if (!options.objective.next || !verb.given(option)) continue;
+    throw_usage(fmt::format("{} with --objective clm, which masks nothing", option),
+                fmt::format("leave {} out", option));
+  }
+  if (own_objective) verb.leave_out_of_toml({"--objective"});
   options.objective.mlm = !typed.no_mlm;
   options.objective.nsp = !typed.no_nsp;
   training.finish("", options.config.hidden_size);

@@ -69,7 +69,7 @@ Batch random_batch(const ModelConfig& config, std::int64_t length, bool labels) 
     batch.masked_rows.push_back(static_cast<std::int32_t>(row));
     batch.masked_labels.push_back(ids[static_cast<std::size_t>(row)]);
   }
-  if (pretraining_head(config.attention) == HeadType::pretraining) batch.sequence_labels.push_back(0);
+  if (pretraining_head(config) == HeadType::pretraining) batch.sequence_labels.push_back(0);
   return batch;
 }
 
@@ -138,7 +138,7 @@ class MachineMeasurement {
         memory_before(backend_, 0));
   }
   TrainingMemory step_memory(bool keep_activated = false) const {
-    const ModelConfig config = with_head(config_, pretraining_head(config_.attention));
+    const ModelConfig config = with_head(config_, pretraining_head(config_));
     return plan_training_memory(config, limits_of(random_batch(config, lengths_.back(), true)),
                                 training_options(false, keep_activated), backend_,
                                 memory_before(backend_, 0));
@@ -275,7 +275,7 @@ class MachineMeasurement {
     if (!has_room(what, step_memory())) return;
     Batch batch;
     const std::unique_ptr<Model> opened =
-        open(pretraining_head(config_.attention), lengths_.back(), step_options(), batch);
+        open(pretraining_head(config_), lengths_.back(), step_options(), batch);
     Model& model = *opened;
     model.make_ready(batch);
     Optimizer optimizer(backend_, model.layout(), {});

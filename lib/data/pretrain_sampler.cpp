@@ -13,6 +13,7 @@ namespace bigbird {
 namespace {
 
 std::int64_t special_tokens(const PretrainSamplerOptions& options) {
+  if (options.next) return 0;
   if (options.sentences > 0) return 1;
   return options.pairs ? 3 : 2;
 }
@@ -170,7 +171,7 @@ PretrainSample PretrainSampler::joined_sample(const Append& append) const {
   sample.ids.reserve(static_cast<std::size_t>(options_.length));
   sample.ids.push_back(static_cast<std::int32_t>(special_.cls));
   append(sample.ids, asked ? &sample.sentences : nullptr);
-  if (!asked) sample.ids.push_back(static_cast<std::int32_t>(special_.sep));
+  if (!asked && !options_.next) sample.ids.push_back(static_cast<std::int32_t>(special_.sep));
   sample.types.assign(sample.ids.size(), asked ? 1 : 0);
   return sample;
 }
@@ -197,7 +198,7 @@ PretrainSample PretrainSampler::sample(std::uint64_t piece_number, std::uint64_t
   sample.ids.push_back(cls);
   append_tokens(piece.sentence, piece.offset, piece.tokens, sample.ids);
   if (!options_.pairs) {
-    sample.ids.push_back(sep);
+    if (!options_.next) sample.ids.push_back(sep);
     sample.types.assign(sample.ids.size(), 0);
     return sample;
   }

@@ -21,6 +21,9 @@
 // for pieces, cut between sentences, and every document of a sample begins with a [CLS] of its own: [CLS] A
 // [CLS] B, all of type 1. DNA always joins. PretrainSample::sentences tells where they are.
 //
+// To predict next tokens there is no [SEP] behind a sample, and a token more: [CLS] tokens, of which all but
+// the last are read and all but the first predicted.
+//
 // An epoch visits every piece once. Draw number g is piece permutation_e(g mod N) of epoch e = g / N; the
 // split, the label and the random B are drawn for g, so every epoch pairs anew. Joined documents are packed
 // anew for every epoch, so that N differs a little between epochs; draws go on from one to the next all the
@@ -44,6 +47,7 @@ struct PretrainSamplerOptions {
   bool pairs = true;           // A and B, for next-sentence prediction
   std::uint64_t seed = 1;
   std::int64_t sentences = 0;  // most of a sample, where they are asked for; 0: they are not. Not with pairs
+  bool next = false;           // `length` tokens that are read, and one more. Not with pairs or sentences
 };
 
 struct PretrainSample {
@@ -71,6 +75,7 @@ class PretrainSampler {
   const PretrainSamplerOptions& options() const { return options_; }
   // Most ordinary (not special) tokens of a sample.
   std::int64_t budget() const { return budget_; }
+  const SpecialIds& special() const { return special_; }
 
   // The sample of draw g in training order, g = 0, 1, ... without end.
   PretrainSample training_sample(std::uint64_t draw) const;

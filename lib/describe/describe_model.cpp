@@ -72,6 +72,7 @@ Json memory_json(const ModelConfig& config, const DescribeOptions& options, cons
   Json json = {{"length", length}, {"padded_length", padded}, {"batch", options.batch}};
   if (config.has_decoder()) json["decoder_length"] = limits.target_tokens / options.batch;
   json["inference"] = memory_of(plan_model_memory(config, limits, {}, backend));
+  if (config.predicts_next()) limits.masked_tokens = limits.tokens;
   if (config.has_mlm()) limits.masked_tokens = std::max<std::int64_t>(1, limits.tokens * 15 / 100);
   if (config.head != HeadType::encoder) {
     for (const bool checkpoint : {false, true}) {

@@ -60,6 +60,7 @@ std::vector<std::string> inputs_of(const ModelConfig& config) {
       names.insert(names.end(), {"labels", "next_sentence_label"});
       break;
     case HeadType::masked_lm:
+    case HeadType::causal_lm:
     case HeadType::classification:
       names.push_back("labels");
       break;
@@ -116,6 +117,7 @@ class Reader {
         }
         break;
       case HeadType::masked_lm:
+      case HeadType::causal_lm:
         read_masked_labels();
         break;
       case HeadType::classification:
@@ -455,6 +457,7 @@ void add_head_outputs(Answer& answer, const Model& model, const ForwardInput& in
       answer.add("seq_relationship_logits", {in.sequences, 2}, model.sequence_logits());
       break;
     case HeadType::masked_lm:
+    case HeadType::causal_lm:
       answer.add("logits", words, logits_of_words());
       break;
     case HeadType::classification:

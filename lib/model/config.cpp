@@ -31,10 +31,11 @@ constexpr std::array<std::pair<PositionType, const char*>, 3> position_names{
     {{PositionType::absolute, "absolute"}, {PositionType::rotary, "rotary"}, {PositionType::none, "none"}}};
 constexpr std::array<std::pair<HeadForm, const char*>, 2> head_form_names{
     {{HeadForm::bigbird, "bigbird"}, {HeadForm::roberta, "roberta"}}};
-constexpr std::array<std::pair<HeadType, const char*>, 7> head_names{
+constexpr std::array<std::pair<HeadType, const char*>, 8> head_names{
     {{HeadType::encoder, "encoder"},
      {HeadType::pretraining, "pretraining"},
      {HeadType::masked_lm, "masked-lm"},
+     {HeadType::causal_lm, "causal-lm"},
      {HeadType::classification, "classification"},
      {HeadType::question_answering, "question-answering"},
      {HeadType::structured_answers, "structured-answers"},
@@ -118,7 +119,8 @@ EmbeddingNorm usual_embedding_norm(NormType norm) {
 }
 
 bool is_longformer_architecture(const ModelConfig& config) {
-  if (config.attention != AttentionPattern::longformer || config.quantization != nullptr) return false;
+  if (config.attention != AttentionPattern::longformer || config.quantization != nullptr || config.causal)
+    return false;
   if (config.attention_options.longformer.dilated_heads > 0) return false;  // its kernels have no dilation
   if (config.norm_type != NormType::postnorm || config.embedding_norm != EmbeddingNorm::before_dropout ||
       config.position_type != PositionType::absolute || config.type_vocab_size == 0 || !config.use_bias ||
@@ -133,6 +135,7 @@ bool is_longformer_architecture(const ModelConfig& config) {
     case HeadType::question_answering:
       return config.head_form == HeadForm::roberta;
     case HeadType::pretraining:
+    case HeadType::causal_lm:
     case HeadType::structured_answers:
     case HeadType::generation:
       break;
@@ -155,7 +158,7 @@ bool is_led_architecture(const ModelConfig& config) {
 
 bool is_huggingface_architecture(const ModelConfig& config) {
   if (config.quantization != nullptr) return false;  // it would take the integers for the weights
-  if (config.has_stem() || config.pools()) return false;
+  if (config.has_stem() || config.pools() || config.causal) return false;
   if (is_longformer_architecture(config) || is_led_architecture(config)) return true;
   if (system_of(config.attention).by_own_length) return false;  // none of BigBird's
   const bool either_form =

@@ -55,6 +55,7 @@ enum class HeadType {
   encoder,             // BigBirdModel: hidden states and the pooled [CLS]
   pretraining,         // BigBirdForPreTraining: MLM (tied to the word table) and NSP
   masked_lm,           // BigBirdForMaskedLM: MLM alone
+  causal_lm,           // ours: every token predicts the next one by the word table, and sees none behind it
   classification,      // BigBirdForSequenceClassification: [CLS] -> dropout -> dense -> gelu -> dropout ->
                        // out_proj
   question_answering,  // BigBirdForQuestionAnswering: dropout -> feed-forward block -> start and end logits
@@ -151,6 +152,9 @@ struct ModelConfig {
   bool rescale_embeddings = false;  // word embedding times sqrt(hidden_size)
   // False: the masked-token head, or the decoder, has an output table of its own beside the word table.
   bool tie_word_embeddings = true;
+  // Left to right: no token sees one behind it. With the head that predicts the next token; a task's head may
+  // stand on such layers too.
+  bool causal = false;
   AttentionPattern attention = AttentionPattern::bigbird;
   AttentionOptions attention_options;  // of systems that have any
   RandomMode random_mode = RandomMode::google;
@@ -206,12 +210,15 @@ struct ModelConfig {
     return head == HeadType::question_answering && head_form == HeadForm::roberta;
   }
   bool has_decoder() const { return head == HeadType::generation; }
+  bool predicts_next() const { return head == HeadType::causal_lm; }
   bool is_coupled() const { return has_decoder() && decoder.coupled; }
   // How many tokens a decoder can write, its start token among them.
   std::int64_t decoder_positions() const {
     return decoder.positions > 0 ? decoder.positions : max_position_embeddings;
   }
-  bool has_own_output_table() const { return !tie_word_embeddings && (has_mlm() || has_decoder()); }
+  bool has_own_output_table() const {
+    return !tie_word_embeddings && (has_mlm() || predicts_next() || has_decoder());
+  }
   // Projections of sentences that are predicted (BigBird-ETC, contrastive predictive coding).
   bool has_contrast() const {
     return attention == AttentionPattern::etc && attention_options.etc.cpc && has_mlm();

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "lib/core/error.h"
 #include "lib/tokenization/added_tokens.h"
+#include "lib/tokenization/byte_level_bpe.h"
 #include "lib/tokenization/text_steps.h"
 
 namespace bigbird {
@@ -33,6 +35,27 @@ Tokenizer::Tokenizer(PieceTable pieces, const SpecialIds& special, std::string d
 }
 
 Tokenizer::~Tokenizer() = default;
+
+// Pieces of byte-level vocabularies have a sign for each byte; other pieces for single bytes are <0x..>.
+std::uint32_t Tokenizer::piece_characters(std::uint32_t id) const {
+  const std::uint32_t bytes = piece_length(id);
+  if (is_dna() || bytes == 0) return bytes;
+  const auto begins = [](unsigned byte) { return (byte & 0xC0u) != 0x80u; };
+  const std::string& text = piece(id);
+  if (bytes == 1 && text.size() == 6 && text.starts_with("<0x"))
+    return begins(static_cast<unsigned>(std::stoul(text.substr(3, 2), nullptr, 16))) ? 1 : 0;
+  const auto signs = std::count_if(text.begin(), text.end(),
+                                   [&](char c) { return begins(static_cast<unsigned char>(c)); });
+  auto characters = static_cast<std::uint32_t>(signs);
+  const auto& of_bytes = byte_level_characters();
+  if (word_start() != of_bytes[static_cast<unsigned char>(' ')]) return characters;
+  for (unsigned byte = 0x80; byte < 0xC0; ++byte) {
+    const std::string& sign = of_bytes[byte];
+    for (std::size_t at = text.find(sign); at != std::string::npos; at = text.find(sign, at + sign.size()))
+      --characters;
+  }
+  return characters;
+}
 
 const std::string& Tokenizer::piece(std::uint32_t id) const {
   if (id >= vocab_size()) {

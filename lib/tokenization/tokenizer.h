@@ -97,6 +97,8 @@ class Tokenizer {
   // stand for more (GENA-LM's '-' for ten N or more, and is special): the byte offsets of encode() tell.
   std::uint32_t piece_length(std::uint32_t id) const { return pieces_.lengths[id]; }
   const std::vector<std::uint32_t>& piece_lengths() const { return pieces_.lengths; }
+  // Of text the characters that begin in it, the blank before a word among them; of DNA bases.
+  std::uint32_t piece_characters(std::uint32_t id) const;
   // Control, unknown and reserved pieces, and added tokens that are special: never masked, never drawn as a
   // random replacement.
   bool is_special(std::uint32_t id) const { return pieces_.special[id] != 0; }

@@ -30,17 +30,31 @@ const char* const bits_definition =
 const char* const text_bits_definition =
     "sum over the masked tokens (whole words) of -log2 p(true token): over the tokens, and over their bytes of text ([UNK] and special pieces are never masked)";
 
-// Of DNA bits for each base; of text for each token (the paper's \"BPC\") and each byte.
-void append_bits(Json& json, double nats, const EvaluationResult& result, bool text) {
+const char* const next_bits_definition =
+    "sum over the tokens of -log2 p(token | those before it in its sample), over the bases of these tokens (N "
+    "and special pieces are not predicted)";
+const char* const next_text_bits_definition =
+    "sum over the tokens of -log2 p(token | those before it in its sample): over the tokens, and over their "
+    "characters and bytes of text (ends of documents are predicted and have none; [UNK] is not predicted)";
+
+const char* definition_of_bits(bool next, bool text) {
+  if (next) return text ? next_text_bits_definition : next_bits_definition;
+  return text ? text_bits_definition : bits_definition;
+}
+
+// Of DNA bits for each base; of text for each token (the paper's \"BPC\"), of next tokens for each character,
+// and each byte.
+void append_bits(Json& json, double nats, const EvaluationResult& result, bool text, bool next) {
   const double bits = nats / std::log(2.0);
   if (text) json["bits_per_token"] = bits / static_cast<double>(result.sums[LossMean::mlm].count);
+  if (text && next) json["bits_per_character"] = bits / static_cast<double>(result.characters_covered);
   json[text ? "bits_per_byte" : "bits_per_base"] = bits / static_cast<double>(result.bases_covered);
 }
 
-Json baseline_json(double nats, const EvaluationResult& result, bool text) {
+Json baseline_json(double nats, const EvaluationResult& result, bool text, bool next) {
   Json json;
-  append_bits(json, nats, result, text);
-  json["mlm_loss"] = nats / static_cast<double>(result.sums[LossMean::mlm].count);
+  append_bits(json, nats, result, text, next);
+  json[next ? "clm_loss" : "mlm_loss"] = nats / static_cast<double>(result.sums[LossMean::mlm].count);
   return json;
 }
 
@@ -75,9 +89,9 @@ Json baselines(const EvaluationRunOptions& options, const TokenShards& held_out,
   const NgramModel ngrams(shards, tokenizer, options.baseline_tokens, options.seed);
   const BaselineScores scores = score_baselines(ngrams, result.scored);
   Json json;
-  json["unigram"] = baseline_json(scores.unigram, result, shards.is_text());
+  json["unigram"] = baseline_json(scores.unigram, result, shards.is_text(), options.objective.next);
   json["unigram"]["smoothing"] = "add-one over the ordinary pieces";
-  json["bigram"] = baseline_json(scores.bigram, result, shards.is_text());
+  json["bigram"] = baseline_json(scores.bigram, result, shards.is_text(), options.objective.next);
   json["bigram"]["smoothing"] = fmt::format(
       "(count(left, token) + k p_unigram(token)) / (count(left) + k), k = {:g} by leave-one-out; left is the "
       "true token, which the model may not see",
@@ -90,26 +104,31 @@ Json baselines(const EvaluationRunOptions& options, const TokenShards& held_out,
 
 Json result_json(const EvaluationResult& result, const PretrainingObjective& objective, bool text) {
   Json json;
-  json["mlm_loss"] = objective.mlm ? Json(result.mlm_loss()) : Json(nullptr);
-  json["mlm_accuracy"] = objective.mlm ? Json(static_cast<double>(result.sums[LossMean::mlm].correct) /
-                                              static_cast<double>(result.sums[LossMean::mlm].count))
-                                       : Json(nullptr);
+  const LossTerm& tokens = result.sums[LossMean::mlm];
+  const std::string name = objective.next ? "clm" : "mlm";
+  json[name + "_loss"] = objective.mlm ? Json(result.mlm_loss()) : Json(nullptr);
+  json[name + "_accuracy"] = objective.mlm ? Json(static_cast<double>(tokens.correct) /
+                                                  static_cast<double>(tokens.count))
+                                           : Json(nullptr);
   json["perplexity"] = objective.mlm ? Json(std::exp(result.mlm_loss())) : Json(nullptr);
   if (objective.mlm) {
-    append_bits(json, result.sums[LossMean::mlm].sum, result, text);
+    append_bits(json, tokens.sum, result, text, objective.next);
   } else {
     json[text ? "bits_per_byte" : "bits_per_base"] = nullptr;
   }
-  json[text ? "bits_definition" : "bits_per_base_definition"] = text ? text_bits_definition : bits_definition;
-  const auto sequences = static_cast<double>(result.sums[LossMean::sequence].count);
-  json["nsp_loss"] = objective.nsp ? Json(result.sums[LossMean::sequence].sum / sequences) : Json(nullptr);
-  json["nsp_accuracy"] = objective.nsp
-                             ? Json(static_cast<double>(result.sums[LossMean::sequence].correct) / sequences)
-                             : Json(nullptr);
+  json[text ? "bits_definition" : "bits_per_base_definition"] = definition_of_bits(objective.next, text);
+  if (!objective.next) {
+    const auto sequences = static_cast<double>(result.sums[LossMean::sequence].count);
+    json["nsp_loss"] = objective.nsp ? Json(result.sums[LossMean::sequence].sum / sequences) : Json(nullptr);
+    json["nsp_accuracy"] =
+        objective.nsp ? Json(static_cast<double>(result.sums[LossMean::sequence].correct) / sequences)
+                      : Json(nullptr);
+  }
   json["samples"] = result.samples;
   json["tokens"] = result.tokens;
-  json["masked_tokens"] = result.sums[LossMean::mlm].count;
-  json["masks"] = objective.masks == Masks::all ? "all" : "80-10-10";
+  json[objective.next ? "predicted_tokens" : "masked_tokens"] = tokens.count;
+  if (!objective.next) json["masks"] = objective.masks == Masks::all ? "all" : "80-10-10";
+  if (objective.next && text) json["characters_covered"] = result.characters_covered;
   json[text ? "bytes_covered" : "bases_covered"] = result.bases_covered;
   return json;
 }
@@ -130,6 +149,11 @@ std::optional<EvaluationReport> run_evaluation(
                         config.max_position_embeddings),
                 message("leave `length` out"));
   }
+  options.objective.next = config.causal;
+  if (config.causal && options.objective.masks == Masks::all) {
+    throw_usage(message("`masks` all: {} reads left to right, and nothing is masked", options.model),
+                message("leave `masks` out"));
+  }
   // A random next sentence needs a second document.
   options.objective.nsp = options.objective.nsp && shards.document_count() > 1;
 
@@ -142,7 +166,7 @@ std::optional<EvaluationReport> run_evaluation(
   const std::unique_ptr<kernels::Backend> backend = make_backend();
   const auto limits = [&](const ModelConfig&) { return batches.limits(options.evaluation.batch); };
   LoadOptions load;
-  load.head = pretraining_head(config.attention);
+  load.head = pretraining_head(config);
   load.seed = options.seed;
   const std::unique_ptr<Model> model = open_model(folder, {*backend, limits, {}, load}).model;
   team.enter(

@@ -21,7 +21,7 @@ namespace bigbird {
 namespace {
 
 // What one batch adds to a result, as doubles: its losses, tokens, bases, and how many tokens were scored.
-constexpr std::size_t row_width = LossSums::width + 3;
+constexpr std::size_t row_width = LossSums::width + 4;
 
 struct BatchResult {
   std::array<double, row_width> numbers{};
@@ -40,6 +40,8 @@ BatchResult evaluate_batch(Model& model, const PretrainingBatches& batches, cons
   for (std::size_t i = 0; i < batch.masked_labels.size(); ++i) {
     const std::int32_t label = batch.masked_labels[i];
     bases += static_cast<double>(tokenizer.piece_length(static_cast<std::uint32_t>(label)));
+    result.numbers[LossSums::width + 3] +=
+        static_cast<double>(tokenizer.piece_characters(static_cast<std::uint32_t>(label)));
     if (keep_scored) result.scored.push_back({left[i], label});
   }
   result.numbers[LossSums::width + 2] = static_cast<double>(result.scored.size());
@@ -50,6 +52,7 @@ void add(EvaluationResult& result, const double* numbers) {
   result.sums.add(LossSums::of_numbers(numbers));
   result.tokens += static_cast<std::uint64_t>(numbers[LossSums::width]);
   result.bases_covered += static_cast<std::uint64_t>(numbers[LossSums::width + 1]);
+  result.characters_covered += static_cast<std::uint64_t>(numbers[LossSums::width + 3]);
 }
 
 std::uint64_t pair_key(std::int32_t left, std::int32_t token) {

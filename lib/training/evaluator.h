@@ -28,6 +28,7 @@ struct EvaluationResult {
   // Bases (bytes of text) that the masked tokens stand for: Tokenizer::piece_length. A word's first piece
   // covers the blank before it too.
   std::uint64_t bases_covered = 0;
+  std::uint64_t characters_covered = 0;  // of text: of these bytes those that begin one
   std::vector<ScoredToken> scored;  // every masked token, in order
 
   double mlm_loss() const;  // nats per masked token

@@ -75,7 +75,8 @@ std::optional<VocabularyTransfer> transfer_of(const PretrainOptions& options, co
 // BigBirdForPreTraining's, of which a run without next sentences leaves one half as it is. transformers'
 // Longformer has no such class, and without next sentences the one for masked tokens.
 HeadType head_of_run(ModelConfig config, const PretrainingObjective& objective, const Tokenizer& tokenizer) {
-  if (config.attention == AttentionPattern::etc) return pretraining_head(config.attention);
+  config.causal = objective.next;
+  if (config.causal || config.attention == AttentionPattern::etc) return pretraining_head(config);
   const bool next_sentences = objective.nsp && (tokenizer.is_dna() || objective.nsp_of_text);
   config.head = HeadType::masked_lm;
   return !next_sentences && is_longformer_architecture(config) ? HeadType::masked_lm : HeadType::pretraining;
@@ -131,6 +132,7 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
   if (config.random_mode == RandomMode::file && config.plan != nullptr)
     config.plan->require_length(options.length);
   config.tokenizer_digest = tokenizer.digest();
+  config.causal = options.objective.next;
   config.head = head_of_run(config, options.objective, tokenizer);
   try {
     validate(config, options.init.empty() ? "the options of the model" : options.init + "/config.json");
@@ -151,6 +153,7 @@ std::map<std::string, std::string> identity(const PretrainOptions& options, cons
       {"mask_probability", fmt::format("{}", options.objective.mask_probability)},
       {"no_mlm", options.objective.mlm ? "false" : "true"},
       {"no_nsp", options.objective.nsp ? "false" : "true"}};
+  if (options.objective.next) all["objective"] = "clm";
   if (train.is_text()) all["train (documents joined)"] = train.joins_documents() ? "true" : "false";
   return all;
 }
@@ -182,6 +185,7 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
   std::string tasks = options.objective.mlm ? fmt::format("masked {} ({:g})", words ? "words" : "tokens",
                                                           options.objective.mask_probability)
                                             : "";
+  if (options.objective.next) tasks = "next tokens";
   if (options.objective.nsp) tasks += tasks.empty() ? "next sentence" : " and next sentence";
   if (options.objective.cpc) tasks += " and masked sentences";
   const OptimizerVariant variant = options.optimizer.variant;
@@ -191,7 +195,8 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
                                                                     : "AdamW (" + name_of(variant) + ")";
   ModelCard card;
   card.tags = {train.is_text() ? "text" : "dna"};
-  card.title = "BigBird encoder, pretrained by bigbird";
+  card.title = options.objective.next ? "Model that predicts next tokens, pretrained by bigbird"
+                                      : "BigBird encoder, pretrained by bigbird";
   card.about =
       fmt::format("{} layers, width {}, {} heads, {} attention with blocks of {}{}, vocabulary {}.\n",
                   config.num_hidden_layers, config.hidden_size, config.num_attention_heads,
@@ -214,11 +219,12 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
   }
   card.command = options.command;
   card.use = "Use: `bigbird evaluate` on other shards, `bigbird forward -m FOLDER ...`; the weights carry ";
-  card.use += config.attention == AttentionPattern::etc
+  card.use += config.attention == AttentionPattern::etc || config.causal
                   ? "names of their own (docs/specification.md 2.8)."
                   : "the names of Hugging Face's BigBirdForPreTraining.";
   card.use +=
-      system_of(config.attention).by_own_length
+      config.causal ? " transformers has no class for it, and refuses the folder by its model_type.\n"
+      : system_of(config.attention).by_own_length
           ? fmt::format(
                 " transformers has no class for {} attention, and refuses the folder by its model_type.\n",
                 name_of(config.attention))
@@ -245,6 +251,11 @@ PretrainingObjective objective_for(const TokenShards& shards, const ModelConfig&
                                    const PretrainingObjective& asked) {
   PretrainingObjective objective = asked;
   objective.unit = shards.is_text() ? MaskingUnit::words : MaskingUnit::tokens;
+  if (asked.next) {
+    objective.mlm = true;
+    objective.nsp = objective.cpc = false;
+    return objective;
+  }
   if (config.attention == AttentionPattern::etc) {
     if (asked.nsp_of_text) {
       throw_usage("attention etc learns no next sentences",
@@ -265,8 +276,9 @@ PretrainingObjective objective_for(const TokenShards& shards, const ModelConfig&
   throw_usage(message("`no_mlm` and `no_nsp` together leave nothing to learn"), "drop one of them");
 }
 
-HeadType pretraining_head(AttentionPattern attention) {
-  return attention == AttentionPattern::etc ? HeadType::masked_lm : HeadType::pretraining;
+HeadType pretraining_head(const ModelConfig& config) {
+  if (config.causal) return HeadType::causal_lm;
+  return config.attention == AttentionPattern::etc ? HeadType::masked_lm : HeadType::pretraining;
 }
 
 ModelConfig fresh_architecture(ModelConfig config) {
@@ -290,10 +302,13 @@ PretrainingBatches::PretrainingBatches(const TokenShards& shards, const Tokenize
       objective_(objective_for(shards, config, objective)),
       seed_(seed),
       mask_id_(static_cast<std::int32_t>(tokenizer.special().mask)),
-      sampler_(shards, tokenizer, {length, objective_.nsp, seed, most_sentences(config)}),
+      sampler_(shards, tokenizer,
+               {length, objective_.nsp, seed, objective_.next ? 0 : most_sentences(config), objective_.next}),
       masker_(tokenizer, objective.mask_probability, objective_.unit,
               ordinary_tokens(config, objective_, length), objective_.masks) {
   shards.require_ids_below(tokenizer.vocab_size());
+  for (std::uint32_t id = 0; objective_.next && id < tokenizer.vocab_size(); ++id)
+    predicted_.push_back(!tokenizer.is_special(id) || id == tokenizer.special().sep);
 }
 
 Batch PretrainingBatches::training_batch(std::uint64_t first, std::uint64_t count) const {
@@ -332,8 +347,25 @@ std::vector<std::size_t> PretrainingBatches::hide_sentences(PretrainSample& samp
   return hidden;
 }
 
+void PretrainingBatches::append_next(PretrainSample sample, Batch& batch,
+                                     std::vector<std::int32_t>* left_neighbours) const {
+  const auto first_row = static_cast<std::int32_t>(batch.tokens());
+  const auto sep = static_cast<std::int32_t>(sampler_.special().sep);
+  for (std::size_t i = 0; i + 1 < sample.ids.size(); ++i) {
+    const std::int32_t id = sample.ids[i], next = sample.ids[i + 1];
+    if (id == sep || !predicted_[static_cast<std::size_t>(next)]) continue;
+    batch.masked_rows.push_back(first_row + static_cast<std::int32_t>(i));
+    batch.masked_labels.push_back(next);
+    if (left_neighbours) left_neighbours->push_back(id);
+  }
+  sample.ids.pop_back();
+  sample.types.pop_back();
+  batch.append(sample.ids, sample.types, config_.block_size, static_cast<std::int32_t>(config_.pad_token_id));
+}
+
 void PretrainingBatches::append(PretrainSample sample, std::uint64_t draw, Batch& batch,
                                 SentencesAlone& alone, std::vector<std::int32_t>* left_neighbours) const {
+  if (objective_.next) return append_next(std::move(sample), batch, left_neighbours);
   const auto first_row = static_cast<std::int32_t>(batch.tokens());
   const std::vector<std::int32_t> original = left_neighbours ? sample.ids : std::vector<std::int32_t>();
   std::vector<std::size_t> hidden;
@@ -370,6 +402,10 @@ BatchLimits PretrainingBatches::limits(const ModelConfig& config, const Pretrain
   limits.sequences = sequences;
   limits.tokens = sequences * padded(length);
   limits.longest = padded(length);
+  if (objective.next) {
+    limits.masked_tokens = sequences * length;
+    return limits;
+  }
   if (objective.mlm)
     limits.masked_tokens = sequences * most_masked(objective.unit, objective.mask_probability, ordinary);
   const std::int64_t sentences = std::min(most_sentences(config), ordinary);
@@ -415,7 +451,11 @@ TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend
 
   TaskDescription task;
   task.name = "pretrain";
-  if (config.attention != AttentionPattern::etc) task.columns.sequence = "nsp";
+  if (options.objective.next) {
+    task.columns.tokens = "clm";
+  } else if (config.attention != AttentionPattern::etc) {
+    task.columns.sequence = "nsp";
+  }
   task.columns.contrast = options.objective.cpc;
   task.config = config;
   task.initial_parameters = [&] {

@@ -25,6 +25,10 @@ namespace bigbird {
 struct PretrainingObjective {
   bool mlm = true;
   bool nsp = true;
+  // Every token's next one instead of both, by a model that reads left to right (ModelConfig::causal): token t
+  // predicts t + 1 of its document. What has no piece of its own ([UNK]) is not predicted; [SEP], the end of a
+  // document of text, is.
+  bool next = false;
   double mask_probability = 0.15;
   // Text shards (TokenShards::is_text) have no next sentences unless this says so as well: the paper's text
   // models learn masked tokens alone.
@@ -43,9 +47,9 @@ struct PretrainingObjective {
 PretrainingObjective objective_for(const TokenShards& shards, const ModelConfig& config,
                                    const PretrainingObjective& asked);
 
-// The head that is trained: masked tokens alone of BigBird-ETC, else those of Hugging Face's
-// BigBirdForPreTraining.
-HeadType pretraining_head(AttentionPattern attention);
+// The head that is trained: the next token of a model that reads left to right, masked tokens alone of
+// BigBird-ETC, else those of Hugging Face's BigBirdForPreTraining.
+HeadType pretraining_head(const ModelConfig& config);
 
 // What a fresh model of config.attention has that others have not: of BigBird-ETC etcmodel's embeddings,
 // token types, activation and LayerNorms, and no positions; of all else what the config has.
@@ -77,6 +81,7 @@ class PretrainingBatches {
                             std::int64_t length, std::int64_t sequences);
 
  private:
+  void append_next(PretrainSample sample, Batch& batch, std::vector<std::int32_t>* left_neighbours) const;
   void append(PretrainSample sample, std::uint64_t draw, Batch& batch, SentencesAlone& alone,
               std::vector<std::int32_t>* left_neighbours) const;
   std::vector<std::size_t> hide_sentences(PretrainSample& sample, std::uint64_t draw, const Batch& batch,
@@ -86,6 +91,7 @@ class PretrainingBatches {
   PretrainingObjective objective_;
   std::uint64_t seed_;
   std::int32_t mask_id_;
+  std::vector<bool> predicted_;  // per id: of the next tokens
   PretrainSampler sampler_;
   MlmMasker masker_;
 };

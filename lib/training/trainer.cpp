@@ -29,9 +29,8 @@ std::string ratio(double sum, std::int64_t count) {
 }
 
 std::vector<std::string> column_names(const LossColumns& columns) {
-  const std::string mlm = name_of(Loss::mlm);
   std::vector<std::string> names = {"step", "loss"};
-  if (columns.mlm) names.insert(names.end(), {mlm + "_loss", mlm + "_accuracy"});
+  if (columns.mlm) names.insert(names.end(), {columns.tokens + "_loss", columns.tokens + "_accuracy"});
   if (!columns.sequence.empty()) {
     names.push_back(columns.sequence + "_loss");
     if (columns.sequence_accuracy) names.push_back(columns.sequence + "_accuracy");

@@ -31,10 +31,13 @@ using Json = nlohmann::json;
 
 // transformers has no class of this name; big_bird with a decoder is something else there.
 constexpr const char* own_decoder = "BigBirdForConditionalGeneration";
-constexpr std::array<std::pair<HeadType, const char*>, 8> architecture_names{
+// transformers' BigBirdForCausalLM has another head, and no attention of BigBird's with it.
+constexpr const char* own_causal = "BigBirdForNextToken";
+constexpr std::array<std::pair<HeadType, const char*>, 9> architecture_names{
     {{HeadType::encoder, "BigBirdModel"},
      {HeadType::pretraining, "BigBirdForPreTraining"},
      {HeadType::masked_lm, "BigBirdForMaskedLM"},
+     {HeadType::causal_lm, own_causal},
      {HeadType::classification, "BigBirdForSequenceClassification"},
      {HeadType::question_answering, "BigBirdForQuestionAnswering"},
      {HeadType::structured_answers, "BigBirdForStructuredAnswers"},  // transformers has none of this name
@@ -354,6 +357,7 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
     }
     config.position_type = parse_in_file(parse_position_type, ours.text("positions", "absolute"), file);
     config.head_form = parse_in_file(parse_head_form, ours.text("head_form", "bigbird"), file);
+    ours.boolean("causal", config.causal);
     ours.boolean("output_bias", config.output_bias);
     if (config.has_decoder()) read_decoder(*own, file, config);
     ours.number("rotary_dim", config.rotary_dim);
@@ -475,6 +479,7 @@ std::string own_config_json(const ModelConfig& config, const std::string& torch_
   own["norm_type"] = name_of(config.norm_type);
   if (config.norm_type == NormType::prenorm) own["final_norm"] = config.final_norm;
   own["embedding_norm"] = name_of(config.embedding_norm);
+  if (config.causal) own["causal"] = true;
   if (!config.output_bias) own["output_bias"] = false;
   own["positions"] = name_of(config.position_type);
   if (config.head_form != HeadForm::bigbird) own["head_form"] = name_of(config.head_form);

@@ -55,6 +55,7 @@ const char* longformer_class(HeadType head) {
       return "LongformerForSequenceClassification";
     case HeadType::question_answering:
       return "LongformerForQuestionAnswering";
+    case HeadType::causal_lm:
     case HeadType::pretraining:
     case HeadType::structured_answers:
     case HeadType::generation:

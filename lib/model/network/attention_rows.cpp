@@ -118,7 +118,7 @@ const BinaryPartition& PartitionCache::lists(std::int64_t tokens) {
   const auto found = known_.find(tokens);
   if (found != known_.end()) return found->second;
   if (known_.size() >= most_known) known_.clear();
-  return known_.emplace(tokens, binary_partition(tokens, options_, false)).first->second;
+  return known_.emplace(tokens, binary_partition(tokens, options_, causal_)).first->second;
 }
 
 void rows_pass(const ModelConfig& config, Batch& batch, const RowsActivations& kept, RowsPass& pass) {

@@ -29,11 +29,13 @@ std::int64_t list_table_floats(const ModelConfig& config);
 // The lists of the lengths that came last; one lives until the next is asked for.
 class PartitionCache {
  public:
-  explicit PartitionCache(const ModelConfig& config) : options_(config.attention_options.bpt) {}
+  explicit PartitionCache(const ModelConfig& config)
+      : options_(config.attention_options.bpt), causal_(config.causal) {}
   const BinaryPartition& lists(std::int64_t tokens);
 
  private:
   BptOptions options_;
+  bool causal_;
   std::map<std::int64_t, BinaryPartition> known_;
 };
 

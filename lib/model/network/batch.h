@@ -60,6 +60,14 @@ struct OutputSpan {
   bool operator==(const OutputSpan&) const = default;
 };
 
+// Segments of streams, of a model with a memory: a sequence goes on where its stream's last one ended.
+struct StreamPlaces {
+  std::vector<std::int32_t> streams;  // [B] distinct, below BatchLimits::streams
+  std::vector<std::uint8_t> begins;   // [B] 1: a document begins, and what the stream remembers is forgotten
+
+  bool empty() const { return streams.empty(); }
+};
+
 struct Batch {
   // [T], T = token_offsets.back(): token ids (pad id in the padding), token types 0/1, which a model with one
   // of them or none does not read. Positions are 0.. within a sequence.
@@ -99,6 +107,8 @@ struct Batch {
   // in a token; several of a sequence are as many outputs, each with labels of its own. Empty: one of each
   // sequence, as ModelConfig::pooling says.
   std::vector<OutputSpan> output_spans;
+  // Empty of a model with a memory: every sequence begins without one, and nothing is kept.
+  StreamPlaces places;
   // [B] tokens of every sequence together with the padding that it was given with. Hugging Face computes what
   // its (B, T) matrix holds, padding too: in full attention that padding sees the real tokens, and all T
   // tokens compete for start and end. Empty: the real tokens alone, so that padding changes nothing.

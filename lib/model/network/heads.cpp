@@ -1,6 +1,8 @@
 // Which head a pass goes through, and those that read masked tokens or the first one; see heads.h.
 #include "lib/model/network/heads.h"
 
+#include <algorithm>
+
 #include "lib/model/network/contrast.h"
 #include "lib/model/network/decoder.h"
 #include "lib/model/network/head_losses.h"
@@ -43,6 +45,64 @@ void masked_head_forward(const PassContext& pass, const ModelTensors& model, con
   const kernels::LossGradient dlogits{kept.logits, activations.scalars.scale(Loss::mlm)};
   backend.cross_entropy({kept.logits, rows, pass.config.vocab_size, decoder.out_stride}, {kept.labels},
                         kept.losses, kept.predictions, pass.scale_known ? dlogits : kernels::LossGradient{});
+}
+
+// Every token's next one, of the rows that the batch lists: the decoder of the head for masked tokens without
+// the layers before it. Where logits are taken in pieces, their gradient is too, in the forward pass.
+struct NextTokenRows {
+  const PassContext& pass;
+  const MaskedHeadTensors& tensors;
+  const Activations& all;
+  kernels::Index first, rows;
+
+  const MaskedActivations& kept() const { return all.masked; }
+  kernels::Linear output() const { return pass.backend.in_wide_rows(tensors.decoder); }
+  kernels::ConstValues hidden() const { return kept().gathered + first * pass.width(); }
+
+  void forward() const { pass.backend.linear_forward(hidden(), output(), kept().logits, rows); }
+  void loss(bool with_gradient) const {
+    const kernels::LossGradient dlogits{kept().logits, all.scalars.scale(Loss::mlm)};
+    pass.backend.cross_entropy({kept().logits, rows, pass.config.vocab_size, output().out_stride},
+                               {kept().labels + first}, kept().losses + first, kept().predictions + first,
+                               with_gradient ? dlogits : kernels::LossGradient{});
+  }
+  // Of loss(true); the gradient of the rows lies where a head for masked tokens has its LayerNorm.
+  void backward(const MaskedHeadTensors& gradients) const {
+    pass.backend.linear_backward_weight(kept().logits, hidden(), output(), gradients.decoder, rows);
+    pass.backend.linear_backward_input(kept().logits, output(), kept().norm + first * pass.width(), rows,
+                                       false);
+  }
+};
+
+void next_token_head_forward(const PassContext& pass, const ModelTensors& tensors,
+                             const ModelTensors* gradients, const Activations& activations,
+                             kernels::ConstValues hidden) {
+  const MaskedActivations& kept = activations.masked;
+  const kernels::Index rows = pass.masked_rows;
+  if (rows == 0) return;
+  pass.backend.gather_rows(hidden, kept.rows, kept.gathered, rows, pass.width());
+  const bool labelled = !pass.batch.masked_labels.empty();
+  for (kernels::Index first = 0; first < rows; first += kept.logit_rows) {
+    const NextTokenRows piece{pass, tensors.masked, activations, first,
+                              std::min(kept.logit_rows, rows - first)};
+    piece.forward();
+    if (!labelled) continue;
+    piece.loss(pass.scale_known);
+    if (gradients != nullptr) piece.backward(gradients->masked);
+  }
+}
+
+void next_token_head_backward(const PassContext& pass, const ModelTensors& tensors,
+                              const ModelTensors& gradients, const Activations& activations) {
+  const MaskedActivations& kept = activations.masked;
+  const kernels::Index rows = pass.masked_rows;
+  if (pass.batch.masked_labels.empty() || rows == 0) return;
+  if (!kept.logits_in_pieces) {
+    const NextTokenRows whole{pass, tensors.masked, activations, 0, rows};
+    if (!pass.scale_known) whole.loss(true);
+    whole.backward(gradients.masked);
+  }
+  pass.backend.scatter_add_rows(kept.norm, kept.rows, activations.workspace.gradient, rows, pass.width());
 }
 
 void count_masked_labels(const Batch& batch, LabelCounts& labels) {
@@ -202,6 +262,9 @@ void head_stage(const PassContext& pass, const Activations& kept) {
       masked_head_stage(pass, kept);
       contrast_stage(pass, kept.contrast);
       break;
+    case HeadType::causal_lm:
+      masked_head_stage(pass, kept);
+      break;
     case HeadType::question_answering:
       question_head_stage(pass, kept.question);
       break;
@@ -228,6 +291,9 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Mo
     case HeadType::masked_lm:
       masked_head_forward(pass, tensors, kept, hidden);
       contrast_forward(pass, tensors.contrast, kept.contrast, hidden);
+      break;
+    case HeadType::causal_lm:
+      next_token_head_forward(pass, tensors, gradients, kept, hidden);
       break;
     case HeadType::classification:
       classification_head_forward(pass, tensors.classification, kept, hidden);
@@ -258,6 +324,9 @@ LabelCounts label_counts(const Batch& batch, const ModelConfig& config) {
       count_masked_labels(batch, labels);
       count_contrast_labels(batch, config, labels);
       break;
+    case HeadType::causal_lm:
+      count_masked_labels(batch, labels);
+      break;
     case HeadType::classification:
       count_sequence_labels(batch, config, labels);
       break;
@@ -283,6 +352,7 @@ void head_result(const PassContext& pass, const Activations& kept, ForwardResult
       sequence_result(pass, kept.sequence, result);
       break;
     case HeadType::masked_lm:
+    case HeadType::causal_lm:
       masked_head_result(pass, kept.masked, result);
       break;
     case HeadType::classification:
@@ -312,6 +382,9 @@ void head_backward(const PassContext& pass, const ModelTensors& tensors, const M
     case HeadType::masked_lm:
       masked_head_backward(pass, tensors, gradients, kept);
       contrast_backward(pass, tensors.contrast, gradients.contrast, kept.contrast, kept.workspace);
+      break;
+    case HeadType::causal_lm:
+      next_token_head_backward(pass, tensors, gradients, kept);
       break;
     case HeadType::classification:
       classification_head_backward(pass, tensors.classification, gradients.classification, kept);

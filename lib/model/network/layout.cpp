@@ -139,6 +139,10 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     bias("cls.predictions", v);
     if (config.has_own_output_table()) weight("cls.predictions.decoder", v, c);
   }
+  if (config.predicts_next()) {  // the last part of the head for masked tokens
+    bias("cls.predictions", v);
+    if (config.has_own_output_table()) weight("cls.predictions.decoder", v, c);
+  }
   if (config.head == HeadType::pretraining) linear("cls.seq_relationship", 2, c);
   if (config.has_contrast()) {  // names of our own
     linear("cls.contrast.context", c, c);

@@ -321,22 +321,27 @@ void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations&
   }
 }
 
-void plan_masked(Planner& plan, MaskedActivations& head, std::int64_t masked, bool training,
+void plan_masked(Planner& plan, MaskedActivations& head, std::int64_t masked, const ModelOptions& options,
                  const kernels::Backend& backend) {
   Arena& arena = plan.arena;
+  const bool next = plan.config.predicts_next();
   const std::string what = "heads";
   head.rows = arena.integers(what, masked);
   head.labels = arena.integers(what, masked);
   head.predictions = arena.integers(what, masked);
   head.gathered = arena.values(what, masked * plan.width);
-  head.transform_pre = arena.values(what, masked * plan.width);
-  head.transform = arena.values(what, masked * plan.width);
-  head.norm = arena.values(what, masked * plan.width);
-  head.norm_state = plan.norm_state(what, masked);
+  if (!next) {
+    head.transform_pre = arena.values(what, masked * plan.width);
+    head.transform = arena.values(what, masked * plan.width);
+    head.norm_state = plan.norm_state(what, masked);
+  }
+  if (!next || options.training) head.norm = arena.values(what, masked * plan.width);
   head.losses = arena.floats(what, masked);
-  const std::string logits = "logits of masked tokens";
-  const std::int64_t count = masked * backend.row_stride(plan.config.vocab_size);
-  if (training) {
+  const std::string logits = next ? "logits of next tokens" : "logits of masked tokens";
+  head.logits_in_pieces = next && options.logits_in_pieces;
+  head.logit_rows = head.logits_in_pieces ? std::min(masked, rows_of_logits) : masked;
+  const std::int64_t count = head.logit_rows * backend.row_stride(plan.config.vocab_size);
+  if (options.training) {
     head.logits = arena.values(logits, count);
   } else {
     head.logits = arena.floats(logits, count);
@@ -418,11 +423,14 @@ void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, const
       break;
     case HeadType::pretraining:
       plan_sequence(plan, to.sequence, sequences, 2, training);
-      plan_masked(plan, to.masked, masked, training, backend);
+      plan_masked(plan, to.masked, masked, options, backend);
       break;
     case HeadType::masked_lm:
-      plan_masked(plan, to.masked, masked, training, backend);
+      plan_masked(plan, to.masked, masked, options, backend);
       plan_contrast(plan, to.contrast, limits.sentence_pairs, training);
+      break;
+    case HeadType::causal_lm:
+      plan_masked(plan, to.masked, masked, options, backend);
       break;
     case HeadType::classification:
       plan_sequence(plan, to.sequence, outputs, plan.config.num_labels, training);

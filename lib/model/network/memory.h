@@ -210,8 +210,11 @@ struct MaskedActivations {
   kernels::Values transform;            // [M, C]
   kernels::Values norm;                 // [M, C]
   NormState norm_state;
-  kernels::Values logits;   // [M, V]; fp32 in inference; backward turns them into their gradient
-  float* losses = nullptr;  // [M]
+  // [M, V], or in pieces of [logit_rows, V]; fp32 in inference; backward turns them into their gradient
+  kernels::Values logits;
+  std::int64_t logit_rows = 0;
+  bool logits_in_pieces = false;  // their gradient is then taken in the forward pass
+  float* losses = nullptr;        // [M]
 };
 
 struct PooledActivations {

@@ -557,7 +557,9 @@ std::vector<float> Model::sequence_logits() const {
 }
 
 std::vector<float> Model::masked_logits() const {
-  if (impl_->taken && impl_->config.has_mlm())
+  if (impl_->held.activations.masked.logits_in_pieces)
+    throw_runtime("this model does not keep the logits of next tokens");
+  if (impl_->taken && (impl_->config.has_mlm() || impl_->config.predicts_next()))
     throw_runtime("the logits of masked tokens have turned into their gradient");
   const std::int64_t rows = static_cast<std::int64_t>(impl_->batch.masked_rows.size());
   return impl_->vocabulary_rows(impl_->held.activations.masked.logits, rows, "logits of masked tokens");

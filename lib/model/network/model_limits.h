@@ -28,6 +28,7 @@ struct BatchLimits {
   std::int64_t sentence_pairs = 0;  // of Batch::sentence_pairs
   // Longformer: of a sequence whose batch names them (Batch::global_rows); those of the model's rule besides.
   std::int64_t global_tokens = 0;
+  std::int64_t streams = 0;  // whose memory is kept (Batch::places)
   std::int64_t outputs = 0;  // of all sequences (Batch::output_spans); 0: one of each
 
   std::int64_t most_outputs() const { return outputs > 0 ? outputs : sequences; }

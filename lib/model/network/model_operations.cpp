@@ -118,6 +118,8 @@ double ModelOperations::heads(const Batch& batch, double tokens) const {
       return mlm + (batch.sequence_labels.empty() ? 0.0 : sequences * 2.0 * width * (width + 2.0));
     case HeadType::masked_lm:
       return mlm;
+    case HeadType::causal_lm:
+      return masked * 2.0 * width * real(config_.vocab_size);
     case HeadType::classification:
       return sequences * 2.0 * width * (width + outputs);
     case HeadType::question_answering:

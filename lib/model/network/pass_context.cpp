@@ -10,6 +10,7 @@
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
+#include "lib/model/plans/token_pairs.h"
 
 namespace bigbird {
 namespace {
@@ -31,6 +32,8 @@ std::vector<AttentionRun> layer_runs(const ModelConfig& config, PlanCache& plans
                        drops_probabilities(config, training);
     if (runs.empty() || drops != last_drops) {
       kernels::AttentionBatch call = attention_call(config);
+      // What decides by tokens has rules that look back alone.
+      call.causal = config.causal && !decided_by_tokens(config.attention);
       if (drops) {
         call.drop_probability = static_cast<float>(config.attention_probs_dropout_prob);
         call.dropout_seed = dropout_seed;

@@ -131,6 +131,8 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
   if (config.has_mlm()) {
     tensors.masked.transform = linear("cls.predictions.transform.dense");
     tensors.masked.norm = norm("cls.predictions.transform.LayerNorm");
+  }
+  if (config.has_mlm() || config.predicts_next()) {
     tensors.masked.decoder = {
         config.has_own_output_table() ? tensor("cls.predictions.decoder.weight") : tensors.embeddings.word,
         tensor("cls.predictions.bias"), config.hidden_size, config.vocab_size};

@@ -228,6 +228,8 @@ void validate(const ModelConfig& config, const std::string& where) {
     reject(fmt::format("{}: max_position_embeddings {} is not a multiple of block_size {}", where,
                        config.max_position_embeddings, config.block_size));
   }
+  if (config.predicts_next() && !config.causal)
+    reject(where + ": a head that predicts the next token on layers that see it (causal is false)");
   check_stem(config, where);
   if (config.pools() &&
       (config.attention == AttentionPattern::etc || config.head_form != HeadForm::bigbird)) {

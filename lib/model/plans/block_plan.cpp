@@ -186,6 +186,7 @@ Rows plan_rows(const ModelConfig& config, std::int64_t layer, std::int64_t block
   if (config.random_mode == RandomMode::file && !full) return config.plan->rows(layer, blocks);
   const AttentionPattern pattern = full ? AttentionPattern::full : config.attention;
   if (system_of(pattern).by_own_length) return own_length_rows(config, layer, blocks);
+  if (config.causal) return causal_rows(blocks, config.num_attention_heads);
   const RandomBlocks random = random_blocks_for(
       pattern, blocks, config.block_size, config.num_attention_heads, config.num_random_blocks,
       static_cast<std::uint32_t>(layer), config.random_mode, config.max_position_embeddings);

@@ -125,6 +125,13 @@ void check_sparse_fixed(const ModelConfig& config, const std::string& where) {
 
 }  // namespace
 
+KeyLists causal_rows(std::int64_t blocks, std::int64_t heads) {
+  std::vector<std::vector<std::int32_t>> rows(static_cast<std::size_t>(blocks));
+  for (std::int64_t row = 0; row < blocks; ++row)
+    push_blocks(rows[static_cast<std::size_t>(row)], 0, row + 1);
+  return KeyLists(static_cast<std::size_t>(heads), rows);
+}
+
 KeyLists star_rows(std::int64_t blocks, std::int64_t heads) {
   std::vector<std::vector<std::int32_t>> rows(static_cast<std::size_t>(blocks));
   for (std::int64_t row = 0; row < blocks; ++row) {
@@ -236,7 +243,8 @@ KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int
     case AttentionPattern::blockbert:
       return blockbert_rows(blocks, config.attention_options.blockbert.parts, blockbert_heads(config));
     case AttentionPattern::sparse_fixed:
-      return sparse_fixed_rows(sparse_fixed_of(config), blocks, config.num_attention_heads, layer);
+      return (config.causal ? sparse_fixed_causal_rows : sparse_fixed_rows)(
+          sparse_fixed_of(config), blocks, config.num_attention_heads, layer);
     case AttentionPattern::sparse_strided:
     case AttentionPattern::longformer: {
       const KeyGroup window = local_groups(config, layer).window;
@@ -410,11 +418,35 @@ void check_bpt(const ModelConfig& config, const std::string& where) {
   }
 }
 
+std::string causal_system_names() {
+  std::vector<std::string> names;
+  for (const AttentionSystem& system : attention_systems()) {
+    if (system.causal) names.emplace_back(system.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void check_causal(const ModelConfig& config, const std::string& where) {
+  if (!system_of(config.attention).causal || config.random_mode == RandomMode::file) {
+    throw_bad_input(fmt::format("{}: attention {} looks ahead, and a causal model does not", where,
+                                name_of(config.attention)),
+                    message("take an `attention` with a left-to-right form: {}", causal_system_names()));
+  }
+  if (config.attention == AttentionPattern::longformer && longformer_globals(config).any()) {
+    throw_bad_input(where + ": global tokens of longformer look ahead, and a causal model does not",
+                    message("take `global` none"));
+  }
+  if (config.has_stem())
+    throw_bad_input(where + ": the filters of a stem look ahead, and a causal model does not",
+                    message("leave `stem_stride` out"));
+}
+
 }  // namespace
 
 void check_attention(const ModelConfig& config, const std::string& where) {
   if (config.attention == AttentionPattern::longformer) check_longformer(config, where);
   if (config.attention == AttentionPattern::etc) check_etc(config, where);
+  if (config.causal) check_causal(config, where);
   if (config.attention == AttentionPattern::bpt) check_bpt(config, where);
   if (config.attention != AttentionPattern::etc && config.attention != AttentionPattern::bpt &&
       config.position_type == PositionType::none) {

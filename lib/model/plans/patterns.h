@@ -15,6 +15,9 @@ namespace bigbird {
 // [head][query block] -> key blocks.
 using KeyLists = std::vector<std::vector<std::vector<std::int32_t>>>;
 
+// Left to right: a row's own block and all before it.
+KeyLists causal_rows(std::int64_t blocks, std::int64_t heads);
+
 // Zaheer et al. 2020, Definition 1: block 0 sees all and is seen by all, and every block sees itself.
 KeyLists star_rows(std::int64_t blocks, std::int64_t heads);
 

@@ -88,7 +88,7 @@ KeyRange range_of(const KeyGroup& group, const TokenNumbers& tokens, std::int64_
 // What the nodes of bpt see, ascending.
 std::vector<std::vector<std::int32_t>> partition_rows(const ModelConfig& config, std::int64_t length,
                                                       bool causal) {
-  const BinaryPartition lists = binary_partition(length, config.attention_options.bpt, causal);
+  const BinaryPartition lists = binary_partition(length, config.attention_options.bpt, causal || config.causal);
   std::vector<std::vector<std::int32_t>> rows;
   for (std::size_t node = 0; node + 1 < lists.offsets.size(); ++node) {
     rows.emplace_back(lists.rows.begin() + lists.offsets[node], lists.rows.begin() + lists.offsets[node + 1]);
@@ -126,7 +126,7 @@ std::vector<KeyGroup> key_groups(const ModelConfig& config, std::int64_t layer, 
       : config.attention == AttentionPattern::sparse_strided ? strided_groups(config, layer)
                                                              : etc_groups(config);
   std::erase_if(groups, [](const KeyGroup& group) { return group.heads == 0; });
-  for (KeyGroup& group : groups) group.after = causal ? 0 : group.after;
+  for (KeyGroup& group : groups) group.after = causal || config.causal ? 0 : group.after;
   return groups;
 }
 
@@ -158,7 +158,7 @@ std::vector<std::int32_t> keys_of(const KeyGroup& group, const TokenNumbers& tok
 
 std::int64_t visible_pairs(const ModelConfig& config, std::int64_t layer, std::int64_t length) {
   if (config.attention == AttentionPattern::bpt) {
-    const BinaryPartition lists = binary_partition(length, config.attention_options.bpt, false);
+    const BinaryPartition lists = binary_partition(length, config.attention_options.bpt, config.causal);
     return config.num_attention_heads * static_cast<std::int64_t>(lists.rows.size());
   }
   return visible_pairs(config, layer, token_numbers(config, length));

@@ -40,7 +40,7 @@ struct KeyGroup {
   bool itself = true;   // false: a query does not see its own key here
   bool linked = false;  // only local tokens and the global token of their stretch meet
 };
-// causal: the left-to-right form, in which nobody sees a later token.
+// causal: the left-to-right form, in which nobody sees a later token; that of a config that is causal too.
 std::vector<KeyGroup> key_groups(const ModelConfig& config, std::int64_t layer, bool causal = false);
 // Of a layer's groups those of local queries over local keys: in a window, and in residue classes. One of
 // each at most, the window's from head 0 on; no heads: there is none.

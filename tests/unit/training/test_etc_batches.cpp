@@ -52,7 +52,7 @@ class EtcBatches : public TrainingTest {
     config.attention_options.etc.globals = globals;
     config.attention_options.etc.cpc = cpc;
     config = fresh_architecture(config);
-    config.head = pretraining_head(config.attention);
+    config.head = pretraining_head(config);
     return config;
   }
   static PretrainingObjective objective(bool cpc) {
@@ -325,7 +325,7 @@ TEST_F(EtcBatches, AFreshModelIsEtcmodelsAndOthersAreAsTheyWere) {
   EXPECT_EQ(other.type_vocab_size, 2);
   EXPECT_EQ(other.num_random_blocks, 1);
   EXPECT_EQ(other.position_type, PositionType::absolute);
-  EXPECT_EQ(pretraining_head(AttentionPattern::bigbird), HeadType::pretraining);
+  EXPECT_EQ(pretraining_head(other), HeadType::pretraining);
 }
 
 TEST_F(EtcBatches, RefuseNextSentencesAndNothingToLearn) {
