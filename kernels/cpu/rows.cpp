@@ -2,7 +2,6 @@
 // elements, cut into equal pieces.
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/partition.h"
@@ -68,9 +67,8 @@ void CpuBackend::embedding_forward(const EmbeddingIndices& indices, const Embedd
       const auto row_of = [&](const float* table, const std::int32_t* rows) {
         return table != nullptr ? table + rows[t] * width : nullptr;
       };
-      const float* type = row_of(tables.type, indices.types);
-      const float* position = row_of(tables.position, indices.positions);
-      if (type == nullptr) std::swap(type, position);
+      const float* const type = row_of(tables.type, indices.types);
+      const float* const position = row_of(tables.position, indices.positions);
       level_.sum_of_three(tables.word + indices.ids[t] * width, tables.word_scale, type, position,
                           floats(y) + t * width, width);
     }

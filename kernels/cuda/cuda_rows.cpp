@@ -3,7 +3,6 @@
 // the kernel by types and addresses is made beside the kernels (elementwise.cu, layernorm.cu, embedding.cu,
 // losses.cu, top_columns.cu, optimizer.cu, lamb.cu, adafactor.cu).
 #include <algorithm>
-#include <utility>
 
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/launchers.h"
@@ -13,13 +12,8 @@ namespace bigbird::kernels::cuda {
 void CudaBackend::embedding_forward(const EmbeddingIndices& indices, const EmbeddingTables& tables,
                                     Values y) {
   const auto table = [&](const float* of) { return of == nullptr ? ConstValues() : weights(of, y.type()); };
-  TableValues values{table(tables.word), table(tables.type), table(tables.position)};
-  EmbeddingIndices rows = indices;
-  if (tables.type == nullptr) {  // the kernel's second table, of any kind, is the one that must be there
-    std::swap(values.type, values.position);
-    std::swap(rows.types, rows.positions);
-  }
-  cuda::embedding_forward(rows, values, tables.word_scale, y, tables.width, stream_);
+  const TableValues values{table(tables.word), table(tables.type), table(tables.position)};
+  cuda::embedding_forward(indices, values, tables.word_scale, y, tables.width, stream_);
 }
 
 void CudaBackend::embedding_backward(ConstValues dy, const EmbeddingIndices& indices,

@@ -19,8 +19,8 @@ struct EmbeddingForward {
   const std::int32_t* types;
   const std::int32_t* positions;
   const Table* word;
-  const Table* type;
-  const Table* position;  // may be null
+  const Table* type;  // may be null, as the next
+  const Table* position;
   float word_scale;
   T* y;
   Index tokens;
@@ -30,14 +30,14 @@ struct EmbeddingForward {
     const Index token = Index{thread.block()} * warps_per_block + thread.warp();
     if (token >= tokens) return;
     const Table* const of_word = word + Index{ids[token]} * width;
-    const Table* const of_type = type + Index{types[token]} * width;
+    const Table* const of_type = type == nullptr ? nullptr : type + Index{types[token]} * width;
     const Table* const of_position =
         position == nullptr ? nullptr : position + Index{positions[token]} * width;
 #pragma unroll 2
     for (Index column = thread.lane() * N; column < width; column += 32 * N) {
-      float values[N], more[N];
+      float values[N], more[N] = {};
       load_floats(of_word + column, values);
-      load_floats(of_type + column, more);
+      if (of_type != nullptr) load_floats(of_type + column, more);
 #pragma unroll
       for (int i = 0; i < N; ++i) values[i] = values[i] * word_scale + more[i];
       if (of_position != nullptr) {
@@ -378,7 +378,8 @@ const std::int32_t* sort_tokens(const Keys& keys, Index tokens, std::int32_t* co
 void embedding_forward(const EmbeddingIndices& indices, const TableValues& tables, float word_scale, Values y,
                        Index width, Stream stream) {
   const auto& [word, type, position] = tables;
-  assert(word.type() == type.type() && (position == nullptr || position.type() == word.type()));
+  assert((type == nullptr || type.type() == word.type()) &&
+         (position == nullptr || position.type() == word.type()));
   const bool vectors = width % vector_elements<bf16> == 0 &&
                        aligned_to_vectors(word.data(), type.data(), position.data(), y.data());
   with_types(word.type(), y.type(), [&](auto table_type, auto y_type) {

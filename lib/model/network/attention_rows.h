@@ -1,6 +1,6 @@
 // BP-Transformer's attention (Ye et al. 2019; modules/attention.py of yzh119/BPT; AttentionPattern::bpt). A
 // sequence is its tokens and, behind them, the nodes of the spans of a binary tree over it
-// (lib/model/plans/binary_partition.h): all are rows of one matrix [T + S, C], tokens of all sequences first,
+// (lib/model/plans/partition_lists.h): all are rows of one matrix [T + S, C], tokens of all sequences first,
 // and go through every layer. Span nodes begin as zeros. Each row sees those of its list, in one softmax over
 //
 //   (q.k + q.table[label]) / sqrt(D)
@@ -16,7 +16,7 @@
 #include "lib/model/network/memory.h"
 #include "lib/model/network/pass_context.h"
 #include "lib/model/network/tensors.h"
-#include "lib/model/plans/binary_partition.h"
+#include "lib/model/plans/partition_lists.h"
 
 namespace bigbird {
 

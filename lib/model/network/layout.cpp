@@ -11,7 +11,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
-#include "lib/model/plans/binary_partition.h"
+#include "lib/model/plans/partition_lists.h"
 
 namespace bigbird {
 namespace {

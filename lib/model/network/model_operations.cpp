@@ -10,8 +10,8 @@
 #include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/stem.h"
-#include "lib/model/plans/binary_partition.h"
 #include "lib/model/plans/block_plan.h"
+#include "lib/model/plans/partition_lists.h"
 #include "lib/model/plans/patterns.h"
 #include "lib/model/plans/token_pairs.h"
 
@@ -60,7 +60,9 @@ constexpr std::array<DevicePeak, 7> device_peaks{{{"H200 NVL", 835.5e12},
 }  // namespace
 
 double linear_operations_of_a_token(const ModelConfig& config) {
-  return linear_operations_of_a_row(config) / real(config.tokens_of_a_row());
+  // A tree has about as many spans as tokens.
+  const double nodes = config.attention == AttentionPattern::bpt ? 2.0 : 1.0;
+  return nodes * linear_operations_of_a_row(config) / real(config.tokens_of_a_row());
 }
 
 double linear_operations_of_a_row(const ModelConfig& config) {

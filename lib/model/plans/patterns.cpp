@@ -9,7 +9,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/numpy_random.h"
-#include "lib/model/plans/binary_partition.h"
+#include "lib/model/plans/partition_lists.h"
 #include "lib/model/plans/token_pairs.h"
 
 namespace bigbird {
@@ -409,8 +409,8 @@ void check_bpt(const ModelConfig& config, const std::string& where) {
                     "BP-Transformer is post-LN, with a LayerNorm of the embeddings after dropout");
   }
   if (config.position_type != PositionType::none) {
-    throw_bad_input(where + ": attention bpt with positions besides its labels",
-                    "take positions none: which node a token sees tells how far it is");
+    throw_bad_input(where + ": attention bpt has labels and no positions",
+                    "take positions none: labels of pairs stand for distances");
   }
   if (config.has_decoder()) {
     throw_bad_input(fmt::format("{}: attention bpt has no head {}", where, name_of(config.head)),

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "lib/core/error.h"
-#include "lib/model/plans/binary_partition.h"
+#include "lib/model/plans/partition_lists.h"
 
 namespace bigbird {
 namespace {
@@ -88,7 +88,8 @@ KeyRange range_of(const KeyGroup& group, const TokenNumbers& tokens, std::int64_
 // What the nodes of bpt see, ascending.
 std::vector<std::vector<std::int32_t>> partition_rows(const ModelConfig& config, std::int64_t length,
                                                       bool causal) {
-  const BinaryPartition lists = binary_partition(length, config.attention_options.bpt, causal || config.causal);
+  const BinaryPartition lists =
+      binary_partition(length, config.attention_options.bpt, causal || config.causal);
   std::vector<std::vector<std::int32_t>> rows;
   for (std::size_t node = 0; node + 1 < lists.offsets.size(); ++node) {
     rows.emplace_back(lists.rows.begin() + lists.offsets[node], lists.rows.begin() + lists.offsets[node + 1]);

@@ -11,7 +11,7 @@
 
 namespace bigbird {
 
-// Of attention bpt there are no groups: its lists (binary_partition.h) are asked for.
+// Of attention bpt there are no groups: its lists (partition_lists.h) are asked for.
 bool decided_by_tokens(AttentionPattern pattern);
 
 // Tokens of a sequence as they are numbered here: global ones first, nodes of spans (bpt) last. Those of BigBird-ETC are an input of

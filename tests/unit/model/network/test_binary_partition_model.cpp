@@ -9,7 +9,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/model/network/validate_config.h"
-#include "lib/model/plans/binary_partition.h"
+#include "lib/model/plans/partition_lists.h"
 #include "reference/binary_partition.h"
 #include "tests/support/support.h"
 #include "tests/unit/model/network/model_fixture.h"
@@ -37,7 +37,7 @@ ModelConfig bpt_config(std::int64_t contextual = 2, std::int64_t clip_levels = 2
 
 reference::PartitionConfig partition_of(const ModelConfig& config) {
   return {reference_config(config), static_cast<std::size_t>(config.attention_options.bpt.contextual),
-          static_cast<std::size_t>(config.attention_options.bpt.clip_levels), false};
+          static_cast<std::size_t>(config.attention_options.bpt.clip_levels), config.causal};
 }
 
 // What the oracle says of every sequence, and the gradients of the losses' means.
@@ -132,7 +132,9 @@ const std::vector<std::int64_t> bpt_lengths{37, 9, 64, 1, 30, 2};
 TEST(Bpt, G2StatesRootAndGradientsAgainstTheReference) {
   for (const auto& [contextual, clip] : {std::pair{1, 5}, std::pair{2, 2}, std::pair{8, 0}}) {
     SCOPED_TRACE(contextual);
-    const ModelConfig config = bpt_config(contextual, clip);
+    ModelConfig config = bpt_config(contextual, clip);
+    config.causal = contextual == 2;
+    validate(config, "bpt");
     const Batch batch = random_batch(config, bpt_lengths, 3);
     const std::vector<float> parameters = random_parameters(config, 4);
     const BptExpected expected = bpt_expected(config, parameters, batch);
@@ -295,6 +297,24 @@ TEST(Bpt, P3CausalListsLookBackAlone) {
   }
 }
 
+// The same of a model.
+TEST(Bpt, P3ACausalModelLooksBackAlone) {
+  ModelConfig config = bpt_config();
+  config.causal = true;
+  config.num_hidden_layers = 3;
+  const std::vector<float> parameters = random_parameters(config, 4);
+  const Batch before = random_batch(config, {37}, 3);
+  const std::vector<float> states = computed_bpt(config, before, parameters).states;
+  for (const std::size_t changed : {std::size_t{1}, std::size_t{16}, std::size_t{36}}) {
+    Batch after = before;
+    after.ids[changed] = after.ids[changed] == 7 ? 8 : 7;
+    const std::vector<float> others = computed_bpt(config, after, parameters).states;
+    const auto first = static_cast<std::ptrdiff_t>(changed) * config.hidden_size;
+    EXPECT_TRUE(std::equal(states.begin(), states.begin() + first, others.begin())) << changed;
+    EXPECT_FALSE(std::equal(states.begin() + first, states.end(), others.begin() + first)) << changed;
+  }
+}
+
 TEST(Bpt, WhatItHasNotIsRefusedByName) {
   const auto refused = [](const auto& change, const std::string& what) {
     ModelConfig config = bpt_config();
@@ -307,11 +327,16 @@ TEST(Bpt, WhatItHasNotIsRefusedByName) {
       EXPECT_FALSE(error.hint().empty());
     }
   };
-  refused([](ModelConfig& c) { c.position_type = PositionType::absolute; }, "positions besides its labels");
+  refused([](ModelConfig& c) { c.position_type = PositionType::absolute; }, "has labels and no positions");
   refused([](ModelConfig& c) { c.norm_type = NormType::prenorm; }, "other LayerNorms");
   refused([](ModelConfig& c) { c.embedding_norm = EmbeddingNorm::before_dropout; }, "other LayerNorms");
   refused([](ModelConfig& c) { c.attention_options.bpt = {1024, 32}; }, "labels, of at most");
-  refused([](ModelConfig& c) { c.max_position_embeddings = 16'777'216; }, "entries");
+  refused(
+      [](ModelConfig& c) {
+        c.max_position_embeddings = 16'777'216;
+        c.attention_options.bpt = {4, 2};
+      },
+      "entries");
   refused([](ModelConfig& c) { c.head = HeadType::generation; }, "has no head");
 }
 

@@ -1,5 +1,5 @@
-// See binary_partition.h.
-#include "lib/model/plans/binary_partition.h"
+// See partition_lists.h.
+#include "lib/model/plans/partition_lists.h"
 
 #include <algorithm>
 

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "lib/model/plans/binary_partition.h"
+#include "lib/model/plans/partition_lists.h"
 #include "lib/model/plans/token_pairs.h"
 
 namespace bigbird {
