@@ -181,6 +181,29 @@ std::vector<AttentionOption> recurrent_options() {
   };
 }
 
+std::vector<AttentionOption> bpt_options() {
+  return {
+      {.key = "contextual",
+       .value = "N",
+       .help = "Nodes that a token sees on each side of every level",
+       .otherwise = "4",
+       .least = 1,
+       .most = most_shares,
+       .names = {},
+       .shown = [](const ModelConfig& c) { return std::to_string(c.attention_options.bpt.contextual); },
+       .set = [](AttentionOptions& o, const std::string& t) { o.bpt.contextual = count_in(t); }},
+      {.key = "clip_levels",
+       .value = "N",
+       .help = "Level from which on all have the same labels",
+       .otherwise = "5",
+       .least = 0,
+       .most = most_shares,
+       .names = {},
+       .shown = [](const ModelConfig& c) { return std::to_string(c.attention_options.bpt.clip_levels); },
+       .set = [](AttentionOptions& o, const std::string& t) { o.bpt.clip_levels = count_in(t); }},
+  };
+}
+
 std::vector<AttentionSystem> make_systems() {
   using Type = AttentionOption::Type;
   const AttentionOption parts = {
@@ -399,6 +422,9 @@ std::vector<AttentionSystem> make_systems() {
       {transformer_xl, "transformer-xl", "Transformer-XL",
        "all tokens before it in its segment, and the last ones of earlier segments", false, true, true, false,
        recurrent_options()},
+      {bpt, "bpt", "BP-Transformer",
+       "the next tokens, and beyond them spans of 2, 4, 8 ... tokens, which are nodes of their own", false,
+       true, true, true, bpt_options()},
   };
 }
 

@@ -11,7 +11,8 @@ namespace bigbird {
 struct ModelConfig;
 
 // What a row sees. Most are block plans alone; sparse_strided, longformer, etc and transformer_xl have rules
-// for pairs of tokens as well (lib/model/plans/token_pairs.h).
+// for pairs of tokens as well (lib/model/plans/token_pairs.h), bpt has lists for every token alone
+// (partition_lists.h).
 enum class AttentionPattern {
   bigbird,         // ITC (paper section 2 and Fig. 1): global first and last block, window of 3, r random
   full,            // every block
@@ -25,6 +26,7 @@ enum class AttentionPattern {
   longformer,      // Beltagy et al. 2020: a window of tokens, and global tokens with projections of their own
   etc,             // BigBird-ETC, Ainslie et al. 2020: two inputs, long and global, and labels of pairs
   transformer_xl,  // Dai et al. 2019: left to right, over a memory of earlier segments, by distances
+  bpt,             // BP-Transformer, Ye et al. 2019: tokens and the spans of a binary tree over them
 };
 
 // What the options of a system are, one struct for each that has any. A model has those of its own system;
@@ -101,12 +103,19 @@ struct RecurrentOptions {
   bool operator==(const RecurrentOptions&) const = default;
 };
 
+struct BptOptions {
+  std::int64_t contextual = 4;   // nodes that a token sees on each side of every level
+  std::int64_t clip_levels = 5;  // levels from this one on share their labels
+  bool operator==(const BptOptions&) const = default;
+};
+
 struct AttentionOptions {
   BlockBertOptions blockbert = {};
   SparseOptions sparse = {};
   LongformerOptions longformer = {};
   EtcOptions etc = {};
   RecurrentOptions recurrent = {};
+  BptOptions bpt = {};
   bool operator==(const AttentionOptions&) const = default;
 };
 

@@ -80,6 +80,10 @@ std::vector<Panel> panels_of(AttentionPattern pattern) {
               {"(c) together", {Kind::window, Kind::global}}};
     case AttentionPattern::transformer_xl:
       return {{"the segment", {Kind::window}}};
+    case AttentionPattern::bpt:
+      return {{"(a) tokens", {Kind::window}},
+              {"(b) spans", {Kind::global}},
+              {"(c) together", {Kind::window, Kind::global}}};
     case AttentionPattern::longformer:
     case AttentionPattern::etc:
       return {{"(a) window", {Kind::window}},

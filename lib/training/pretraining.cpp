@@ -287,6 +287,12 @@ ModelConfig fresh_architecture(ModelConfig config) {
     become_recurrent(config);
     config.causal = left_to_right;
   }
+  if (config.attention == AttentionPattern::bpt) {
+    become_bpt(config);
+    config.activation = Activation::relu;
+    config.use_bias = config.output_bias = false;
+    config.type_vocab_size = 0;
+  }
   if (config.attention != AttentionPattern::etc) return config;
   become_etc(config);
   config.activation = Activation::gelu_tanh;

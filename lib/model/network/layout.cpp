@@ -11,6 +11,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
+#include "lib/model/plans/partition_lists.h"
 
 namespace bigbird {
 namespace {
@@ -86,6 +87,9 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     if (is_recurrent(config)) {  // names of our own
       weight(projections + "position", c, c);
       if (config.attention_options.recurrent.untie) declare_recurrent_biases(config, projections);
+    }
+    if (depth_ > 0 && config.attention == AttentionPattern::bpt) {  // a name of our own
+      weight(projections + "relative", partition_labels(config.attention_options.bpt), config.head_size());
     }
     weight(output + "dense", c, c);
     if (config.output_bias) bias(output + "dense", c);

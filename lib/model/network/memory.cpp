@@ -8,6 +8,7 @@
 
 #include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_recurrent.h"
+#include "lib/model/network/attention_rows.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/decoder.h"
 #include "lib/model/network/head_rows.h"
@@ -162,6 +163,7 @@ void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
     to.layers[i].attention.windowed = to.windowed;
     to.layers[i].attention.etc = to.etc;
     to.layers[i].attention.recurrent = to.recurrent;
+    to.layers[i].attention.lists = to.lists;
   }
 }
 
@@ -234,6 +236,22 @@ void plan_etc(Planner& plan, EtcActivations& to, std::int64_t longs, std::int64_
   if (options.training && (plan.config.attention_options.etc.projections == EtcProjections::shared ||
                            plan.config.num_random_blocks > 0))
     to.dkey_value = plan.arena.values(what, most * 2 * plan.width, plan.operands);
+}
+
+void plan_lists(Planner& plan, RowsActivations& to, const BatchLimits& limits, bool training) {
+  if (plan.config.attention != AttentionPattern::bpt) return;
+  const std::string what = "lists of tokens and spans";
+  const std::int64_t entries = most_list_entries(plan.config, limits);
+  const auto integers = [&](std::int64_t count) { return plan.arena.integers(what, count); };
+  to.rows = integers(entries);
+  to.offsets = integers(plan.tokens + 1);
+  to.labels = integers(entries);
+  if (!training) return;
+  to.queries = integers(entries);
+  to.key_offsets = integers(plan.tokens + 1);
+  to.key_labels = integers(entries);
+  to.products = plan.arena.floats(what, plan.heads * plan.tokens);
+  to.label_parts = plan.arena.floats(what, kernels::row_label_parts * list_table_floats(plan.config));
 }
 
 void plan_contrast(Planner& plan, ContrastActivations& to, std::int64_t pairs, bool training) {
@@ -451,8 +469,9 @@ Activations plan_activations(Arena& arena, const ModelConfig& given, const Batch
   const ModelConfig config = trunk_config(given);
   const BatchLimits limits = trunk_limits(given, of_tokens);
   const std::int64_t head_rows = most_head_rows(config, limits, options, backend);
-  // Of two inputs, which are one matrix for all that does not tell them apart.
-  const std::int64_t second_rows = most_second_rows(config, limits), tokens = limits.tokens + second_rows;
+  // Of two inputs, or of tokens and spans, which are one matrix for all that does not tell them apart.
+  const std::int64_t second_rows = most_second_rows(config, limits);
+  const std::int64_t tokens = limits.tokens + second_rows + most_span_rows(config, limits);
   Planner plan{arena,
                config,
                tokens,
@@ -479,6 +498,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& given, const Batch
   to.recurrent = plan_recurrent(arena, config, limits, options.training);
   to.windowed = plan_windows(arena, config, tokens, plan.globals, options.training);
   plan_etc(plan, to.etc, limits.tokens, second_rows, options);
+  plan_lists(plan, to.lists, limits, options.training);
   plan_encoder(plan, to, options);
   if (head_rows > 0) plan_head_rows(plan, to.head_rows);
   plan_final_norm(plan, options, to);

@@ -128,6 +128,18 @@ struct RecurrentActivations {
   float* dby_head = nullptr;   // [H, C]
 };
 
+// Shared by all layers of BP-Transformer (attention_rows.h); all null without. N rows, E entries of lists.
+struct RowsActivations {
+  std::int32_t* rows = nullptr;         // [E]; this and the next two as kernels::RowAttention has them
+  std::int32_t* offsets = nullptr;      // [N + 1]
+  std::int32_t* labels = nullptr;       // [E]
+  std::int32_t* queries = nullptr;      // [E]; this and the next two as kernels::RowsByKey has them; training
+  std::int32_t* key_offsets = nullptr;  // [N + 1]
+  std::int32_t* key_labels = nullptr;   // [E]
+  float* products = nullptr;            // kernels::RowAttentionGradients; training only, as the next
+  float* label_parts = nullptr;
+};
+
 // Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->
 // sum (the output).
 struct AttentionActivations {
@@ -146,6 +158,7 @@ struct AttentionActivations {
   RecurrentActivations recurrent;
   float* relative_weight = nullptr;  // [R, C] what labels of distances are; null without, as the next
   float* relative_bias = nullptr;    // [R, H]
+  RowsActivations lists;
 };
 
 // The same order: input -> inner -> sum -> norm, or input -> norm -> inner -> sum.
@@ -329,6 +342,7 @@ struct Activations {
   WindowedActivations windowed;
   EtcActivations etc;
   RecurrentActivations recurrent;
+  RowsActivations lists;
   std::vector<kernels::Values> states;  // [L + 1]: the input of every layer, then the output of the last
   std::vector<LayerActivations> layers;
   HeadRowActivations head_rows;  // with them [T, ...] behind the last layer's attention is [R, ...]

@@ -12,6 +12,7 @@
 #include "lib/core/rng.h"
 #include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_recurrent.h"
+#include "lib/model/network/attention_rows.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/batch.h"
 #include "lib/model/network/contrast.h"
@@ -55,6 +56,7 @@ struct Model::Impl {
         etc_plans(config),
         recurrent_plans(of.num_attention_heads),
         streams(on, of, is_recurrent(of) ? up_to.streams : 0),
+        list_cache(config),
         memory(on, model_bytes(on, of, up_to, how)) {
     Arena arena(memory.bytes(), backend);
     held = plan_model(arena, given_config, given_limits, options, backend);
@@ -131,6 +133,7 @@ struct Model::Impl {
             has_windows(config) ? &windowed : nullptr,
             config.attention == AttentionPattern::etc ? &etc : nullptr,
             is_recurrent(config) ? &recurrent : nullptr,
+            config.attention == AttentionPattern::bpt ? &lists : nullptr,
             config.has_stem() ? &stem : nullptr,
             0,
             smoothing,
@@ -152,12 +155,14 @@ struct Model::Impl {
     if (pass.windowed != nullptr) windowed_stage(pass, kept.windowed);
     if (pass.etc != nullptr) etc_stage(pass, kept.etc);
     if (pass.recurrent != nullptr) backend.prepare_attention(recurrent.run.front().call());
+    if (pass.lists != nullptr) rows_stage(pass, list_cache, kept.lists, lists);
     for (const auto* stack : {&runs, &decoder.runs, &decoder.cross_runs}) {
       for (const std::vector<AttentionRun>& layer : *stack) {
         for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
       }
     }
     uploads.bring();
+    lists.staged = lists.on_their_way;
   }
 
   // The gradient of what the head reads, before the head adds to it.
@@ -223,6 +228,7 @@ struct Model::Impl {
   RecurrentPlans recurrent_plans;
   StreamMemory streams;
   bool remembers_last = false;  // what the last pass read is still to be kept
+  PartitionCache list_cache;
   DeviceMemory memory;
   ModelMemory held;
   ModelTensors parameter_tensors;
@@ -241,6 +247,7 @@ struct Model::Impl {
   WindowedPass windowed;
   EtcPass etc;
   RecurrentPass recurrent;
+  RowsPass lists;
   StemPass stem;
   std::vector<float> contrast_gradients;  // of the sum of that loss
   kernels::Index first_slot = 0;
@@ -418,6 +425,8 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
                    !impl_->options.training, kept.scalars.dropout_seed, impl_->recurrent_plans,
                    behind - recurrent_slots, kept, impl_->recurrent);
   }
+  if (impl_->config.attention == AttentionPattern::bpt)
+    rows_pass(impl_->config, impl_->batch, kept.lists, impl_->lists);
   impl_->smoothing = options.smoothing;
   impl_->dropped = drawn_layers(impl_->config, options.training, options.dropout_seed);
   const bool in_pieces = impl_->options.training && impl_->options.logits_in_pieces;
