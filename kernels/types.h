@@ -186,7 +186,7 @@ struct NormBackward {
   Index rows = 0;
 };
 
-// A token's vector is word[id] * word_scale + type[type] + position[position]. One of the last two may be
+// A token's vector is word[id] * word_scale + type[type] + position[position]. The last two may be
 // null: no such term.
 struct EmbeddingTables {
   const float* word = nullptr;      // [vocabulary, width]
@@ -325,7 +325,8 @@ constexpr Index most_link_columns = 3;
 // only; Ainslie et al. 2020, section 2.3): score = scale (q.k + q.weight[u] + bias[u]). Labels by distance d:
 // min(d, most) where d >= 0, most + min(-d, most) below; where parts differ 2 most + 3. Labels by links: 2
 // most + 1, of a pair that is linked (PairRule) 2 most + 2. Labels behind: of keys at the query or before it
-// alone, min(-d, most); no other key may meet (AttentionBatch::causal, or a rule).
+// alone, min(-d, most); no other key may meet (AttentionBatch::causal, or a rule). Pairs of a label whose
+// bias is -infinity do not meet, and its gradients are 0.
 struct RelativeTerm {
   const float* weight = nullptr;  // [labels, H, D]
   const float* bias = nullptr;    // [labels, H]
@@ -337,6 +338,7 @@ struct RelativeTerm {
   const std::int32_t* key_parts = nullptr;    // device, [key rows]
 };
 constexpr Index most_labels = 16384;
+constexpr Index most_device_labels = 2048;  // with CUDA, which keeps numbers of every row, head and label
 struct RelativeGradients {
   float* weight = nullptr;  // as RelativeTerm has them; added to
   float* bias = nullptr;

@@ -7,12 +7,19 @@
 namespace bigbird::reference {
 namespace {
 
+// Whether pair (i, j) meets, by all but self_last.
+bool meets(const PairAttention& rule, std::size_t i, std::size_t j) {
+  if (!rule.visible(i, j) || (rule.no_self && j == rule.start + i)) return false;
+  return !rule.label || rule.bias.empty() ||
+         rule.bias[rule.label(i, j)] != -std::numeric_limits<double>::infinity();
+}
+
 // Whether pair (i, j) counts, a query's own key in its last place included.
 bool counts(const PairAttention& rule, std::size_t i, std::size_t j, std::size_t keys) {
-  if (!rule.visible(i, j)) return false;
-  if (!rule.self_last || i != j) return true;
+  if (!meets(rule, i, j)) return false;
+  if (!rule.self_last || j != rule.start + i) return true;
   for (std::size_t other = 0; other < keys; ++other) {
-    if (other != i && rule.visible(i, other)) return false;
+    if (other != j && meets(rule, i, other)) return false;
   }
   return true;
 }
@@ -103,6 +110,11 @@ std::size_t relative_label(std::ptrdiff_t distance, std::size_t most) {
   const auto apart = static_cast<std::size_t>(distance < 0 ? -distance : distance);
   const std::size_t clamped = apart < most ? apart : most;
   return distance >= 0 ? clamped : most + clamped;
+}
+
+std::size_t label_behind(std::ptrdiff_t distance, std::size_t most) {
+  const auto behind = static_cast<std::size_t>(-distance);
+  return behind < most ? behind : most;
 }
 
 }  // namespace bigbird::reference

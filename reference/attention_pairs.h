@@ -10,16 +10,18 @@
 namespace bigbird::reference {
 
 // query [queries, size], key and value [keys, size]; of scores s_ij = scale (q_i.k_j + q_i.weight[u_ij] +
-// bias[u_ij]) the softmax runs over the keys j with visible(i, j).
+// bias[u_ij]) the softmax runs over the keys j with visible(i, j). The own key of query i is start + i.
 struct PairAttention {
   std::function<bool(std::size_t, std::size_t)> visible;
   double scale = 1.0;
-  // Key i is seen by query i only where that sees no other.
+  std::size_t start = 0;
+  // A query's own key is seen only where it sees no other; never.
   bool self_last = false;
+  bool no_self = false;
   // u_ij; empty: no term of labels.
   std::function<std::size_t(std::size_t, std::size_t)> label;
   Matrix weight;  // [labels, size]
-  Vector bias;    // [labels]; empty: none
+  Vector bias;    // [labels]; empty: none; -infinity: pairs of this label do not meet
   // What probabilities are multiplied by before they weigh the values, [queries, keys]: dropout's factors.
   // Empty: 1.
   Matrix factors;
@@ -44,5 +46,7 @@ PairAttentionGradients pair_attention_backward(const PairAttention& rule, const 
 // The label of a key so far behind its query (key - query), of distances up to `most` (Ainslie et al. 2020,
 // section 2.3; etcmodel's numbers): 0 .. most to the right, most + 1 .. 2 most to the left.
 std::size_t relative_label(std::ptrdiff_t distance, std::size_t most);
+// Of keys at the query or before it alone (Dai et al. 2019, section 3.3): how far, at most `most`.
+std::size_t label_behind(std::ptrdiff_t distance, std::size_t most);
 
 }  // namespace bigbird::reference

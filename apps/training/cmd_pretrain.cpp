@@ -37,7 +37,7 @@ struct Typed {
   RandomModeOptions random_mode;
   std::string norm = "postnorm";
   std::string positions = "absolute";
-  std::string objective = "mlm";
+  std::string objective;  // empty: mlm, or the objective of the model that is begun from
   bool no_mlm = false;
   bool no_nsp = false;
 };
@@ -177,21 +177,33 @@ ModelConfig fresh_config(const Verb& verb, const Typed& typed, Recipe recipe) {
   return config;
 }
 
+void set_objective(Verb& verb, const Typed& typed, PretrainOptions& options) {
+  options.objective.mlm = !typed.no_mlm;
+  options.objective.nsp = !typed.no_nsp;
+  options.objective.next = verb.given("--objective") ? typed.objective == "clm" : options.config.causal;
+  for (const char* option : {"--no-mlm", "--no-nsp", "--mask-probability"}) {
+    if (!options.objective.next || !verb.given(option)) continue;
+    throw_usage(fmt::format("{} with --objective clm, which masks nothing", option),
+                fmt::format("leave {} out", option));
+  }
+}
+
 }  // namespace
 
 int cmd_pretrain(int argc, char** argv) {
-  Verb verb("pretrain",
-            "Train a BigBird encoder on token shards: masked tokens and next sentences, or next tokens left to "
-            "right, with checkpoints, and a memory plan before the first step.",
-            {("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
-              "demo-output/tokenizer -o run"),
-             ("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
-              "demo-output/tokenizer -o small-run --layers 2 --width 128 --length 512 --block-size 16 "
-              "--random-mode hf-train --steps 600"),
-             ("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
-              "demo-output/tokenizer -o base-run --recipe paper --device cuda:0 --resume"),
-             ("bigbird pretrain --train demo-output/valid -m demo-output/tokenizer --init "
-              "demo-output/pretrain/final -o longer-run --length 128 --steps 5k")});
+  Verb verb(
+      "pretrain",
+      "Train a BigBird encoder on token shards: masked tokens and next sentences, or next tokens left to "
+      "right, with checkpoints, and a memory plan before the first step.",
+      {("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
+        "demo-output/tokenizer -o run"),
+       ("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
+        "demo-output/tokenizer -o small-run --layers 2 --width 128 --length 512 --block-size 16 "
+        "--random-mode hf-train --steps 600"),
+       ("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
+        "demo-output/tokenizer -o base-run --recipe paper --device cuda:0 --resume"),
+       ("bigbird pretrain --train demo-output/valid -m demo-output/tokenizer --init "
+        "demo-output/pretrain/final -o longer-run --length 128 --steps 5k")});
   Typed typed;
   typed.config.max_position_embeddings = 0;
   for (const RecipeSize& size : recipe_sizes) typed.config.*size.field = size.standard;
@@ -226,16 +238,7 @@ int cmd_pretrain(int argc, char** argv) {
     verb.set_in_toml("--position-embedding", name_of(options.config.position_type));
     verb.set_in_toml("--random-blocks", std::to_string(options.config.num_random_blocks));
   }
-  const bool own_objective = !options.init.empty() && !verb.given("--objective");
-  options.objective.next = own_objective ? options.config.causal : typed.objective == "clm";
-  for (const char* option : {"--no-mlm", "--no-nsp", "--mask-probability"}) {
-    if (!options.objective.next || !verb.given(option)) continue;
-    throw_usage(fmt::format("{} with --objective clm, which masks nothing", option),
-                fmt::format("leave {} out", option));
-  }
-  if (own_objective) verb.leave_out_of_toml({"--objective"});
-  options.objective.mlm = !typed.no_mlm;
-  options.objective.nsp = !typed.no_nsp;
+  set_objective(verb, typed, options);
   training.finish("", options.config.hidden_size);
   training.run([&](kernels::Backend& backend) { return pretrain(options, backend); });
   return 0;

@@ -41,6 +41,7 @@ AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, c
   view.blocks = plan.blocks;
   view.key_count = key_count_of(plan);
   view.causal = batch.causal;
+  view.query_origin = query_start_of(batch, sequence);
   if (batch.rule != nullptr || batch.relative != nullptr) view.pairs = pairs;
   view.rows = batch.token_offsets[sequence + 1] - first;
   view.length = batch.lengths[sequence];
@@ -74,13 +75,16 @@ bool heads_are_tasks(const AttentionBatch& batch) {
   return batch.sequences * batch.heads >= tasks_of_a_thread * thread_count();
 }
 
-// body(sequence, head, worker) for every head of the batch, each a task.
+// body(sequence, head, worker) for every head of `count` sequences, each a task.
+template <typename Body>
+void parallel_for_heads(const AttentionBatch& batch, Index first, Index count, const Body& body) {
+  parallel_for_worker(static_cast<std::size_t>(count * batch.heads), [&](std::size_t task, int worker) {
+    body(first + static_cast<Index>(task) / batch.heads, static_cast<Index>(task) % batch.heads, worker);
+  });
+}
 template <typename Body>
 void parallel_for_heads(const AttentionBatch& batch, const Body& body) {
-  parallel_for_worker(
-      static_cast<std::size_t>(batch.sequences * batch.heads), [&](std::size_t task, int worker) {
-        body(static_cast<Index>(task) / batch.heads, static_cast<Index>(task) % batch.heads, worker);
-      });
+  parallel_for_heads(batch, 0, batch.sequences, body);
 }
 
 // The queries of a head from a block on, as block 0; `q` and `narrow_q` stay where they are.
@@ -205,9 +209,11 @@ std::size_t CpuBackend::scratch_bytes(const AttentionLimits& limits) const {
     backward_bf16 =
         thread_count() * BackwardRoom(bf16_->attention_backward, block_size, head_size, blocks).all;
   }
+  const Index tables = limits.labels > 0 ? limits.heads * LabelTables::floats(limits.labels, head_size) : 0;
   const Index of_labels =
-      limits.training ? limits.sequences * limits.heads * label_gradient_floats(limits.labels, head_size) : 0;
-  return static_cast<std::size_t>(std::max({forward, packed, backward, backward_bf16}) + labels + of_labels) *
+      limits.training ? LabelGradients::floats(limits.sequences, limits.heads, limits.labels, head_size) : 0;
+  return static_cast<std::size_t>(std::max({forward, packed, backward, backward_bf16}) + labels + tables +
+                                  of_labels) *
          sizeof(float);
 }
 
@@ -236,9 +242,11 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
   const bool whole_heads = heads_are_tasks(batch);
   const Index most_heads =
       whole_heads ? thread_count() : std::min(batch.heads, heads_in_group(most_blocks_of(batch)));
+  const Index tables_at = scratch_size * thread_count();
   float* const scratch =
-      scratch_.reserve(scratch_size * thread_count() + most_heads * most_blocks * packed_floats);
-  float* const packed = scratch + scratch_size * thread_count();
+      scratch_.reserve(tables_at + LabelTables::floats(batch) + most_heads * most_blocks * packed_floats);
+  const LabelTables tables(batch, scratch + tables_at);
+  float* const packed = scratch + tables_at + LabelTables::floats(batch);
 
   const auto pack_block = [&](Index sequence, Index head, Index block, float* to) {
     const AttentionHead view = view_of(batch, sequence, head, inputs, nullptr);
@@ -248,7 +256,7 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
     const Index start = batch.token_offsets[sequence], column = head * head_size;
     float* const sums = log_sum_exp != nullptr ? log_sum_exp + head * tokens + start : nullptr;
     float* const own = scratch + scratch_size * worker;
-    const HeadPairs pairs = pairs_of(batch, sequence, head, own + scratch_size - of_labels);
+    const HeadPairs pairs = pairs_of(batch, tables, sequence, head, own + scratch_size - of_labels);
     const AttentionHead view = view_of(batch, sequence, head, inputs, &pairs);
     if (!narrow) {
       packed_attention_->forward_block(view, of_head, parts, block,
@@ -310,14 +318,16 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyVa
   const bool whole_heads = heads_are_tasks(batch);
   const Index most_heads =
       whole_heads ? thread_count() : std::min(batch.heads, heads_in_group(most_blocks_of(batch)));
+  const Index tables_at = scratch_size * thread_count();
   float* const scratch =
-      scratch_.reserve(scratch_size * thread_count() + most_heads * 2 * longest * head_size);
-  float* const packed = scratch + scratch_size * thread_count();
+      scratch_.reserve(tables_at + LabelTables::floats(batch) + most_heads * 2 * longest * head_size);
+  const LabelTables tables(batch, scratch + tables_at);
+  float* const packed = scratch + tables_at + LabelTables::floats(batch);
 
   const auto forward_block = [&](Index sequence, Index head, Index block, const float* keys, int worker) {
     const Index start = batch.token_offsets[sequence], column = head * head_size;
     float* const own = scratch + scratch_size * worker;
-    const HeadPairs pairs = pairs_of(batch, sequence, head, own + scratch_size - of_labels);
+    const HeadPairs pairs = pairs_of(batch, tables, sequence, head, own + scratch_size - of_labels);
     AttentionHead view = view_of(batch, sequence, head, inputs, &pairs);
     view.k = keys;
     view.v = keys + view.length * head_size;
@@ -391,9 +401,12 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
   const Index block_scratch =
       pieces(level_.attention_backward_scratch(batch.block_size, head_size), line_floats) * line_floats;
   const Index scratch_size = of_labels + block_scratch + pieces(copies, line_floats) * line_floats;
-  float* const scratch = scratch_.reserve(scratch_size * thread_count() + LabelGradients::floats(batch));
-  const LabelGradients label_gradients(batch, scratch + scratch_size * thread_count());
-  parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
+  const Index tables_at = scratch_size * thread_count();
+  float* const scratch =
+      scratch_.reserve(tables_at + LabelTables::floats(batch) + LabelGradients::floats(batch));
+  const LabelTables tables(batch, scratch + tables_at);
+  const LabelGradients label_gradients(batch, scratch + tables_at + LabelTables::floats(batch));
+  const auto backward_head = [&](Index group, Index sequence, Index head, int worker) {
     const Index start = batch.token_offsets[sequence], first_key = key_offsets_of(batch)[sequence];
     const Index key_rows = key_offsets_of(batch)[sequence + 1] - first_key;
     const Index column = head * head_size;
@@ -404,8 +417,8 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
       take_rows(level_, from, first, column, rows, head_size, copy(number));
       return copy(number);
     };
-    HeadPairs pairs = pairs_of(batch, sequence, head, of_thread);
-    pairs.label_gradients = label_gradients.of(sequence, head);
+    HeadPairs pairs = pairs_of(batch, tables, sequence, head, of_thread);
+    pairs.label_gradients = label_gradients.begin(sequence - group, head);
     AttentionHead view = view_of(batch, sequence, head, inputs, &pairs);
     view.k = taken(inputs.k, first_key, view.length, 0);
     view.v = taken(inputs.v, first_key, view.length, 1);
@@ -433,8 +446,12 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
     if (narrow) put_rows(level_, of_head.dq, head_size, gradients.q, start, column, view.rows);
     put_rows(level_, of_head.dk, head_size, gradients.k, first_key, column, key_rows);
     put_rows(level_, of_head.dv, head_size, gradients.v, first_key, column, key_rows);
+  };
+  label_gradients.for_groups(gradients.relative, [&](Index first, Index count) {
+    parallel_for_heads(batch, first, count, [&](Index sequence, Index head, int worker) {
+      backward_head(first, sequence, head, worker);
+    });
   });
-  label_gradients.add_to(gradients.relative);
 }
 
 // As above; a query block, or a block of keys and values, is widened where it is not of floats.
@@ -447,15 +464,18 @@ void CpuBackend::attention_backward_bf16(const AttentionBatch& batch, const Quer
   const BackwardRoom size(kernels, block_size, head_size, most_key_blocks_of(batch));
   const Index of_labels = label_floats(level_, block_size, head_size, labels_of(batch));
   const Index of_thread = size.all + of_labels;
-  float* const scratch = scratch_.reserve(of_thread * thread_count() + LabelGradients::floats(batch));
-  const LabelGradients label_gradients(batch, scratch + of_thread * thread_count());
-  parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
+  const Index tables_at = of_thread * thread_count();
+  float* const scratch =
+      scratch_.reserve(tables_at + LabelTables::floats(batch) + LabelGradients::floats(batch));
+  const LabelTables tables(batch, scratch + tables_at);
+  const LabelGradients label_gradients(batch, scratch + tables_at + LabelTables::floats(batch));
+  const auto backward_head = [&](Index group, Index sequence, Index head, int worker) {
     const Index start = batch.token_offsets[sequence], column = head * head_size;
     const Index first_key = key_offsets_of(batch)[sequence];
     const Index key_rows = key_offsets_of(batch)[sequence + 1] - first_key;
     float* const room = scratch + of_thread * worker;
-    HeadPairs pairs = pairs_of(batch, sequence, head, room + size.all);
-    pairs.label_gradients = label_gradients.of(sequence, head);
+    HeadPairs pairs = pairs_of(batch, tables, sequence, head, room + size.all);
+    pairs.label_gradients = label_gradients.begin(sequence - group, head);
     const AttentionHead view = view_of(batch, sequence, head, inputs, &pairs);
     float* const own = room + size.rows;
     float* const packed = own + size.block;
@@ -489,8 +509,12 @@ void CpuBackend::attention_backward_bf16(const AttentionBatch& batch, const Quer
     }
     put_rows(level_, dk, head_size, gradients.k, first_key, column, key_rows);
     put_rows(level_, dv, head_size, gradients.v, first_key, column, key_rows);
+  };
+  label_gradients.for_groups(gradients.relative, [&](Index first, Index count) {
+    parallel_for_heads(batch, first, count, [&](Index sequence, Index head, int worker) {
+      backward_head(first, sequence, head, worker);
+    });
   });
-  label_gradients.add_to(gradients.relative);
 }
 
 void CpuBackend::prepare_attention(const AttentionBatch&) {}  // the batch is read where it lies

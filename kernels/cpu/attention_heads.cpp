@@ -11,8 +11,41 @@ const T* from_row(const T* rows, Index row) {
 
 }  // namespace
 
-HeadPairs pairs_of(const AttentionBatch& batch, Index sequence, Index head, float* room) {
-  const Index first = batch.token_offsets[sequence], first_key = key_offsets_of(batch)[sequence];
+LabelTables::LabelTables(const AttentionBatch& batch, float* memory) : batch_(batch), memory_(memory) {
+  if (!has_own(batch)) return;
+  const RelativeTerm& term = *batch.relative;
+  const Index size = batch.head_size;
+  parallel_for(static_cast<std::size_t>(batch.heads), [&](std::size_t task) {
+    const auto head = static_cast<Index>(task);
+    float* const to = memory + head * floats(term.labels, size);
+    for (Index label = 0; label < term.labels; ++label) {
+      const Index at = label * batch.heads + head;
+      std::copy_n(term.weight + at * size, size, to + label * size);
+      if (term.bias != nullptr) to[term.labels * size + label] = term.bias[at];
+    }
+  });
+}
+
+void LabelTables::put(Index head, HeadPairs& pairs) const {
+  RelativeTerm& relative = pairs.relative;
+  pairs.label_stride = batch_.heads * batch_.head_size;
+  pairs.bias_stride = batch_.heads;
+  if (!has_own(batch_)) {
+    relative.weight = from_row(relative.weight, head * batch_.head_size);
+    relative.bias = from_row(relative.bias, head);
+    return;
+  }
+  relative.weight = memory_ + head * floats(relative.labels, batch_.head_size);
+  if (relative.bias != nullptr) relative.bias = relative.weight + relative.labels * batch_.head_size;
+  pairs.label_stride = batch_.head_size;
+  pairs.bias_stride = 1;
+}
+
+HeadPairs pairs_of(const AttentionBatch& batch, const LabelTables& tables, Index sequence, Index head,
+                   float* room) {
+  // Queries are numbered by the keys' rows that they stand at.
+  const Index first = batch.token_offsets[sequence] - query_start_of(batch, sequence);
+  const Index first_key = key_offsets_of(batch)[sequence];
   HeadPairs pairs;
   if (batch.rule != nullptr) pairs.rule = *batch.rule;
   if (batch.relative != nullptr) pairs.relative = *batch.relative;
@@ -25,25 +58,28 @@ HeadPairs pairs_of(const AttentionBatch& batch, Index sequence, Index head, floa
   rule.free_queries = from_row(rule.free_queries, first);
   pairs.query_link_stride = batch.token_offsets[batch.sequences];
   pairs.key_link_stride = key_offsets_of(batch)[batch.sequences];
-  pairs.hides_by_rows =
-      rule.hidden != nullptr || rule.query_groups != nullptr || rule.needed_links > 0 || rule.self_last;
-  pairs.hides = pairs.hides_by_rows || rule.before >= 0 || rule.after >= 0;
+  pairs.hides_by_rows = rule.hidden != nullptr || rule.query_groups != nullptr || rule.needed_links > 0;
+  pairs.hides = pairs.hides_by_rows || rule.before >= 0 || rule.after >= 0 || rule.self_last || rule.no_self;
   RelativeTerm& relative = pairs.relative;
-  relative.weight = from_row(relative.weight, head * batch.head_size);
-  relative.bias = from_row(relative.bias, head);
   relative.query_parts = from_row(relative.query_parts, first);
   relative.key_parts = from_row(relative.key_parts, first_key);
-  pairs.label_stride = batch.heads * batch.head_size;
-  pairs.bias_stride = batch.heads;
+  tables.put(head, pairs);
   pairs.room = room;
   return pairs;
 }
 
-void LabelGradients::add_to(const RelativeGradients& gradients) const {
+Index LabelGradients::together(Index sequences, Index heads, Index labels, Index head_size) {
+  constexpr Index most_floats = Index{1} << 24;  // 64 MiB, if that keeps all threads busy
+  if (labels == 0) return sequences;
+  const Index that_fit = most_floats / (heads * label_gradient_floats(labels, head_size));
+  return std::min(sequences, std::max(that_fit, pieces(2 * thread_count(), heads)));
+}
+
+void LabelGradients::add_to(const RelativeGradients& gradients, Index sequences) const {
   if (labels_of(batch_) == 0) return;
   parallel_for(static_cast<std::size_t>(batch_.heads), [&](std::size_t task) {
     const Index head = static_cast<Index>(task), size = batch_.head_size, labels = labels_of(batch_);
-    for (Index sequence = 0; sequence < batch_.sequences; ++sequence) {
+    for (Index sequence = 0; sequence < sequences; ++sequence) {
       const float* const from = of(sequence, head);
       for (Index label = 0; label < labels; ++label) {
         float* const to = gradients.weight + (label * batch_.heads + head) * size;

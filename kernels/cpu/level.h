@@ -13,12 +13,14 @@ namespace bigbird::kernels {
 
 // Which pairs of a head of one sequence meet, and the term for their label.
 struct HeadPairs {
-  PairRule rule;  // pointers are at row 0 of the sequence
+  // Pointers are at row 0 of the sequence; those of queries are at the row that stands at key row 0, which
+  // need not be there (AttentionBatch::query_starts).
+  PairRule rule;
   Index query_link_stride = 0;
   Index key_link_stride = 0;
   bool hides = false;          // it has any condition
-  bool hides_by_rows = false;  // one beside distances
-  RelativeTerm relative;       // weight and bias of this head, parts at row 0; weight null: no term
+  bool hides_by_rows = false;  // one beside distances and own keys
+  RelativeTerm relative;       // weight and bias of this head, parts at such rows; weight null: no term
   Index label_stride = 0;      // from the weight of one label to the next
   Index bias_stride = 0;
   float* room = nullptr;             // level.label_room() floats
@@ -42,7 +44,7 @@ struct AttentionHead {
   Index key_count = 0;                        // of keys
   bool causal = false;                        // a query sees no key behind its own row
   const HeadPairs* pairs = nullptr;           // null: all pairs meet, and have no label
-  Index query_origin = 0;                     // row of the sequence that q begins with
+  Index query_origin = 0;                     // row of the sequence's keys that the first query stands at
   Index rows = 0;                             // what the sequence has of blocks * block_size rows
   Index length = 0;                           // real tokens, of keys
   Index query_length = 0;                     // tokens that see the keys; the rest come out as zeros
@@ -188,7 +190,7 @@ struct Level {
   // One row; dgamma and dbeta accumulate. dx may be dy.
   void (*layernorm_backward_row)(const float* dy, const float* x, const float* gamma, float mean, float rstd,
                                  float* dx, bool accumulate, float* dgamma, float* dbeta, Index width);
-  // y[j] = a[j] * scale + b[j] + c[j]; c may be null.
+  // y[j] = a[j] * scale + b[j] + c[j]; b and c may be null.
   void (*sum_of_three)(const float* a, float scale, const float* b, const float* c, float* y, Index count);
   // y[j] += x[j] * scale
   void (*add_scaled)(const float* x, float scale, float* y, Index count);

@@ -34,10 +34,14 @@ void require_labels(const AttentionBatch& batch) {
   if (batch.rule != nullptr &&
       (batch.rule->link_columns > most_link_columns || batch.rule->needed_links > batch.rule->link_columns))
     throw std::logic_error("attention of more links than there are");
+  if (batch.query_starts != nullptr && batch.key_offsets == nullptr)
+    throw std::logic_error("attention of queries that stand behind no other rows");
   if (batch.relative == nullptr) return;
   const RelativeTerm& term = *batch.relative;
-  const Index largest = 2 * term.most + (term.by_links ? 2 : term.query_parts != nullptr ? 3 : 0);
-  if (term.labels <= largest || term.labels > most_labels)
+  if (term.behind && (term.by_links || term.query_parts != nullptr))
+    throw std::logic_error("attention of labels behind beside those of links or parts");
+  const Index around = 2 * term.most + (term.by_links ? 2 : term.query_parts != nullptr ? 3 : 0);
+  if (term.labels <= (term.behind ? term.most : around) || term.labels > most_labels)
     throw std::logic_error("attention of more labels than there are rows");
   if (term.by_links && (batch.rule == nullptr || batch.rule->link_columns == 0))
     throw std::logic_error("attention of labels by links without links");
@@ -95,7 +99,8 @@ void CudaBackend::release_slots(Index first, Index count) noexcept {
 }
 
 void CudaBackend::prepare_attention(const AttentionBatch& batch) {
-  if (const std::string why = attention_refusal(batch.head_size, batch.block_size, is_paired(batch));
+  if (const std::string why = attention_refusal(batch.head_size, batch.block_size, is_paired(batch),
+                                                batch.relative != nullptr ? batch.relative->labels : 0);
       !why.empty()) {
     throw DeviceError(why);
   }

@@ -40,7 +40,8 @@ std::size_t loaded_bytes() {
 
 void require_attention(const AttentionLimits& limits) {
   if (limits.tokens == 0) return;
-  if (const std::string why = attention_refusal(limits.head_size, limits.block_size, limits.labels > 0);
+  if (const std::string why =
+          attention_refusal(limits.head_size, limits.block_size, limits.labels > 0, limits.labels);
       !why.empty()) {
     throw DeviceError(why);
   }

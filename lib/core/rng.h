@@ -42,6 +42,8 @@ enum class Purpose : std::uint32_t {
   theory_edges = 27,
   theory_graphs = 28,
   theory_vectors = 29,
+  stream_order = 30,
+  stream_choice = 31,
   test = 1000,
 };
 

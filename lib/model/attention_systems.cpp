@@ -79,9 +79,9 @@ std::vector<std::int64_t> heads_of_shares(const std::vector<std::int64_t>& share
   return counts;
 }
 
-AttentionOption etc_count(const char* key, const char* help, const char* otherwise, std::int64_t least,
-                          std::int64_t most, std::string (*shown)(const ModelConfig&),
-                          void (*set)(AttentionOptions&, const std::string&)) {
+AttentionOption a_count(const char* key, const char* help, const char* otherwise, std::int64_t least,
+                        std::int64_t most, std::string (*shown)(const ModelConfig&),
+                        void (*set)(AttentionOptions&, const std::string&)) {
   return {.key = key,
           .value = "N",
           .help = help,
@@ -93,9 +93,9 @@ AttentionOption etc_count(const char* key, const char* help, const char* otherwi
           .set = set};
 }
 
-AttentionOption etc_choice(const char* key, const char* help, const char* otherwise,
-                           std::vector<const char*> names, std::string (*shown)(const ModelConfig&),
-                           void (*set)(AttentionOptions&, const std::string&)) {
+AttentionOption a_choice(const char* key, const char* help, const char* otherwise,
+                         std::vector<const char*> names, std::string (*shown)(const ModelConfig&),
+                         void (*set)(AttentionOptions&, const std::string&)) {
   return {.key = key,
           .value = "HOW",
           .help = help,
@@ -106,58 +106,78 @@ AttentionOption etc_choice(const char* key, const char* help, const char* otherw
           .set = set};
 }
 
-// A count or a choice of EtcOptions by its member.
-template <auto Member>
-std::string etc_shown(const ModelConfig& config) {
-  return std::to_string(config.attention_options.etc.*Member);
+// A count or a choice of a group of options by its member.
+template <auto Group, auto Member>
+std::string count_shown(const ModelConfig& config) {
+  return std::to_string(config.attention_options.*Group.*Member);
 }
-template <auto Member>
-void etc_set(AttentionOptions& options, const std::string& text) {
-  options.etc.*Member = count_in(text);
+template <auto Group, auto Member>
+void count_set(AttentionOptions& options, const std::string& text) {
+  options.*Group.*Member = count_in(text);
 }
-template <const auto& Names, auto Member>
-std::string etc_name(const ModelConfig& config) {
-  return find_name(Names, config.attention_options.etc.*Member);
+template <const auto& Names, auto Group, auto Member>
+std::string choice_shown(const ModelConfig& config) {
+  return find_name(Names, config.attention_options.*Group.*Member);
 }
-template <const auto& Names, auto Member>
-void etc_choose(AttentionOptions& options, const std::string& text) {
-  options.etc.*Member = find_value(Names, text).value_or(EtcOptions{}.*Member);
+template <const auto& Names, auto Group, auto Member>
+void choice_set(AttentionOptions& options, const std::string& text) {
+  options.*Group.*Member = find_value(Names, text).value_or(AttentionOptions{}.*Group.*Member);
 }
 
 std::vector<AttentionOption> etc_options() {
   using O = EtcOptions;
+  constexpr auto group = &AttentionOptions::etc;
   return {
-      etc_count("radius", "Tokens that a long token sees on each side", "84", 1, longest_chunk,
-                etc_shown<&O::radius>, etc_set<&O::radius>),
-      etc_count("relative_distance", "Largest distance of two tokens with a label of its own", "12", 0,
-                kernels::most_labels, etc_shown<&O::distance>, etc_set<&O::distance>),
-      etc_count(
-          "relative_labels", "Rows of each table of labels", "twice the distance and 8", 0,
-          kernels::most_labels,
+      a_count("radius", "Tokens that a long token sees on each side", "84", 1, longest_chunk,
+              count_shown<group, &O::radius>, count_set<group, &O::radius>),
+      a_count("relative_distance", "Largest distance of two tokens with a label of its own", "12", 0,
+              O::most_labels, count_shown<group, &O::distance>, count_set<group, &O::distance>),
+      a_count(
+          "relative_labels", "Rows of each table of labels", "twice the distance and 8", 0, O::most_labels,
           [](const ModelConfig& c) { return std::to_string(etc_labels(c.attention_options.etc)); },
-          etc_set<&O::labels>),
-      etc_count("max_globals", "Global tokens of a sequence at most", "256", 1, longest_chunk,
-                etc_shown<&O::globals>, etc_set<&O::globals>),
-      etc_count("global_every", "Tokens that share a global one where no sentences are known", "32", 1,
-                longest_chunk, etc_shown<&O::stretch>, etc_set<&O::stretch>),
-      etc_choice("projections",
-                 "Keys and values for each pair of inputs (separate), by the input whose queries read them "
-                 "(by-query), or one set of queries, keys and values (shared)",
-                 "separate", {"separate", "by-query", "shared"},
-                 etc_name<etc_projection_names, &O::projections>,
-                 etc_choose<etc_projection_names, &O::projections>),
-      etc_choice("output_projection", "Output projections of the two inputs", "separate",
-                 {"separate", "shared"}, etc_name<sharing_names, &O::shared_output>,
-                 etc_choose<sharing_names, &O::shared_output>),
-      etc_choice("feed_forward", "Feed-forward parts of the two inputs", "shared", {"separate", "shared"},
-                 etc_name<sharing_names, &O::shared_feed_forward>,
-                 etc_choose<sharing_names, &O::shared_feed_forward>),
-      etc_choice("hard_g2l", "Limit of what a global token sees to the tokens of its own sentence", "off",
-                 {"off", "on"}, etc_name<switch_names, &O::hard_g2l>, etc_choose<switch_names, &O::hard_g2l>),
-      etc_choice("hard_l2g", "Limit of what a long token sees to the global token of its own sentence", "off",
-                 {"off", "on"}, etc_name<switch_names, &O::hard_l2g>, etc_choose<switch_names, &O::hard_l2g>),
-      etc_choice("cpc", "Projections for predicting masked sentences (contrastive predictive coding)", "off",
-                 {"off", "on"}, etc_name<switch_names, &O::cpc>, etc_choose<switch_names, &O::cpc>),
+          count_set<group, &O::labels>),
+      a_count("max_globals", "Global tokens of a sequence at most", "256", 1, longest_chunk,
+              count_shown<group, &O::globals>, count_set<group, &O::globals>),
+      a_count("global_every", "Tokens that share a global one where no sentences are known", "32", 1,
+              longest_chunk, count_shown<group, &O::stretch>, count_set<group, &O::stretch>),
+      a_choice("projections",
+               "Keys and values for each pair of inputs (separate), by the input whose queries read them "
+               "(by-query), or one set of queries, keys and values (shared)",
+               "separate", {"separate", "by-query", "shared"},
+               choice_shown<etc_projection_names, group, &O::projections>,
+               choice_set<etc_projection_names, group, &O::projections>),
+      a_choice("output_projection", "Output projections of the two inputs", "separate",
+               {"separate", "shared"}, choice_shown<sharing_names, group, &O::shared_output>,
+               choice_set<sharing_names, group, &O::shared_output>),
+      a_choice("feed_forward", "Feed-forward parts of the two inputs", "shared", {"separate", "shared"},
+               choice_shown<sharing_names, group, &O::shared_feed_forward>,
+               choice_set<sharing_names, group, &O::shared_feed_forward>),
+      a_choice("hard_g2l", "Limit of what a global token sees to the tokens of its own sentence", "off",
+               {"off", "on"}, choice_shown<switch_names, group, &O::hard_g2l>,
+               choice_set<switch_names, group, &O::hard_g2l>),
+      a_choice("hard_l2g", "Limit of what a long token sees to the global token of its own sentence", "off",
+               {"off", "on"}, choice_shown<switch_names, group, &O::hard_l2g>,
+               choice_set<switch_names, group, &O::hard_l2g>),
+      a_choice("cpc", "Projections for predicting masked sentences (contrastive predictive coding)", "off",
+               {"off", "on"}, choice_shown<switch_names, group, &O::cpc>,
+               choice_set<switch_names, group, &O::cpc>),
+  };
+}
+
+std::vector<AttentionOption> recurrent_options() {
+  using O = RecurrentOptions;
+  constexpr auto group = &AttentionOptions::recurrent;
+  return {
+      a_count("memory", "Last tokens that a layer keeps for the segments to come; 0: none", "512", 0,
+              longest_chunk, count_shown<group, &O::memory>, count_set<group, &O::memory>),
+      a_count("clamp", "Largest distance with a vector of its own; 0: every one has", "0", 0, longest_chunk,
+              count_shown<group, &O::clamp>, count_set<group, &O::clamp>),
+      a_choice("same_length", "Limit of what a token sees to as many tokens as the memory holds", "off",
+               {"off", "on"}, choice_shown<switch_names, group, &O::same_length>,
+               choice_set<switch_names, group, &O::same_length>),
+      a_choice("untie", "Biases of content and of distance that every layer has for itself", "off",
+               {"off", "on"}, choice_shown<switch_names, group, &O::untie>,
+               choice_set<switch_names, group, &O::untie>),
   };
 }
 
@@ -402,6 +422,9 @@ std::vector<AttentionSystem> make_systems() {
       {bpt, "bpt", "BP-Transformer",
        "the next tokens, and beyond them spans of 2, 4, 8 ... tokens, which are nodes of their own", false,
        true, true, true, bpt_options()},
+      {transformer_xl, "transformer-xl", "Transformer-XL",
+       "all tokens before it in its segment, and the last ones of earlier segments", false, true, true, false,
+       recurrent_options()},
   };
 }
 
@@ -511,6 +534,27 @@ std::string blockbert_obstacle(const ModelConfig& config) {
   if (blockbert_heads(config)[0] >= 1) return {};
   return fmt::format("head_split {} leaves none of num_attention_heads {} to its first share",
                      fmt::join(options.head_split, ":"), config.num_attention_heads);
+}
+
+bool is_recurrent(const ModelConfig& config) {
+  return config.attention == AttentionPattern::transformer_xl;
+}
+
+void become_recurrent(ModelConfig& config) {
+  config.norm_type = NormType::postnorm;
+  config.embedding_norm = EmbeddingNorm::none;
+  config.layer_norm_eps = 1e-5;
+  config.activation = Activation::relu;
+  config.position_type = PositionType::none;
+  config.rotary_dim = 0;
+  config.type_vocab_size = 0;
+  config.use_bias = config.output_bias = false;
+  config.rescale_embeddings = true;
+  config.causal = true;
+  config.num_random_blocks = 0;
+  config.random_mode = RandomMode::none;
+  config.plan = nullptr;
+  if (config.has_mlm()) config.head = HeadType::causal_lm;
 }
 
 std::int64_t etc_labels(const EtcOptions& options) {

@@ -10,8 +10,9 @@ namespace bigbird {
 
 struct ModelConfig;
 
-// What a row sees. Most are block plans alone; sparse_strided, longformer and etc have rules for pairs of
-// tokens as well (lib/model/plans/token_pairs.h), bpt has lists for every token alone (partition_lists.h).
+// What a row sees. Most are block plans alone; sparse_strided, longformer, etc and transformer_xl have rules
+// for pairs of tokens as well (lib/model/plans/token_pairs.h), bpt has lists for every token alone
+// (partition_lists.h).
 enum class AttentionPattern {
   bigbird,         // ITC (paper section 2 and Fig. 1): global first and last block, window of 3, r random
   full,            // every block
@@ -25,6 +26,7 @@ enum class AttentionPattern {
   longformer,      // Beltagy et al. 2020: a window of tokens, and global tokens with projections of their own
   etc,             // BigBird-ETC, Ainslie et al. 2020: two inputs, long and global, and labels of pairs
   bpt,             // BP-Transformer, Ye et al. 2019: tokens and the spans of a binary tree over them
+  transformer_xl,  // Dai et al. 2019: left to right, over a memory of earlier segments, by distances
 };
 
 // What the options of a system are, one struct for each that has any. A model has those of its own system;
@@ -89,6 +91,7 @@ struct EtcOptions {
   bool hard_g2l = false;            // a global token sees the long tokens alone that it is linked to,
   bool hard_l2g = false;            // and a long token those global ones
   bool cpc = false;                 // projections for predicting masked sentences
+  static constexpr std::int64_t most_labels = 256;
   bool operator==(const EtcOptions&) const = default;
 };
 
@@ -98,12 +101,21 @@ struct BptOptions {
   bool operator==(const BptOptions&) const = default;
 };
 
+struct RecurrentOptions {
+  std::int64_t memory = 512;  // last inputs of a layer that its next segment sees; 0: none
+  std::int64_t clamp = 0;     // larger distances count as this one; 0: none does
+  bool same_length = false;   // every token sees as many as the memory holds, its own among them
+  bool untie = false;         // biases of content and of distance in every layer, not one pair for all
+  bool operator==(const RecurrentOptions&) const = default;
+};
+
 struct AttentionOptions {
   BlockBertOptions blockbert = {};
   SparseOptions sparse = {};
   LongformerOptions longformer = {};
   EtcOptions etc = {};
   BptOptions bpt = {};
+  RecurrentOptions recurrent = {};
   bool operator==(const AttentionOptions&) const = default;
 };
 
@@ -154,6 +166,13 @@ AttentionPattern parse_attention_pattern(const std::string& name);
 std::string attention_system_names();
 // Rows of each table of labels of a model of BigBird-ETC; 0 without labels.
 std::int64_t etc_labels(const EtcOptions& options);
+
+// Whether a model is a Transformer-XL: its layers read what came before, by distances
+// (lib/model/network/attention_recurrent.h).
+bool is_recurrent(const ModelConfig& config);
+// What a fresh one has: post-LN as published, no positions, no biases of projections, vectors of tokens times
+// the root of the width.
+void become_recurrent(ModelConfig& config);
 
 // The options of a model's attention as "parts 2, head_split 10:2"; empty where its system has none.
 std::string attention_options_text(const ModelConfig& config);

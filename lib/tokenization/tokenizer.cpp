@@ -44,8 +44,8 @@ std::uint32_t Tokenizer::piece_characters(std::uint32_t id) const {
   const std::string& text = piece(id);
   if (bytes == 1 && text.size() == 6 && text.starts_with("<0x"))
     return begins(static_cast<unsigned>(std::stoul(text.substr(3, 2), nullptr, 16))) ? 1 : 0;
-  const auto signs = std::count_if(text.begin(), text.end(),
-                                   [&](char c) { return begins(static_cast<unsigned char>(c)); });
+  const auto signs =
+      std::count_if(text.begin(), text.end(), [&](char c) { return begins(static_cast<unsigned char>(c)); });
   auto characters = static_cast<std::uint32_t>(signs);
   const auto& of_bytes = byte_level_characters();
   if (word_start() != of_bytes[static_cast<unsigned char>(' ')]) return characters;

@@ -107,9 +107,9 @@ Json result_json(const EvaluationResult& result, const PretrainingObjective& obj
   const LossTerm& tokens = result.sums[LossMean::mlm];
   const std::string name = objective.next ? "clm" : "mlm";
   json[name + "_loss"] = objective.mlm ? Json(result.mlm_loss()) : Json(nullptr);
-  json[name + "_accuracy"] = objective.mlm ? Json(static_cast<double>(tokens.correct) /
-                                                  static_cast<double>(tokens.count))
-                                           : Json(nullptr);
+  json[name + "_accuracy"] =
+      objective.mlm ? Json(static_cast<double>(tokens.correct) / static_cast<double>(tokens.count))
+                    : Json(nullptr);
   json["perplexity"] = objective.mlm ? Json(std::exp(result.mlm_loss())) : Json(nullptr);
   if (objective.mlm) {
     append_bits(json, tokens.sum, result, text, objective.next);
@@ -159,12 +159,18 @@ std::optional<EvaluationReport> run_evaluation(
 
   const PretrainingBatches batches(shards, tokenizer, config, options.objective, options.length,
                                    options.seed);
+  const bool streams = reads_streams(config);
   options.evaluation.batch =
-      std::min(options.evaluation.batch, static_cast<std::int64_t>(batches.sampler().size()));
+      std::min(options.evaluation.batch,
+               static_cast<std::int64_t>(streams ? shards.document_count() : batches.sampler().size()));
   options.evaluation.keep_scored = !options.baseline_from.empty();
   options.evaluation.progress = true;
   const std::unique_ptr<kernels::Backend> backend = make_backend();
-  const auto limits = [&](const ModelConfig&) { return batches.limits(options.evaluation.batch); };
+  const auto limits = [&](const ModelConfig&) {
+    BatchLimits of_batch = batches.limits(options.evaluation.batch);
+    if (streams) of_batch.streams = options.evaluation.batch;
+    return of_batch;
+  };
   LoadOptions load;
   load.head = pretraining_head(config);
   load.seed = options.seed;
@@ -176,7 +182,9 @@ std::optional<EvaluationReport> run_evaluation(
        {"the model", folder.weights_digest()},
        {"the data", fmt::format("{} samples, {} tokens", batches.sampler().size(), shards.token_count())}});
   const EvaluationResult result =
-      evaluate_pretraining(*model, batches, tokenizer, options.evaluation, team.ranks());
+      streams ? evaluate_streams(*model, shards, tokenizer, options.length, options.seed, options.evaluation,
+                                 team.ranks())
+              : evaluate_pretraining(*model, batches, tokenizer, options.evaluation, team.ranks());
   team.leave();
   if (team.ranks().rank() != 0) return std::nullopt;
 

@@ -121,6 +121,92 @@ EvaluationResult evaluate_pretraining(Model& model, const PretrainingBatches& ba
   return result;
 }
 
+EvaluationResult evaluate_streams(Model& model, const TokenShards& shards, const Tokenizer& tokenizer,
+                                  std::int64_t length, std::uint64_t seed, const EvaluationOptions& options,
+                                  kernels::Ranks& ranks) {
+  // As many streams whatever the batch and the ranks are: sums are of streams, in their order.
+  constexpr std::int64_t most_streams = 64;
+  const StreamSampler sampler(shards, tokenizer.special(),
+                              {.length = length,
+                               .streams = most_streams,
+                               .seed = seed,
+                               .once = true,
+                               .segments = options.max_samples});
+  const NextTokens next(tokenizer, model.config());
+  std::optional<Progress> progress;
+  if (options.progress) progress.emplace("evaluate", sampler.segments(), "segments");
+  const std::int64_t streams = sampler.options().streams, count = ranks.count();
+  const std::int64_t groups = (streams + options.batch - 1) / options.batch;
+  const std::int64_t rounds = (groups + count - 1) / count;
+  // Of each stream its loss, tokens, bases, scored tokens and characters; its labels and hits.
+  constexpr std::size_t width = 7;
+  std::vector<double> mine(static_cast<std::size_t>(rounds * options.batch) * width);
+  std::vector<std::vector<ScoredToken>> scored(static_cast<std::size_t>(rounds * options.batch));
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    const std::int64_t first = (round * count + ranks.rank()) * options.batch;
+    if (first >= streams) break;
+    const kernels::IndexRange group{first, std::min(options.batch, streams - first)};
+    for (std::uint64_t number = 0;; ++number) {
+      if (count == 1) throw_if_cancelled();
+      std::vector<std::int32_t> left;
+      const Batch batch = stream_batch(sampler, next, group, number, -first, &left);
+      if (batch.sequences() == 0) break;
+      const ForwardResult result = model.forward(batch, {});
+      std::size_t label = 0;
+      for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+        const auto place = static_cast<std::size_t>(round * options.batch + batch.places.streams[s]);
+        double* const sums = mine.data() + place * width;
+        sums[1] += static_cast<double>(batch.lengths[s]);
+        for (; label < batch.masked_rows.size() && batch.masked_rows[label] < batch.token_offsets[s + 1];
+             ++label) {
+          const auto id = static_cast<std::uint32_t>(batch.masked_labels[label]);
+          sums[0] += static_cast<double>(result.mlm_losses[label]);
+          sums[2] += static_cast<double>(tokenizer.piece_length(id));
+          sums[4] += static_cast<double>(tokenizer.piece_characters(id));
+          sums[5] += 1;
+          if (options.keep_scored) scored[place].push_back({left[label], batch.masked_labels[label]});
+        }
+      }
+      // Hits are whole numbers: whose they are does not matter.
+      mine[static_cast<std::size_t>(round * options.batch) * width + 6] +=
+          static_cast<double>(result[Loss::mlm].correct);
+      if (progress) progress->advance(static_cast<std::uint64_t>(batch.sequences()));
+    }
+  }
+  std::string texts_of_rank;
+  for (std::size_t place = 0; place < scored.size(); ++place) {
+    mine[place * width + 3] = static_cast<double>(scored[place].size());
+    texts_of_rank.append(reinterpret_cast<const char*>(scored[place].data()),
+                         scored[place].size() * sizeof(ScoredToken));
+  }
+  const std::vector<double> all = kernels::gather_numbers(ranks, mine);
+  const std::vector<std::string> texts = kernels::gather_texts(ranks, texts_of_rank);
+  EvaluationResult result;
+  result.samples = sampler.segments();
+  std::vector<std::size_t> read(static_cast<std::size_t>(count));
+  LossTerm term;
+  for (std::int64_t stream = 0; stream < groups * options.batch; ++stream) {
+    const std::int64_t group = stream / options.batch;
+    const auto rank = static_cast<std::size_t>(group % count);
+    const std::int64_t place = group / count * options.batch + stream % options.batch;
+    const double* const sums = all.data() + rank * mine.size() + static_cast<std::size_t>(place) * width;
+    term.add({sums[0], static_cast<std::int64_t>(sums[5]), static_cast<std::int64_t>(sums[6])});
+    result.tokens += static_cast<std::uint64_t>(sums[1]);
+    result.bases_covered += static_cast<std::uint64_t>(sums[2]);
+    result.characters_covered += static_cast<std::uint64_t>(sums[4]);
+    const auto tokens = static_cast<std::size_t>(sums[3]), before = result.scored.size();
+    result.scored.resize(before + tokens);
+    if (tokens > 0)
+      std::memcpy(result.scored.data() + before, texts[rank].data() + read[rank],
+                  tokens * sizeof(ScoredToken));
+    read[rank] += tokens * sizeof(ScoredToken);
+  }
+  ForwardResult losses;
+  losses[Loss::mlm] = term;
+  result.sums = LossSums(losses);
+  return result;
+}
+
 NgramModel::NgramModel(const TokenShards& shards, const Tokenizer& tokenizer, std::uint64_t max_tokens,
                        std::uint64_t seed)
     : counts_(tokenizer.vocab_size()), left_counts_(tokenizer.vocab_size()) {

@@ -29,7 +29,7 @@ struct EvaluationResult {
   // covers the blank before it too.
   std::uint64_t bases_covered = 0;
   std::uint64_t characters_covered = 0;  // of text: of these bytes those that begin one
-  std::vector<ScoredToken> scored;  // every masked token, in order
+  std::vector<ScoredToken> scored;       // every masked token, in order
 
   double mlm_loss() const;  // nats per masked token
 };
@@ -50,6 +50,13 @@ struct EvaluationOptions {
 EvaluationResult evaluate_pretraining(Model& model, const PretrainingBatches& batches,
                                       const Tokenizer& tokenizer, const EvaluationOptions& options,
                                       kernels::Ranks& ranks = kernels::this_process());
+
+// The same of a model that reads streams: every document from its beginning, in segments of `length` tokens,
+// with what is remembered of those before. options.batch streams at a time; the model must have as many, and
+// room for such a batch. max_samples are segments.
+EvaluationResult evaluate_streams(Model& model, const TokenShards& shards, const Tokenizer& tokenizer,
+                                  std::int64_t length, std::uint64_t seed, const EvaluationOptions& options,
+                                  kernels::Ranks& ranks = kernels::this_process());
 
 // What predicting without a network gives: token unigrams and bigrams, fitted on training shards and scored
 // on the very tokens that the model was asked for.

@@ -288,6 +288,11 @@ ModelConfig fresh_architecture(ModelConfig config) {
     config.use_bias = config.output_bias = false;
     config.type_vocab_size = 0;
   }
+  if (is_recurrent(config)) {
+    const bool left_to_right = config.causal;  // as the objective says
+    become_recurrent(config);
+    config.causal = left_to_right;
+  }
   if (config.attention != AttentionPattern::etc) return config;
   become_etc(config);
   config.activation = Activation::gelu_tanh;
@@ -305,10 +310,9 @@ PretrainingBatches::PretrainingBatches(const TokenShards& shards, const Tokenize
       sampler_(shards, tokenizer,
                {length, objective_.nsp, seed, objective_.next ? 0 : most_sentences(config), objective_.next}),
       masker_(tokenizer, objective.mask_probability, objective_.unit,
-              ordinary_tokens(config, objective_, length), objective_.masks) {
+              ordinary_tokens(config, objective_, length), objective_.masks),
+      next_(tokenizer, config) {
   shards.require_ids_below(tokenizer.vocab_size());
-  for (std::uint32_t id = 0; objective_.next && id < tokenizer.vocab_size(); ++id)
-    predicted_.push_back(!tokenizer.is_special(id) || id == tokenizer.special().sep);
 }
 
 Batch PretrainingBatches::training_batch(std::uint64_t first, std::uint64_t count) const {
@@ -349,18 +353,13 @@ std::vector<std::size_t> PretrainingBatches::hide_sentences(PretrainSample& samp
 
 void PretrainingBatches::append_next(PretrainSample sample, Batch& batch,
                                      std::vector<std::int32_t>* left_neighbours) const {
-  const auto first_row = static_cast<std::int32_t>(batch.tokens());
   const auto sep = static_cast<std::int32_t>(sampler_.special().sep);
-  for (std::size_t i = 0; i + 1 < sample.ids.size(); ++i) {
-    const std::int32_t id = sample.ids[i], next = sample.ids[i + 1];
-    if (id == sep || !predicted_[static_cast<std::size_t>(next)]) continue;
-    batch.masked_rows.push_back(first_row + static_cast<std::int32_t>(i));
-    batch.masked_labels.push_back(next);
-    if (left_neighbours) left_neighbours->push_back(id);
-  }
+  std::vector<std::int32_t> labels(sample.ids.begin() + 1, sample.ids.end());
   sample.ids.pop_back();
-  sample.types.pop_back();
-  batch.append(sample.ids, sample.types, config_.block_size, static_cast<std::int32_t>(config_.pad_token_id));
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (sample.ids[i] == sep) labels[i] = ignored_label;  // of the next document
+  }
+  next_.append(sample.ids, labels, batch, left_neighbours);
 }
 
 void PretrainingBatches::append(PretrainSample sample, std::uint64_t draw, Batch& batch,
@@ -479,17 +478,41 @@ TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend
   };
   task.samples = train_batches.sampler().size();
   task.validates = valid_batches.has_value();
+  const bool streams = reads_streams(config);
+  if (streams && options.batch == chosen_by_memory) {
+    throw_usage(message("`batch` auto with attention {}, whose sequences are streams of documents",
+                        name_of(config.attention)),
+                message("give a `batch`: how many documents are read side by side"));
+  }
   task.limits = [&](std::int64_t sequences, std::int64_t length) {
-    return PretrainingBatches::limits(config, options.objective, length, sequences);
+    BatchLimits limits = PretrainingBatches::limits(config, options.objective, length, sequences);
+    if (streams) limits.streams = static_cast<std::int64_t>(options.batch) + sequences;
+    return limits;
   };
   task.length = options.length;
   task.may_be_shorter = true;
   choose_batch(options, task, backend);
+  std::optional<StreamSampler> train_streams, valid_streams;
+  if (streams) {
+    const StreamOptions shape{
+        .length = options.length, .streams = static_cast<std::int64_t>(options.batch), .seed = options.seed};
+    train_streams.emplace(train_shards, tokenizer->special(), shape);
+    task.samples = train_streams->segments();
+    StreamOptions once = shape;
+    once.once = true;
+    once.segments = options.eval_samples;
+    if (valid_shards) valid_streams.emplace(*valid_shards, tokenizer->special(), once);
+  }
   const Schedule schedule = schedule_of(options, task.samples);
   task.mapped_bytes = shard_bytes_touched(options, schedule.total, train_shards, task.samples);
   task.identity = identity(options, train_shards);
   task.extras = {options.tokenizer, model_card(describe_model(options, config, schedule, train_shards,
                                                               transfer ? &*transfer : nullptr, backend))};
+  if (streams) {
+    const StreamTask of_streams(options, train_batches.next_tokens(), *train_streams,
+                                valid_streams ? &*valid_streams : nullptr);
+    return run_training(of_streams, task, options, backend);
+  }
   std::vector<std::uint64_t> pieces;  // of a validation
   if (valid_batches) pieces = evaluation_pieces(valid_batches->sampler(), options.eval_samples);
   const SampleTask batches(

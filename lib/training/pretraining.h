@@ -15,6 +15,7 @@
 #include "lib/model/network/batch.h"
 #include "lib/model/network/layout.h"
 #include "lib/model/network/model_limits.h"
+#include "lib/training/next_tokens.h"
 #include "lib/training/run_options.h"
 #include "lib/training/trainer.h"
 #include "lib/training/two_input_samples.h"
@@ -66,6 +67,7 @@ class PretrainingBatches {
 
   const PretrainSampler& sampler() const { return sampler_; }
   const PretrainingObjective& objective() const { return objective_; }
+  const NextTokens& next_tokens() const { return next_; }
   // Draws [first, first + count) in training order.
   Batch training_batch(std::uint64_t first, std::uint64_t count) const;
   // Pieces in the order of the shards, for evaluation: masks, pairs and hidden sentences of each are drawn
@@ -91,9 +93,9 @@ class PretrainingBatches {
   PretrainingObjective objective_;
   std::uint64_t seed_;
   std::int32_t mask_id_;
-  std::vector<bool> predicted_;  // per id: of the next tokens
   PretrainSampler sampler_;
   MlmMasker masker_;
+  NextTokens next_;
 };
 
 struct PretrainOptions : RunOptions {

@@ -18,6 +18,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/weights/safetensors.h"
 #include "lib/model/folder/checkpoint.h"
+#include "lib/training/stream_states.h"
 
 namespace bigbird {
 namespace {
@@ -177,7 +178,8 @@ void write_model_folder(const AtomicFolder& folder, const Model& model, const Fo
 }  // namespace
 
 void save_checkpoint(const std::string& folder, const Model& model, Optimizer& optimizer,
-                     const TrainState& state, const FolderExtras& extras, const std::vector<float>* trained) {
+                     const TrainState& state, const FolderExtras& extras, const std::vector<float>* trained,
+                     const std::vector<std::vector<float>>& streams) {
   AtomicFolder atomic(folder, true);
   write_model_folder(atomic, model, extras);
   {
@@ -193,6 +195,7 @@ void save_checkpoint(const std::string& folder, const Model& model, Optimizer& o
     }
     write_safetensors(atomic.file("optimizer.safetensors"), tensors);
   }
+  if (!streams.empty()) write_streams(atomic.file(streams_file), streams);
   nlohmann::ordered_json json;
   json["global_step"] = state.step;
   json["tokens"] = state.tokens;

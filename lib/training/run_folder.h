@@ -111,9 +111,11 @@ struct FolderExtras {
 
 // `trained`, in a run that averages its weights: the weights that it goes on with, while the model holds
 // their average; they lie beside the moments.
+// streams: what those of training remember (streams.safetensors), of models with a memory.
 void save_checkpoint(const std::string& folder, const Model& model, Optimizer& optimizer,
                      const TrainState& state, const FolderExtras& extras,
-                     const std::vector<float>* trained = nullptr);
+                     const std::vector<float>* trained = nullptr,
+                     const std::vector<std::vector<float>>& streams = {});
 // The weights alone, as RUN/final: replaces what is there in one step.
 void save_final(const std::string& folder, const Model& model, const FolderExtras& extras);
 

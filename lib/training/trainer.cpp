@@ -13,6 +13,7 @@
 #include "lib/core/progress.h"
 #include "lib/model/network/model_operations.h"
 #include "lib/training/metrics_log.h"
+#include "lib/training/stream_states.h"
 #include "lib/training/update.h"
 
 namespace bigbird {
@@ -146,7 +147,8 @@ class Trainer {
   TrainingSummary train() {
     Progress progress(options_.task_name, options_.steps - std::min(options_.steps, state_.step), "steps");
     Updater updater(model_, optimizer_, task_.slots(),
-                    {options_.schedule, options_.seed, options_.smoothing, options_.debug_nan});
+                    {options_.schedule, options_.seed, options_.smoothing, options_.debug_nan,
+                     task_.streams(kernels::slots_of_rank(ranks_, task_.slots()))});
     BatchPrefetcher batches(
         [this, &updater](std::uint64_t step) {
           std::vector<Batch> made = task_.batches(step, updater.own_slots());
@@ -197,8 +199,9 @@ class Trainer {
            state_.step >= best_.step + options_.patience * options_.eval_every;
   }
 
-  // Collective: the moments of all ranks go to the one that writes.
+  // Collective: the moments of all ranks go to the one that writes, and what streams remember.
   void save_state() {
+    const std::vector<std::vector<float>> streams = gather_streams(model_, task_, ranks_);
     if (!writes_) {
       optimizer_.state_to_read();
       return;
@@ -206,7 +209,7 @@ class Trainer {
     run_.check_still_ours();
     const AverageInPlace in_place(model_, average_);
     save_checkpoint(run_.checkpoint(state_.step), model_, optimizer_, state_, options_.extras,
-                    in_place.trained());
+                    in_place.trained(), streams);
   }
   void save() {
     save_state();

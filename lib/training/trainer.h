@@ -21,11 +21,11 @@ namespace bigbird {
 
 // Columns of metrics.tsv and valid.tsv after step and loss, in this order.
 struct LossColumns {
-  bool mlm = true;                // mlm_loss and mlm_accuracy,
-  std::string tokens = "mlm";     // or of another name
+  bool mlm = true;                // mlm_loss and mlm_accuracy
   std::string sequence;           // <name>_loss and <name>_accuracy: "nsp"; empty: neither
   bool sequence_accuracy = true;  // the second of them; a multi-label loss has none
   bool contrast = false;          // contrast_loss and contrast_accuracy
+  std::string tokens = "mlm";     // what the first two are named after
 };
 
 // A run as the loop sees it, every number resolved; RunOptions (run_options.h) are what users say.

@@ -24,6 +24,7 @@
 #include "lib/training/optimizer.h"
 #include "lib/training/rate_sweep.h"
 #include "lib/training/run_folder.h"
+#include "lib/training/stream_states.h"
 
 namespace bigbird {
 namespace {
@@ -270,6 +271,7 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
       average.emplace(backend, model, decay);
     if (!checkpoint.empty()) {
       load_training_state(checkpoint, model, optimizer, average.has_value());
+      load_streams(checkpoint, model, task.streams({0, task.slots()}));
       log_info(fmt::format("going on from {}", checkpoint));
     }
     if (options.team != nullptr && ranks.count() > 1) {

@@ -29,6 +29,10 @@ class TrainingTask {
   // another thread.
   virtual std::vector<Batch> batches(std::uint64_t step, kernels::IndexRange slots) const = 0;
 
+  // Of a task whose sequences are streams (Batch::places): those of these slots, whose memory is of the one
+  // who has them.
+  virtual kernels::IndexRange streams(kernels::IndexRange) const { return {}; }
+
   std::vector<Batch> whole_update(std::uint64_t step) const { return batches(step, {0, slots()}); }
 
   // Batches of the validation set; 0: there is none.

@@ -12,6 +12,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/rng.h"
 #include "lib/model/network/model.h"
+#include "lib/training/stream_states.h"
 
 namespace bigbird {
 namespace {
@@ -133,6 +134,8 @@ std::optional<LossScale> Updater::agree_on_scale(const std::vector<Batch>& batch
 std::optional<Update> Updater::update(std::uint64_t step, const std::function<std::vector<Batch>()>& take) {
   const bool alone = ranks_.count() == 1;
   if (alone && cancel_signal() != 0) return std::nullopt;
+  // An update that is not made leaves streams where they were.
+  StreamsBefore streams(model_, options_.streams);
   const std::vector<Batch> batches = take();
   const std::optional<LossScale> scale = agree_on_scale(batches);
   if (!scale) return std::nullopt;
@@ -186,7 +189,9 @@ std::optional<Update> Updater::update(std::uint64_t step, const std::function<st
       optimizer_.slices().all_gather(model_.gradients());
       update.first_bad = first_gradient_not_finite(model_);
     }
+    return update;
   }
+  streams.keep();
   return update;
 }
 

@@ -57,6 +57,7 @@ struct UpdateOptions {
   std::uint64_t seed = 1;    // of dropout
   LabelSmoothing smoothing;  // of a decoder's loss
   bool debug_nan = false;
+  kernels::IndexRange streams;  // of the own slots (TrainingTask::streams)
 };
 
 struct Update {

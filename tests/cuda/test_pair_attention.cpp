@@ -6,85 +6,11 @@
 #include "kernels/cuda/attention/attention.h"
 #include "kernels/cuda/attention/schedule.h"
 #include "tests/cuda/backend_test.h"
+#include "tests/cuda/device_pair_cases.h"
 #include "tests/kernels/pair_attention.h"
 
 namespace bigbird::kernels::cuda::testing {
 namespace {
-
-// Both tiles, every head size; blocks of several tiles; windows, labels and queries without a key across
-// them; lists that are cut, of queries (few see many keys) and of keys (few are seen by many).
-std::vector<PairCase> device_pair_cases() {
-  std::vector<PairCase> cases = pair_cases();
-  const auto add = [&](const char* name, Index heads, Index head_size, Index block_size,
-                       std::vector<Index> queries, std::vector<Index> keys, const auto& more) {
-    PairCase made{};
-    made.name = name;
-    made.heads = heads;
-    made.head_size = head_size;
-    made.block_size = block_size;
-    made.queries = std::move(queries);
-    made.keys = std::move(keys);
-    more(made);
-    cases.push_back(made);
-  };
-  const auto window = [](PairCase& of) {
-    of.before = 11;
-    of.after = 19;
-    of.labels = 21;
-    of.most = 8;
-  };
-  add("small tiles of heads of 64", 1, 64, 16, {70}, {}, window);
-  add("small tiles of heads of 128", 1, 128, 16, {50}, {}, window);
-  add("large tiles of heads of 32", 2, 32, 64, {130, 20}, {}, window);
-  add("large tiles of heads of 128", 1, 128, 64, {100}, {}, window);
-  add("blocks of several tiles", 1, 32, 48, {110}, {}, window);
-  add("heads of 20, padded", 2, 20, 16, {33, 9}, {}, window);
-  add("large tiles, dropout", 1, 32, 64, {90}, {}, [&](PairCase& of) {
-    window(of);
-    of.drop_probability = 0.25;
-  });
-  add("large tiles, few rows of which see a key", 1, 32, 64, {200}, {}, [](PairCase& of) {
-    of.before = of.after = 2;
-    of.hidden = of.groups = true;
-    of.labels = 4;
-    of.most = 1;
-  });
-  add("no distance is told apart", 1, 32, 16, {50}, {}, [](PairCase& of) {
-    of.labels = 4;
-    of.parts = true;
-  });
-  // Of the second sequence one query block sees many keys, the other, of padding, none.
-  add("query lists that are cut, labels by distance", 2, 32, 16, {5, 10}, {3, 800}, [](PairCase& of) {
-    of.groups = true;
-    of.labels = 24;
-    of.most = 10;
-    of.parts = true;
-  });
-  add("query lists that are cut, labels by links", 1, 64, 64, {5, 40}, {3, 1700}, [](PairCase& of) {
-    of.links = 2;
-    of.labels = 24;
-    of.most = 10;
-    of.by_links = true;
-  });
-  add("key lists that are cut, labels by links", 2, 32, 16, {800}, {10}, [](PairCase& of) {
-    of.hidden = true;
-    of.links = 2;
-    of.needed = 1;
-    of.free_queries = true;
-    of.labels = 24;
-    of.most = 10;
-    of.by_links = true;
-  });
-  add("many blocks, the own key last", 1, 32, 16, {330}, {}, [](PairCase& of) {
-    of.groups = of.self_last = of.hidden = true;
-    of.links = of.needed = 1;
-  });
-  add("as many labels as there may be", 1, 32, 64, {300}, {}, [](PairCase& of) {
-    of.labels = most_labels;
-    of.most = 127;
-  });
-  return cases;
-}
 
 class PairAttentionOnDevice : public BackendTest {
  protected:
@@ -98,6 +24,8 @@ class PairAttentionOnDevice : public BackendTest {
           weight(exact_numbers(static_cast<Index>(p.weight_size()), 64, 0.5)),
           bias(exact_numbers(static_cast<Index>(p.bias_size()), 65)),
           dout(exact_numbers(p.query_rows() * p.width(), 66)) {
+      for (const Index label : p.shape.masked)
+        std::fill_n(bias.begin() + label * p.shape.heads, p.shape.heads, -INFINITY);
       // Padding is NaN, whatever the sequence owns there.
       const auto spoil = [&](Floats& rows, const std::vector<Index>& offsets,
                              const std::vector<Index>& lengths) {
@@ -243,7 +171,7 @@ TEST_P(PairAttentionOnDevice, TheListsOfCutCasesAreCut) {
     EXPECT_GT((of_queries ? schedule.by_query : schedule.by_key).cuts.size(), 0u) << name;
     ++(of_queries ? query_lists : key_lists);
   }
-  EXPECT_EQ(query_lists, 2);
+  EXPECT_EQ(query_lists, 3);
   EXPECT_EQ(key_lists, 1);
 }
 
@@ -534,6 +462,9 @@ TEST_P(PairAttentionOnDevice, RefusesByNameWhatItCannotDo) {
   EXPECT_THROW(device_->scratch_bytes(limits), DeviceError);
   limits.block_size = 64;
   EXPECT_NO_THROW(device_->scratch_bytes(limits));
+  limits.labels = most_device_labels + 1;
+  EXPECT_THROW(device_->scratch_bytes(limits), DeviceError);
+  limits.labels = 32;
   const std::size_t with = attention_workspace_bytes(limits, true);
   limits.labels = 0;
   // Terms of every row, head and label, in fp32. Of a device's scratch the products' may be the larger part.
@@ -544,6 +475,25 @@ TEST_P(PairAttentionOnDevice, RefusesByNameWhatItCannotDo) {
   few.most = 4;
   const PairProblem labels(few);
   EXPECT_THROW(device_->prepare_attention(labels.batch), std::logic_error);
+  PairCase many = few;
+  many.labels = most_device_labels + 1;
+  const PairProblem too_many(many);
+  try {
+    device_->prepare_attention(too_many.batch);
+    FAIL() << "2049 labels";
+  } catch (const DeviceError& error) {
+    EXPECT_STREQ(error.what(), "CUDA attention has relative terms of at most 2048 labels, not 2049");
+  }
+  // Labels behind, of queries that stand at rows of no other keys, and of parts.
+  PairProblem behind(few);
+  behind.relative.behind = true;
+  EXPECT_NO_THROW(device_->prepare_attention(behind.batch));
+  behind.relative.query_parts = behind.relative.key_parts = behind.query_parts.data();
+  EXPECT_THROW(device_->prepare_attention(behind.batch), std::logic_error);
+  behind.relative.query_parts = nullptr;
+  const Index starts[] = {2};
+  behind.batch.query_starts = starts;
+  EXPECT_THROW(device_->prepare_attention(behind.batch), std::logic_error);
 }
 
 BIGBIRD_BACKEND_TESTS(PairAttentionOnDevice);

@@ -142,6 +142,110 @@ TEST(Etc, Check7BiasesOfLabelsSumToNothing) {
   EXPECT_NEAR(objective(x), before, 1e-12);
 }
 
+// Queries that stand behind four other keys, labels behind of which two are hidden, own keys never or last.
+PairInput random_segment(RandomNumbers& random, bool no_self, bool self_last) {
+  constexpr std::size_t queries = 6, start = 4, keys = queries + start, size = 3, most = 7;
+  const auto matrix = [&](std::size_t rows) { return Matrix(rows, size, random.vector(rows * size, -2, 2)); };
+  PairInput x{{}, matrix(queries), matrix(keys), matrix(keys), matrix(queries)};
+  const auto distance = [](std::size_t i, std::size_t j) {
+    return static_cast<std::ptrdiff_t>(j) - static_cast<std::ptrdiff_t>(start + i);
+  };
+  x.pairs.visible = [=](std::size_t i, std::size_t j) { return distance(i, j) <= 0 && (i != 2 || j > 4); };
+  x.pairs.label = [=](std::size_t i, std::size_t j) {
+    return label_behind(std::min<std::ptrdiff_t>(distance(i, j), 0), most);
+  };
+  x.pairs.scale = 0.6;
+  x.pairs.start = start;
+  x.pairs.no_self = no_self;
+  x.pairs.self_last = self_last;
+  x.pairs.weight = matrix(most + 1);
+  x.pairs.bias = random.vector(most + 1, -1, 1);
+  x.pairs.bias[1] = x.pairs.bias[5] = -INFINITY;
+  return x;
+}
+
+TEST(TransformerXl, G2GradientsAreCentralDifferences) {
+  RandomNumbers random(8);
+  for (const auto& [no_self, self_last] : {std::pair{false, false}, {true, false}, {false, true}}) {
+    PairInput x = random_segment(random, no_self, self_last);
+    const PairAttentionGradients gradients = pair_attention_backward(x.pairs, x.q, x.k, x.v, x.d_output);
+    EXPECT_EQ(gradients.bias[1], 0.0);
+    EXPECT_EQ(gradients.bias[5], 0.0);
+    Vector finite = {gradients.bias[0], gradients.bias[2], gradients.bias[6]};
+    Vector moved = {x.pairs.bias[0], x.pairs.bias[2], x.pairs.bias[6]};
+    const auto function = [&] {
+      x.pairs.bias[0] = moved[0];
+      x.pairs.bias[2] = moved[1];
+      x.pairs.bias[6] = moved[2];
+      return objective(x);
+    };
+    EXPECT_LT(largest_gradient_error(x.q.values, gradients.query.values, function), 1e-6);
+    EXPECT_LT(largest_gradient_error(x.k.values, gradients.key.values, function), 1e-6);
+    EXPECT_LT(largest_gradient_error(x.v.values, gradients.value.values, function), 1e-6);
+    EXPECT_LT(largest_gradient_error(x.pairs.weight.values, gradients.weight.values, function), 1e-6);
+    EXPECT_LT(largest_gradient_error(moved, finite, function), 1e-6);
+  }
+}
+
+// A hidden label is a key that is not there.
+TEST(TransformerXl, G2AHiddenLabelIsAHiddenPair) {
+  RandomNumbers random(9);
+  PairInput x = random_segment(random, false, false);
+  PairInput without = x;
+  without.pairs.bias[1] = without.pairs.bias[5] = 0.0;
+  without.pairs.visible = [x](std::size_t i, std::size_t j) {
+    const std::size_t label = x.pairs.label(i, j);
+    return x.pairs.visible(i, j) && label != 1 && label != 5;
+  };
+  EXPECT_EQ(pair_attention_forward(x.pairs, x.q, x.k, x.v).output.values,
+            pair_attention_forward(without.pairs, x.q, x.k, x.v).output.values);
+}
+
+TEST(TransformerXl, G10TheWorkedExampleInDouble) {
+  const Matrix q(2, 2, {.1, .8, 1.1, .8}), k(3, 2, {.5, 0, 0, .5, 1, -1}), v(3, 2, {1, 0, 0, 1, 2, 2});
+  PairAttention pairs;
+  pairs.scale = 1.0 / std::sqrt(2.0);
+  pairs.start = 1;
+  pairs.visible = [](std::size_t i, std::size_t j) { return j <= i + 1; };
+  pairs.label = [](std::size_t i, std::size_t j) {
+    return label_behind(static_cast<std::ptrdiff_t>(j) - static_cast<std::ptrdiff_t>(i + 1), 2);
+  };
+  pairs.weight = Matrix(3, 2, {0, .1, .2, .1, .4, .1});
+  for (std::size_t label = 0; label < 3; ++label)
+    pairs.bias.push_back(.2 * pairs.weight(label, 0) + .25 * pairs.weight(label, 1));
+  const Matrix out = pair_attention_forward(pairs, q, k, v).output;
+  const double expected[] = {.44891365, .55108635, .92777242, .81968802};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(out.values[i], expected[i], 1e-7) << i;
+  const Matrix weights =
+      pair_attention_forward(pairs, q, k, Matrix(3, 3, {1, 0, 0, 0, 1, 0, 0, 0, 1})).output;
+  const double probabilities[] = {.44891365, .55108635, 0, .42946546, .32138106, .24915348};
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(weights.values[i], probabilities[i], 1e-7) << i;
+}
+
+TEST(AdaptiveSpan, G10TheWorkedExampleInDouble) {
+  const double scores[] = {.3, -.2, .5, .1}, mask[] = {1, 1, .5, 0};
+  PairAttention pairs;
+  pairs.start = 4;
+  pairs.no_self = true;
+  pairs.visible = [](std::size_t, std::size_t) { return true; };
+  pairs.label = [](std::size_t i, std::size_t j) {
+    return label_behind(static_cast<std::ptrdiff_t>(j) - static_cast<std::ptrdiff_t>(i + 4), 4);
+  };
+  pairs.scale = 1.0 / std::sqrt(2.0);
+  pairs.weight = Matrix(5, 1, {9, 0, 0, 0, 0});
+  pairs.bias = {3, 0, 0, 0, 0};
+  for (std::size_t d = 1; d <= 4; ++d) {
+    pairs.weight(d, 0) = scores[d - 1] / pairs.scale;
+    pairs.bias[d] = std::log(mask[d - 1]) / pairs.scale;
+  }
+  Matrix each(5, 5);
+  for (std::size_t j = 0; j < 5; ++j) each(j, j) = 1.0;
+  const Matrix out =
+      pair_attention_forward(pairs, Matrix(1, 1, {1}), Matrix(5, 1, {0, 0, 0, 0, 7}), each).output;
+  const double expected[] = {0, .27543413, .27355308, .45101279, 0};
+  for (std::size_t j = 0; j < 5; ++j) EXPECT_NEAR(out(0, j), expected[j], 1e-7) << j;
+}
+
 TEST(PairOracle, AQueryWithoutAKeyIsZeros) {
   RandomNumbers random(7);
   const PairInput x = random_pairs(random, false);

@@ -13,203 +13,9 @@
 #include "kernels/philox.h"
 #include "kernels/types.h"
 #include "reference/attention_pairs.h"
+#include "tests/kernels/pair_cases.h"
 
 namespace bigbird::kernels {
-
-struct PairCase {
-  const char* name;
-  Index heads, head_size, block_size;
-  std::vector<Index> queries;  // real ones, of each sequence
-  std::vector<Index> keys;     // empty: the queries' own rows
-  Index before = -1, after = -1;
-  bool hidden = false;        // about every fifth key
-  bool groups = false;        // three groups
-  Index links = 0;            // columns
-  Index needed = 0;           // of them
-  bool free_queries = false;  // about every fourth
-  bool self_last = false;
-  Index labels = 0;  // R; 0: no term
-  Index most = 0;
-  bool by_links = false;
-  bool parts = false;  // two parts, where labels go by distance
-  bool bias = true;
-  double drop_probability = 0;
-};
-
-// What every backend has to get right.
-inline std::vector<PairCase> pair_cases() {
-  const std::vector<Index> ragged{40, 7, 33};
-  return {
-      {.name = "a window",
-       .heads = 2,
-       .head_size = 16,
-       .block_size = 16,
-       .queries = ragged,
-       .keys = {},
-       .before = 5,
-       .after = 5},
-      {.name = "a window wider than a block",
-       .heads = 1,
-       .head_size = 32,
-       .block_size = 16,
-       .queries = {100},
-       .keys = {},
-       .before = 20,
-       .after = 37},
-      {.name = "keys before alone",
-       .heads = 2,
-       .head_size = 16,
-       .block_size = 16,
-       .queries = ragged,
-       .keys = {},
-       .before = 9,
-       .after = 0},
-      {.name = "a window of the token alone",
-       .heads = 1,
-       .head_size = 16,
-       .block_size = 16,
-       .queries = {35},
-       .keys = {},
-       .before = 0,
-       .after = 0},
-      {.name = "hidden keys in a window",
-       .heads = 2,
-       .head_size = 16,
-       .block_size = 16,
-       .queries = ragged,
-       .keys = {},
-       .before = 1,
-       .after = 1,
-       .hidden = true},
-      {.name = "groups",
-       .heads = 2,
-       .head_size = 16,
-       .block_size = 16,
-       .queries = ragged,
-       .keys = {},
-       .groups = true},
-      {.name = "needed links over other keys",
-       .heads = 2,
-       .head_size = 16,
-       .block_size = 16,
-       .queries = ragged,
-       .keys = {11, 40, 3},
-       .links = 3,
-       .needed = 2,
-       .free_queries = true},
-      {.name = "one link needed, queries without a key",
-       .heads = 1,
-       .head_size = 16,
-       .block_size = 16,
-       .queries = {50},
-       .keys = {20},
-       .hidden = true,
-       .links = 1,
-       .needed = 1},
-      {.name = "the own key last",
-       .heads = 2,
-       .head_size = 16,
-       .block_size = 16,
-       .queries = ragged,
-       .keys = {},
-       .groups = true,
-       .self_last = true,
-       .labels = 5,
-       .most = 2},
-      {.name = "the own key last, dropout",
-       .heads = 1,
-       .head_size = 16,
-       .block_size = 16,
-       .queries = {40},
-       .keys = {},
-       .before = 0,
-       .after = 3,
-       .hidden = true,
-       .self_last = true,
-       .drop_probability = 0.25},
-      {.name = "labels by distance",
-       .heads = 2,
-       .head_size = 16,
-       .block_size = 16,
-       .queries = ragged,
-       .keys = {},
-       .labels = 9,
-       .most = 4},
-      {.name = "labels by distance in a window",
-       .heads = 2,
-       .head_size = 64,
-       .block_size = 64,
-       .queries = {130, 70},
-       .keys = {},
-       .before = 30,
-       .after = 30,
-       .labels = 32,
-       .most = 12},
-      {.name = "more distances than a block",
-       .heads = 1,
-       .head_size = 16,
-       .block_size = 16,
-       .queries = {90},
-       .keys = {},
-       .labels = 53,
-       .most = 24},
-      {.name = "labels by distance and part",
-       .heads = 2,
-       .head_size = 16,
-       .block_size = 16,
-       .queries = ragged,
-       .keys = {},
-       .labels = 10,
-       .most = 3,
-       .parts = true},
-      {.name = "labels by links over other keys",
-       .heads = 2,
-       .head_size = 32,
-       .block_size = 16,
-       .queries = ragged,
-       .keys = {11, 40, 3},
-       .hidden = true,
-       .links = 3,
-       .labels = 14,
-       .most = 3,
-       .by_links = true},
-      {.name = "labels without biases, dropout",
-       .heads = 2,
-       .head_size = 16,
-       .block_size = 16,
-       .queries = {29, 17},
-       .keys = {},
-       .before = 8,
-       .after = 8,
-       .labels = 5,
-       .most = 2,
-       .bias = false,
-       .drop_probability = 0.25},
-      {.name = "many labelled queries over few keys",
-       .heads = 1,
-       .head_size = 64,
-       .block_size = 64,
-       .queries = {300},
-       .keys = {9},
-       .groups = true,
-       .links = 1,
-       .labels = 32,
-       .most = 12,
-       .by_links = true},
-      {.name = "few labelled queries over many keys",
-       .heads = 1,
-       .head_size = 64,
-       .block_size = 64,
-       .queries = {9},
-       .keys = {600},
-       .links = 2,
-       .needed = 1,
-       .free_queries = true,
-       .labels = 32,
-       .most = 12,
-       .by_links = true},
-  };
-}
 
 struct PairProblem {
   const PairCase& shape;
@@ -247,6 +53,8 @@ struct PairProblem {
     batch.dropout_seed = &seed;
     batch.dropout_site = 6;
     if (cross()) batch.key_offsets = key_offsets.data();
+    if (!shape.starts.empty()) batch.query_starts = shape.starts.data();
+    batch.causal = shape.causal;
     rule.before = shape.before;
     rule.after = shape.after;
     if (shape.hidden) rule.hidden = hidden.data();
@@ -262,10 +70,12 @@ struct PairProblem {
     rule.needed_links = shape.needed;
     if (shape.free_queries) rule.free_queries = free_queries.data();
     rule.self_last = shape.self_last;
+    rule.no_self = shape.no_self;
     batch.rule = &rule;
     relative.labels = shape.labels;
     relative.most = shape.most;
     relative.by_links = shape.by_links;
+    relative.behind = shape.behind;
     if (shape.parts) {
       relative.query_parts = query_parts.data();
       relative.key_parts = key_parts.data();
@@ -293,9 +103,20 @@ struct PairProblem {
     }
     return false;
   }
-  // Of real rows; a query's own key as any other.
+  bool is_masked(Index label) const {
+    return std::count(shape.masked.begin(), shape.masked.end(), label) > 0;
+  }
+  // Key row minus the one that query i stands at.
+  std::ptrdiff_t distance(std::size_t s, std::size_t i, std::size_t j) const {
+    return static_cast<std::ptrdiff_t>(j) - start(s) - static_cast<std::ptrdiff_t>(i);
+  }
+  Index start(std::size_t s) const { return shape.starts.empty() ? 0 : shape.starts[s]; }
+  // Of real rows; a query's own key as any other, but where it is none's.
   bool visible(std::size_t s, std::size_t i, std::size_t j) const {
-    const Index distance = static_cast<Index>(j) - static_cast<Index>(i);
+    const Index distance = this->distance(s, i, j);
+    if (shape.causal && distance > 0) return false;
+    if (shape.no_self && distance == 0) return false;
+    if (shape.labels > 0 && is_masked(static_cast<Index>(label(s, i, j)))) return false;
     if (shape.after >= 0 && distance > shape.after) return false;
     if (shape.before >= 0 && -distance > shape.before) return false;
     if (shape.hidden && hidden[key_row(s, j)] != 0) return false;
@@ -307,7 +128,8 @@ struct PairProblem {
     const auto most = static_cast<std::size_t>(shape.most);
     if (shape.by_links) return 2 * most + 1 + (linked(s, i, j, shape.links) ? 1 : 0);
     if (shape.parts && query_parts[query_row(s, i)] != key_parts[key_row(s, j)]) return 2 * most + 3;
-    return reference::relative_label(static_cast<std::ptrdiff_t>(j) - static_cast<std::ptrdiff_t>(i), most);
+    if (shape.behind) return reference::label_behind(std::min<Index>(distance(s, i, j), 0), most);
+    return reference::relative_label(distance(s, i, j), most);
   }
 
   // The real rows of one head of one sequence out of a matrix of all.
@@ -447,6 +269,7 @@ struct PairProblem {
     pairs.visible = [this, s](std::size_t i, std::size_t j) { return visible(s, i, j); };
     pairs.scale = static_cast<double>(batch.scale);
     pairs.self_last = shape.self_last;
+    pairs.start = static_cast<std::size_t>(start(s));
     if (shape.labels > 0) {
       pairs.label = [this, s](std::size_t i, std::size_t j) { return label(s, i, j); };
       pairs.weight = head_of(weight, 0, shape.labels, head);

@@ -1,67 +1,9 @@
 // Attention with a rule for pairs and a term for their labels against reference/attention_pairs.h, and groups
 // of keys that are merged into one softmax. The problems are in pair_attention.h.
-#include "tests/kernels/pair_attention.h"
-
-#include "tests/kernels/kernel_test.h"
+#include "tests/kernels/pair_kernels.h"
 
 namespace bigbird::kernels {
 namespace {
-
-// What a problem is about: inputs of the queries' rows and the keys', and a table of labels.
-struct PairNumbers {
-  Floats q, k, v, dout, weight, bias;
-
-  explicit PairNumbers(const PairProblem& p)
-      : q(random_floats(p.query_size(), 41, 2.0f)),
-        k(random_floats(p.key_size(), 42, 2.0f)),
-        v(random_floats(p.key_size(), 43)),
-        dout(random_floats(p.query_size(), 44)),
-        weight(random_floats(p.weight_size(), 45)),
-        bias(random_floats(p.bias_size(), 46)) {}
-  PairProblem::Expected expected(const PairProblem& p) const {
-    return p.expected(q, k, v, weight, bias, dout);
-  }
-};
-
-// out, log_sum_exp, dq, dk, dv, and the gradients of the labels' weight and bias.
-std::vector<Floats> attend(Backend& backend, PairProblem& p, const PairNumbers& numbers) {
-  const Index c = p.width();
-  p.relative.weight = numbers.weight.data();
-  p.relative.bias = p.shape.bias ? numbers.bias.data() : nullptr;
-  Guarded out(p.query_size(), 77.0f), sums(static_cast<std::size_t>(p.query_rows() * p.shape.heads));
-  Guarded dq(p.query_size()), dk(p.key_size()), dv(p.key_size());
-  Guarded dweight(p.weight_size(), 0.0f), dbias(p.bias_size(), 0.0f);
-  const QueryKeyValue inputs{{numbers.q.data(), c}, {numbers.k.data(), c}, {numbers.v.data(), c}};
-  backend.attention_forward(p.batch, inputs, {out.data(), c}, sums.data());
-  backend.attention_backward(p.batch, inputs, Rows{out.data(), c}, sums.data(), {numbers.dout.data(), c},
-                             {{dq.data(), c},
-                              {dk.data(), c},
-                              {dv.data(), c},
-                              {dweight.data(), p.shape.bias ? dbias.data() : nullptr}});
-  return {out.take(), sums.take(), dq.take(), dk.take(), dv.take(), dweight.take(), dbias.take()};
-}
-
-// Sums over keys that are there; infinite exactly where the oracle has none.
-double error_of_sums(const Floats& got, const reference::Vector& expected) {
-  double largest = 0.0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    if (std::isinf(expected[i]) || std::isinf(got[i])) {
-      if (static_cast<double>(got[i]) != expected[i]) return INFINITY;
-      continue;
-    }
-    largest = std::max(largest, std::abs(static_cast<double>(got[i]) - expected[i]));
-  }
-  return largest;
-}
-
-double largest_difference(const Floats& got, const reference::Vector& expected) {
-  double largest = 0.0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    const double difference = std::abs(static_cast<double>(got[i]) - expected[i]);
-    largest = difference <= largest ? largest : difference;  // NaN stays
-  }
-  return largest;
-}
 
 class PairAttentionKernel : public KernelTest {};
 
@@ -70,7 +12,7 @@ TEST_P(PairAttentionKernel, EqualsTheOracle) {
     SCOPED_TRACE(chosen.name);
     PairProblem p(chosen);
     const PairNumbers numbers(p);
-    const auto got = run([&](Backend& backend) { return attend(backend, p, numbers); });
+    const auto got = run([&](Backend& backend) { return attend_pairs(backend, p, numbers); });
     const PairProblem::Expected expected = numbers.expected(p);
     EXPECT_LT(largest_difference(got[0], expected.out), 2e-6);
     EXPECT_LT(error_of_sums(got[1], expected.log_sum_exp), 1e-5);
@@ -103,8 +45,8 @@ TEST_P(PairAttentionKernel, NothingDependsOnTheOtherSequences) {
   PairNumbers of_one(one);
   for (auto [from, to] : {std::pair{&of_all.q, &of_one.q}, {&of_all.k, &of_one.k}, {&of_all.v, &of_one.v}})
     std::copy_n(from->begin(), to->size(), to->begin());
-  const auto got_all = run([&](Backend& backend) { return attend(backend, all, of_all); });
-  const auto got_one = run([&](Backend& backend) { return attend(backend, one, of_one); });
+  const auto got_all = run([&](Backend& backend) { return attend_pairs(backend, all, of_all); });
+  const auto got_one = run([&](Backend& backend) { return attend_pairs(backend, one, of_one); });
   EXPECT_EQ(std::memcmp(got_all[0].data(), got_one[0].data(), got_one[0].size() * sizeof(float)), 0);
 }
 
@@ -124,7 +66,7 @@ TEST_P(RoundedPairAttentionKernel, IsNearTheOracle) {
     const PairProblem::Expected expected = numbers.expected(p);
     const Index c = p.width();
     const auto got = run([&](Backend& backend) {
-      if (backend.element_type() == ElementType::fp32) return attend(backend, p, numbers);
+      if (backend.element_type() == ElementType::fp32) return attend_pairs(backend, p, numbers);
       p.relative.weight = numbers.weight.data();
       p.relative.bias = p.shape.bias ? numbers.bias.data() : nullptr;
       const std::vector<bf16> q = as_bf16(numbers.q), k = as_bf16(numbers.k), v = as_bf16(numbers.v),
@@ -277,43 +219,6 @@ TEST_P(PairAttentionKernel, TwoGroupsOfKeysAreOneSoftmax) {
     EXPECT_LT(relative_error(got[i + 2], *expected[i]), gradient_tolerance) << i;
 }
 
-// One head of two columns, tokens in blocks of 8, whatever the backend wants; what the plans list is all
-// there is.
-struct Worked {
-  std::vector<std::int32_t> offsets{0, 1}, zero{0};
-  BlockPlanView plan;
-  const BlockPlanView* plans[1] = {&plan};
-  Index query_offsets[2] = {0, 0}, key_offsets[2] = {0, 0}, queries[1], keys[1];
-  AttentionBatch batch;
-
-  Worked(Index query_count, Index key_count, const PairRule* rule, const RelativeTerm* relative,
-         bool other_rows) {
-    static std::atomic<std::uint64_t> made{std::uint64_t{1} << 42};
-    plan = {++made, 1, 1, offsets.data(), zero.data(), offsets.data(), zero.data(), other_rows ? 1 : 0};
-    query_offsets[1] = key_offsets[1] = 8;
-    queries[0] = query_count;
-    keys[0] = key_count;
-    batch.sequences = 1;
-    batch.heads = 1;
-    batch.head_size = 2;
-    batch.block_size = 8;
-    batch.token_offsets = query_offsets;
-    batch.query_lengths = queries;
-    batch.lengths = keys;
-    if (other_rows) batch.key_offsets = key_offsets;
-    batch.plans = plans;
-    batch.scale = 1.0f / std::sqrt(2.0f);
-    batch.rule = rule;
-    batch.relative = relative;
-  }
-  Worked(const Worked&) = delete;
-};
-
-Floats rows_of(std::vector<float> values) {
-  values.resize(16);
-  return values;
-}
-
 // The worked example of ETC's attention (spec 4.7): one head, radius 1, one distance told apart, three tokens
 // of which the first two are linked to the one global token.
 class Etc : public KernelTest {};
@@ -328,7 +233,7 @@ TEST_P(Etc, Check2TheWorkedExample) {
     table.push_back(-.05f * static_cast<float>(u));
     bias.push_back(.01f * static_cast<float>(u));
   }
-  const RelativeTerm by_distance{.weight = table.data(), .bias = bias.data(), .labels = 6, .most = 1};
+  const RelativeTerm by_distance{table.data(), bias.data(), 6, 1};
   RelativeTerm by_links = by_distance;
   by_links.by_links = true;
   const std::vector<std::int32_t> sentences{0, 0, 1, 0, 0, 0, 0, 0}, numbers{0, 1, 2, 3, 4, 5, 6, 7};

@@ -47,9 +47,10 @@ void attention_backward_head(const AttentionHead& head, const AttentionHeadGradi
     copy_rows(dout, gradients.dout_stride, queries, depth, 1.0f, dout_rows, padded);
     for (Index i = 0; i < depth * width; ++i) dq_columns[i] = 0.0f;
     const bool labelled = has_labels(head);
+    LabelSpan labels;
     if (labelled) {
-      make_label_terms(head, first_query, queries, width, head.scale * log2_e);
-      begin_labels(head, width);
+      labels = make_label_terms(head, query_block, queries, width, head.scale * log2_e);
+      begin_labels(head, labels, width);
     }
     const AloneQueries alone(head, queries, company);
     for (Index row = 0; row < width; ++row) {
@@ -70,19 +71,19 @@ void attention_backward_head(const AttentionHead& head, const AttentionHeadGradi
       const float* v = head.v + first_key * head.v_stride;
       multiply({keys, width, depth, k, head.k_stride, 1, q_columns, width, scores, width, false});
       const ScorePiece piece{head.query_origin + first_query, queries, first_key, keys, width};
-      if (labelled) add_label_terms(head, piece, scores);
+      if (labelled) add_label_terms(head, labels, piece, scores);
       hide_pairs(head, piece, scores);
       alone.look(piece, scores);
       multiply({keys, width, depth, v, head.v_stride, 1, dout_columns, width, score_gradients, width, false});
       softmax_backward(head, first_query, first_key, keys, width, shift, delta, scores, score_gradients);
-      if (labelled) collect_labels(head, piece, score_gradients);
+      if (labelled) collect_labels(head, labels, piece, score_gradients);
       multiply({keys, depth, queries, scores, width, 1, dout_rows, padded,
                 gradients.dv + first_key * gradients.dv_stride, gradients.dv_stride, true});
       multiply({keys, depth, queries, score_gradients, width, 1, q_rows, padded,
                 gradients.dk + first_key * gradients.dk_stride, gradients.dk_stride, true});
       multiply({depth, width, keys, k, 1, head.k_stride, score_gradients, width, dq_columns, width, true});
     }
-    if (labelled) end_labels(head, queries, width, q_rows, padded, dq_columns);
+    if (labelled) end_labels(head, labels, queries, width, q_rows, padded, dq_columns);
     alone.add_to_values(query_block, first_query, dout, gradients);
     for (Index row = 0; row < queries; ++row) {
       float* dq = gradients.dq + (first_query + row) * gradients.dq_stride;

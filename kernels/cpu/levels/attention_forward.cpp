@@ -44,7 +44,7 @@ void attention_forward_block(const AttentionHead& head, Index query_block, float
 Index label_room(Index block_size, Index head_size, Index labels) {
   constexpr Index widest = 32;  // what queries are rounded up to, of all kinds of attention: AMX's groups
   const Index width = (block_size + widest - 1) / widest * widest;
-  return width * (2 * labels + head_size) + block_size * head_size;
+  return width * (2 * (labels + width) + head_size) + block_size * head_size;  // labels behind are slanted
 }
 
 float merge_row(const float* first, float first_sum, const float* second, float second_sum, float* out,

@@ -151,7 +151,8 @@ static inline void attention_forward(const AttentionHead& head, Index query_bloc
   float* const scores = factor + width;  // [keys of a chunk][width]
   begin_sums(depth, width, sums, maximum, sum);
   const bool labelled = has_labels(head);
-  if (labelled) make_label_terms(head, first_query, queries, width, head.scale * log2_e);
+  LabelSpan labels;
+  if (labelled) labels = make_label_terms(head, query_block, queries, width, head.scale * log2_e);
 
   const bool dropping = head.drop_probability > 0.0f;
   const Index chunk = blocks_per_chunk(block_size);
@@ -164,7 +165,7 @@ static inline void attention_forward(const AttentionHead& head, Index query_bloc
       float* const of_block = scores + rows * width;
       products.scores(block, keys, of_block);
       const ScorePiece piece{head.query_origin + first_query, queries, block * block_size, keys, width};
-      if (labelled) add_label_terms(head, piece, of_block);
+      if (labelled) add_label_terms(head, labels, piece, of_block);
       hide_pairs(head, piece, of_block);
       listed.raise(at, of_block, keys * width);
       rows += keys;

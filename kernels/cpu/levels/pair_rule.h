@@ -6,7 +6,7 @@
 // first, and is multiplied with the rows and the queries once a block.
 #pragma once
 
-#include "kernels/cpu/levels/tile.h"
+#include "kernels/cpu/levels/labels_behind.h"
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 
@@ -17,7 +17,7 @@ constexpr float hidden_score = -1e30f;
 constexpr float least_seen = -1e29f;
 
 // A piece of the scores: keys [keys] from `first_key` on, of queries [queries] from `first_query` on, both
-// counted in the sequence, `width` floats from one key to the next.
+// counted in the rows of the sequence's keys, `width` floats from one key to the next.
 struct ScorePiece {
   Index first_query;
   Index queries;
@@ -93,13 +93,18 @@ static inline void hide_pairs(const AttentionHead& head, const ScorePiece& piece
   const bool all_near =
       of_first.begin == 0 && of_last.begin == 0 && of_first.end == queries && of_last.end == queries;
   const bool by_rows = head.pairs != nullptr && head.pairs->hides_by_rows;
-  if (all_near && !by_rows) return;
+  const bool hides_own = head.pairs != nullptr && (head.pairs->rule.self_last || head.pairs->rule.no_self);
+  const bool has_own =
+      piece.first_key < piece.first_query + queries && piece.first_query < piece.first_key + piece.keys;
+  if (all_near && !by_rows && !(hides_own && has_own)) return;
   for (Index at = 0; at < piece.keys; ++at) {
     const Index key = piece.first_key + at;
     float* const row = scores + at * piece.width;
     const QueryRange near = queries_near(head, piece, key);
     for (Index j = 0; j < near.begin; ++j) row[j] = hidden_score;
     for (Index j = near.end; j < queries; ++j) row[j] = hidden_score;
+    const Index own_query = key - piece.first_query;
+    if (hides_own && own_query >= 0 && own_query < queries) row[own_query] = hidden_score;
     if (!by_rows) continue;
     const HeadPairs& pairs = *head.pairs;
     const PairRule& rule = pairs.rule;
@@ -122,9 +127,25 @@ static inline void hide_pairs(const AttentionHead& head, const ScorePiece& piece
         }
       });
     }
-    const Index own = key - piece.first_query;
-    if (rule.self_last && own >= 0 && own < queries) row[own] = hidden_score;
   }
+}
+
+// The label of a query and its own key.
+static inline Index label_of_own_key(const AttentionHead& head, Index query) {
+  const RelativeTerm& relative = head.pairs->relative;
+  Index label = 0;
+  if (relative.by_links) {
+    with_links(head.pairs->rule.link_columns, *head.pairs, query, query,
+               [&](const auto& linked) { label = 2 * relative.most + (linked(0) ? 2 : 1); });
+  } else if (relative.query_parts != nullptr && relative.query_parts[query] != relative.key_parts[query]) {
+    label = 2 * relative.most + 3;
+  }
+  return label;
+}
+static inline float bias_of_own_key(const AttentionHead& head, Index query) {
+  const RelativeTerm& relative = head.pairs->relative;
+  if (relative.bias == nullptr) return 0.0f;
+  return relative.bias[label_of_own_key(head, query) * head.pairs->bias_stride];
 }
 
 // Whether a query sees its own key in company of no other (PairRule::self_last): the key is real, its block
@@ -132,6 +153,8 @@ static inline void hide_pairs(const AttentionHead& head, const ScorePiece& piece
 static inline bool own_key_is_last(const AttentionHead& head, Index query_block, Index query) {
   if (head.pairs == nullptr || !head.pairs->rule.self_last || query >= head.length) return false;
   const PairRule& rule = head.pairs->rule;
+  if (rule.no_self) return false;
+  if (has_labels(head) && bias_of_own_key(head, query) == -__builtin_inff()) return false;
   if (rule.hidden != nullptr && rule.hidden[query] != 0) return false;
   if (rule.query_groups != nullptr && rule.query_groups[query] != rule.key_groups[query]) return false;
   if (rule.needed_links > 0 && (rule.free_queries == nullptr || rule.free_queries[query] == 0)) {
@@ -162,24 +185,37 @@ BIGBIRD_INLINE Index label_of_distance(Index distance, Index most) {
 // What a head has of each label and query of a block: the terms, then, in the backward pass, what they got;
 // and the queries that they are made of.
 struct LabelRoom {
-  float* terms;     // [labels][width], scaled as scores are
-  float* received;  // [labels][width], gradients of scores
+  float* terms;     // [labels][width], scaled as scores are; of labels behind as labels_behind.h has them
+  float* received;  // likewise, gradients of scores
   float* queries;   // [depth][width]
   float* rows;      // [queries][depth]
 
   BIGBIRD_INLINE_MEMBER LabelRoom(const AttentionHead& head, Index width)
       : terms(head.pairs->room),
-        received(terms + head.pairs->relative.labels * width),
-        queries(received + head.pairs->relative.labels * width),
+        received(terms + rows_of(head, width) * width),
+        queries(received + rows_of(head, width) * width),
         rows(queries + head.head_size * width) {}
+
+  BIGBIRD_INLINE_MEMBER static Index rows_of(const AttentionHead& head, Index width) {
+    return head.pairs->relative.labels + (head.pairs->relative.behind ? width : 0);
+  }
 };
 
-// scale: that of the scores' powers. `first_query`, and the piece below, count from the head's q.
-static inline void make_label_terms(const AttentionHead& head, Index first_query, Index queries, Index width,
-                                    float scale) {
+// Minus infinity hides a label's pairs: as what it is hidden by is finite, so is this.
+BIGBIRD_INLINE float hidden_or(float bias) {
+  return bias == -__builtin_inff() ? hidden_score : bias;
+}
+
+// scale: that of the scores' powers. `query_block`, and the piece below, count from the head's q. The labels
+// that a block meets are known by what comes back.
+static inline LabelSpan make_label_terms(const AttentionHead& head, Index query_block, Index queries,
+                                         Index width, float scale) {
   const LabelRoom room(head, width);
-  const RelativeTerm& relative = head.pairs->relative;
-  const Index depth = head.head_size;
+  const HeadPairs& pairs = *head.pairs;
+  const RelativeTerm& relative = pairs.relative;
+  const Index depth = head.head_size, first_query = query_block * head.block_size;
+  const LabelSpan span = relative.behind ? labels_behind(head, query_block, queries)
+                                         : LabelSpan{0, relative.labels - 1, 0, relative.labels - 1};
   if (head.q != nullptr) {
     transpose(head.q + first_query * head.q_stride, head.q_stride, queries, depth, scale, room.queries, width,
               width);
@@ -192,12 +228,25 @@ static inline void make_label_terms(const AttentionHead& head, Index first_query
     }
     transpose(room.rows, depth, queries, depth, scale, room.queries, width, width);
   }
-  multiply({relative.labels, width, depth, relative.weight, head.pairs->label_stride, 1, room.queries, width,
-            room.terms, width, false});
-  for (Index label = 0; relative.bias != nullptr && label < relative.labels; ++label) {
-    const Floats bias = splat(relative.bias[label * head.pairs->bias_stride] * scale);
-    float* const row = room.terms + label * width;
+  float* const terms = room.terms + (span.first - span.low) * width;
+  multiply({span.last - span.first + 1, width, depth, relative.weight + span.first * pairs.label_stride,
+            pairs.label_stride, 1, room.queries, width, terms, width, false});
+  for (Index label = span.first; relative.bias != nullptr && label <= span.last; ++label) {
+    const Floats bias = splat(hidden_or(relative.bias[label * pairs.bias_stride] * scale));
+    float* const row = terms + (label - span.first) * width;
     for (Index j = 0; j < width; j += lanes) store(row + j, load(row + j) + bias);
+  }
+  if (relative.behind) slant_terms(span, width, room.terms);
+  return span;
+}
+
+// body(key of the piece, row of the terms) for all keys but those that no query has behind it.
+template <typename Body>
+BIGBIRD_INLINE void for_each_key_behind(const AttentionHead& head, const LabelSpan& span,
+                                        const ScorePiece& piece, const Body& body) {
+  for (Index at = 0; at < piece.keys; ++at) {
+    const Index row = span.row_of(piece.first_query - piece.first_key - at, head.pairs->relative.most);
+    if (row >= 0) body(at, row);
   }
 }
 
@@ -233,9 +282,18 @@ BIGBIRD_INLINE void for_each_label(const AttentionHead& head, const ScorePiece& 
   }
 }
 
-static inline void add_label_terms(const AttentionHead& head, const ScorePiece& piece, float* scores) {
+static inline void add_label_terms(const AttentionHead& head, const LabelSpan& span, const ScorePiece& piece,
+                                   float* scores) {
   const Index width = piece.width;
   const LabelRoom room(head, width);
+  if (head.pairs->relative.behind) {
+    for_each_key_behind(head, span, piece, [&](Index at, Index row) {
+      float* const score = scores + at * width;
+      const float* const term = room.terms + row * width;
+      for (Index j = 0; j < width; j += lanes) store(score + j, load(score + j) + load(term + j));
+    });
+    return;
+  }
   for_each_label(
       head, piece,
       [&](Index at, Index begin, Index end, Index label) {
@@ -252,38 +310,39 @@ static inline void add_label_terms(const AttentionHead& head, const ScorePiece& 
 }
 
 // Before the first piece of a query block.
-static inline void begin_labels(const AttentionHead& head, Index width) {
+static inline void begin_labels(const AttentionHead& head, const LabelSpan& span, Index width) {
   const LabelRoom room(head, width);
-  for (Index i = 0; i < head.pairs->relative.labels * width; ++i) room.received[i] = 0.0f;
+  for (Index i = 0; i < span.rows() * width; ++i) room.received[i] = 0.0f;
 }
 
 // The score of a query and its own key, which is seen alone: log_sum_exp is nothing else.
 static inline float own_key_score(const AttentionHead& head, Index query) {
-  const RelativeTerm* const relative = has_labels(head) ? &head.pairs->relative : nullptr;
-  Index label = 0;
-  if (relative != nullptr && relative->by_links) {
-    with_links(head.pairs->rule.link_columns, *head.pairs, query, query,
-               [&](const auto& linked) { label = 2 * relative->most + (linked(0) ? 2 : 1); });
-  } else if (relative != nullptr && relative->query_parts != nullptr &&
-             relative->query_parts[query] != relative->key_parts[query]) {
-    label = 2 * relative->most + 3;
-  }
-  float score = relative != nullptr && relative->bias != nullptr
-                    ? relative->bias[label * head.pairs->bias_stride]
-                    : 0.0f;
+  const bool labelled = has_labels(head);
+  const float* const weight =
+      labelled ? head.pairs->relative.weight + label_of_own_key(head, query) * head.pairs->label_stride
+               : nullptr;
+  float score = labelled ? bias_of_own_key(head, query) : 0.0f;
   for (Index d = 0; d < head.head_size; ++d) {
     float row = number_at(head.k, head.narrow_k, query * head.k_stride + d);
-    if (relative != nullptr) row += relative->weight[label * head.pairs->label_stride + d];
+    if (labelled) row += weight[d];
     score += number_at(head.q, head.narrow_q, (query - head.query_origin) * head.q_stride + d) * row;
   }
   return score * head.scale;
 }
 
 // Collects the gradients of the scores.
-static inline void collect_labels(const AttentionHead& head, const ScorePiece& piece,
+static inline void collect_labels(const AttentionHead& head, const LabelSpan& span, const ScorePiece& piece,
                                   const float* gradients) {
   const Index width = piece.width;
   const LabelRoom room(head, width);
+  if (head.pairs->relative.behind) {
+    for_each_key_behind(head, span, piece, [&](Index at, Index row) {
+      const float* const gradient = gradients + at * width;
+      float* const received = room.received + row * width;
+      for (Index j = 0; j < width; j += lanes) store(received + j, load(received + j) + load(gradient + j));
+    });
+    return;
+  }
   for_each_label(
       head, piece,
       [&](Index at, Index begin, Index end, Index label) {
@@ -305,19 +364,28 @@ static inline void collect_labels(const AttentionHead& head, const ScorePiece& p
 
 // Behind the last piece: dq_columns [depth][width] get their share, without the scale of the scores, and the
 // labels theirs. q_rows [queries][padded] are the queries times that scale.
-static inline void end_labels(const AttentionHead& head, Index queries, Index width, const float* q_rows,
-                              Index padded, float* dq_columns) {
+static inline void end_labels(const AttentionHead& head, const LabelSpan& span, Index queries, Index width,
+                              const float* q_rows, Index padded, float* dq_columns) {
   const LabelRoom room(head, width);
   const HeadPairs& pairs = *head.pairs;
-  const Index labels = pairs.relative.labels, depth = head.head_size;
-  multiply({depth, width, labels, pairs.relative.weight, 1, pairs.label_stride, room.received, width,
+  const Index stride = pairs.label_stride, depth = head.head_size;
+  if (pairs.relative.behind) straighten_terms(span, width, room.received);
+  const Index labels = span.last - span.first + 1;
+  const float* const received = room.received + (span.first - span.low) * width;
+  multiply({depth, width, labels, pairs.relative.weight + span.first * stride, 1, stride, received, width,
             dq_columns, width, true});
-  multiply(
-      {labels, depth, queries, room.received, width, 1, q_rows, padded, pairs.label_gradients, depth, true});
-  float* const of_bias = pairs.label_gradients + labels * depth;
+  multiply({labels, depth, queries, received, width, 1, q_rows, padded,
+            pairs.label_gradients + span.first * depth, depth, true});
+  float* const of_bias = pairs.label_gradients + pairs.relative.labels * depth + span.first;
   for (Index label = 0; label < labels; ++label) {
     float sum = 0.0f;
-    for (Index j = 0; j < queries; ++j) sum += room.received[label * width + j];
+    if (pairs.relative.behind) {
+      Floats sums = {};
+      for_each_vector(queries, [&](Index j, auto part) { sums += part.get(received + label * width + j); });
+      sum = sum_of_lanes(sums);
+    } else {
+      for (Index j = 0; j < queries; ++j) sum += received[label * width + j];
+    }
     of_bias[label] += sum * head.scale;
   }
 }

@@ -98,10 +98,12 @@ PairView pair_view(const AttentionCall& call, Index queries, Index keys) {
   view.key_groups = rule.key_groups;
   view.query_links = rule.query_links;
   view.key_links = rule.key_links;
-  view.self_last = rule.self_last;
+  view.self_last = rule.self_last && !rule.no_self;
+  view.no_self = rule.no_self;
   if (batch.relative == nullptr) return view;
   const RelativeTerm& term = *batch.relative;
   view.by_links = term.by_links;
+  view.behind = term.behind;
   view.labels = static_cast<std::int32_t>(term.labels);
   view.most = static_cast<std::int32_t>(term.most);
   if (!term.by_links) {
@@ -140,7 +142,7 @@ Arguments common_arguments(const AttentionCall& call, const QueryKeyValue& input
 
 }  // namespace
 
-std::string attention_refusal(Index head_size, Index block_size, bool paired) {
+std::string attention_refusal(Index head_size, Index block_size, bool paired, Index labels) {
   // Blocks that are padded need a column beside the head's own (padding.h).
   const Index most = block_size % 16 == 0 ? 128 : 127;
   if (head_size > most) {
@@ -149,8 +151,13 @@ std::string attention_refusal(Index head_size, Index block_size, bool paired) {
            std::to_string(head_size);
   }
   if (paired && block_size % 16 != 0) {
-    return "CUDA attention has pair rules and relative terms with blocks of a multiple of 16 tokens, not " +
+    return "CUDA attention has pair rules, relative terms and queries behind a memory with blocks of a "
+           "multiple of 16 tokens, not " +
            std::to_string(block_size);
+  }
+  if (labels > most_device_labels) {
+    return "CUDA attention has relative terms of at most " + std::to_string(most_device_labels) +
+           " labels, not " + std::to_string(labels);
   }
   return {};
 }
@@ -266,6 +273,7 @@ void PreparedBatch::fill(const AttentionBatch& batch, AttentionSchedules& schedu
     sequence.length = narrow(batch.lengths[s]);
     sequence.query_length =
         narrow(batch.query_lengths != nullptr ? batch.query_lengths[s] : batch.lengths[s]);
+    sequence.query_start = batch.query_starts != nullptr ? narrow(batch.query_starts[s]) : 0;
     sequence.first_query_slot = narrow(query_slots_);
     sequence.first_key_slot = narrow(key_slots_);
     sequences.push_back(sequence);

@@ -30,10 +30,10 @@
 namespace bigbird::kernels::cuda {
 
 // Why attention of this shape cannot run on the device, in one line; empty when it can.
-// paired: with a rule for pairs or a relative term.
-std::string attention_refusal(Index head_size, Index block_size, bool paired = false);
+// paired: with a rule for pairs or a relative term, of so many labels, or query_starts.
+std::string attention_refusal(Index head_size, Index block_size, bool paired = false, Index labels = 0);
 inline bool is_paired(const AttentionBatch& batch) {
-  return batch.rule != nullptr || batch.relative != nullptr;
+  return batch.rule != nullptr || batch.relative != nullptr || batch.query_starts != nullptr;
 }
 
 // Where things lie in the workspace that forward and backward share. Offsets and sizes are in bytes.

@@ -439,8 +439,9 @@ struct AttentionBackward : PairMember<paired> {
                                                           const WalkedRows& walked, int column) const {
     const int own = work.own_tile * rows + first_of(thread, 0),
               other = walked.row - work.walked_first + column;
-    const PairPlace at{keys_own ? other : own, keys_own ? own : other,
-                       keys_own ? work.walked_first : work.first_row,
+    const int start = work_of(thread).query_start;  // read again: registers are scarce
+    const PairPlace at{start + (keys_own ? other : own), keys_own ? own : other,
+                       (keys_own ? work.walked_first : work.first_row) - start,
                        keys_own ? work.first_row : work.walked_first, work.head};
     return {thread, this->pairs, at};
   }

@@ -160,7 +160,7 @@ struct AttentionForward : PairMember<paired> {
                                    ScoresOfRows (&scores)[groups]) const {
 #pragma unroll
     for (int g = 0; g < groups; ++g) {
-      const int own = work.own_tile * rows;
+      const int own = work.query_start + work.own_tile * rows;
       const PairPlace at{own + first_of(thread, g), tile * rows, work.own_row - own, work.walked_row,
                          work.head};
       PairFragment<rows, false>(thread, this->pairs, at).begin(valid, scores[g]);

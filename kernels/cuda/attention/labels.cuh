@@ -26,9 +26,10 @@ struct LabelRows {
   }
 };
 
-// Of one row: what wide labels got, to its place in w. The first two are one where no distance is told apart.
+// Of one row: what wide labels got, to its place in w. The first two are one where no distance is told apart,
+// and of labels behind.
 BIGBIRD_DEVICE void put_wide_labels(const PairView& pairs, const float (&wide)[wide_labels], float* row) {
-  const bool one = !pairs.by_links && pairs.most == 0;
+  const bool one = !pairs.by_links && (pairs.behind || pairs.most == 0);
   row[pairs.wide_label(0)] = one ? wide[0] + wide[1] : wide[0];
   if (!one) row[pairs.wide_label(1)] = wide[1];
   if (!pairs.by_links && pairs.query_parts != nullptr) row[pairs.wide_label(2)] = wide[2];

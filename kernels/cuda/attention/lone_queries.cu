@@ -10,10 +10,17 @@ namespace bigbird::kernels::cuda {
 
 namespace {
 
-// One pair, of rows of a sequence, at a time.
+// One pair at a time, of rows of a sequence's keys, where its queries stand.
 struct OnePair {
   const PairView& pairs;
-  Index first_query, first_key;  // of the sequence in the batch
+  Index first_query, first_key;  // row 0 of that count in the batch
+  int head;
+
+  BIGBIRD_DEVICE OnePair(const PairView& view, const AttentionSequence& sequence, int of_head)
+      : pairs(view),
+        first_query(sequence.first_row - sequence.query_start),
+        first_key(sequence.first_key_row),
+        head(of_head) {}
 
   BIGBIRD_DEVICE bool linked(int query, int key, int columns) const {
     for (int c = 0; c < columns; ++c) {
@@ -26,6 +33,9 @@ struct OnePair {
   // By all conditions but self_last.
   BIGBIRD_DEVICE bool meets(int query, int key) const {
     const int distance = key - query;
+    if (pairs.no_self && distance == 0) return false;
+    if (pairs.bias != nullptr && pairs.bias[Index{label(query, key)} * pairs.heads + head] == -INFINITY)
+      return false;
     if (pairs.before >= 0 && distance < -pairs.before) return false;
     if (pairs.after >= 0 && distance > pairs.after) return false;
     if (pairs.hidden != nullptr && pairs.hidden[first_key + key] != 0) return false;
@@ -36,12 +46,11 @@ struct OnePair {
     if (pairs.free_queries != nullptr && pairs.free_queries[first_query + query] != 0) return true;
     return linked(query, key, pairs.needed_links);
   }
-  // Of a query and its own key.
-  BIGBIRD_DEVICE int label(int query) const {
-    if (pairs.by_links) return pairs.wide_label(linked(query, query, pairs.link_columns) ? 1 : 0);
+  BIGBIRD_DEVICE int label(int query, int key) const {
+    if (pairs.by_links) return pairs.wide_label(linked(query, key, pairs.link_columns) ? 1 : 0);
     const bool apart = pairs.query_parts != nullptr &&
-                       pairs.query_parts[first_query + query] != pairs.key_parts[first_key + query];
-    return apart ? pairs.wide_label(2) : 0;
+                       pairs.query_parts[first_query + query] != pairs.key_parts[first_key + key];
+    return apart ? pairs.wide_label(2) : pairs.label_of_distance(key - query);
   }
 };
 
@@ -51,7 +60,8 @@ struct LoneSearch {
   AttentionView view;
   PairView pairs;
 
-  // use(head, row of the sequence, sequence), by whole warps, of every query without company.
+  // use(head, row of the sequence's keys that it stands at, sequence), by whole warps, of every query without
+  // company.
   template <class Use>
   BIGBIRD_DEVICE void operator()(Thread& thread, int warps, const Use& use) const {
     const int number = find_sequence(view.query_pieces, view.count, thread.block());
@@ -66,10 +76,10 @@ struct LoneSearch {
     for (int i = at + 1; i < end && pieces[i].head == piece.head && pieces[i].tile == piece.tile; ++i)
       count += pieces[i].count;
     const ListedTile* const list = sequence.by_query.tiles + piece.first;
-    const OnePair pair{pairs, sequence.first_row, sequence.first_key_row};
+    const OnePair pair(pairs, sequence, piece.head);
     for (int row = thread.warp(); row < rows; row += warps) {
-      const int query = piece.tile * rows + row;
-      if (query >= sequence.query_length || query >= sequence.length || !pair.meets(query, query)) continue;
+      const int asking = piece.tile * rows + row, query = asking + sequence.query_start;
+      if (asking >= sequence.query_length || query >= sequence.length || !pair.meets(query, query)) continue;
       if (alone(thread, pair, list, count, query, sequence.length)) use(piece.head, query, sequence);
     }
   }
@@ -110,7 +120,8 @@ struct AttendLoneQueries {
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     search(thread, threads / 32, [&](int head, int query, const AttentionSequence& sequence) {
-      const Index row = sequence.first_row + query, key_row = sequence.first_key_row + query;
+      const Index row = sequence.first_row - sequence.query_start + query;
+      const Index key_row = sequence.first_key_row + query;
       float score = 0.0f;
       for (int column = head * width + thread.lane(); column < (head + 1) * width; column += 32) {
         score = fmaf(to_float(q[row * q_stride + column]), to_float(k[key_row * k_stride + column]), score);
@@ -120,8 +131,8 @@ struct AttendLoneQueries {
       score = warp_sum(thread, score);
       const PairView& pairs = search.pairs;
       if (pairs.terms != nullptr) {
-        const OnePair pair{pairs, sequence.first_row, sequence.first_key_row};
-        score += pairs.terms[(head * pairs.queries + row) * pairs.labels + pair.label(query)];
+        const OnePair pair(pairs, sequence, head);
+        score += pairs.terms[(head * pairs.queries + row) * pairs.labels + pair.label(query, query)];
       }
       if (log_sum_exp != nullptr && thread.lane() == 0)
         log_sum_exp[head * pairs.queries + row] = scale * score;
@@ -147,8 +158,8 @@ struct MarkLoneQueries {
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     search(thread, threads / 32, [&](int head, int query, const AttentionSequence& sequence) {
-      if (thread.lane() == 0)
-        output_products[head * search.pairs.queries + sequence.first_row + query] = lone_product;
+      const Index row = sequence.first_row - sequence.query_start + query;
+      if (thread.lane() == 0) output_products[head * search.pairs.queries + row] = lone_product;
     });
   }
 };

@@ -13,18 +13,13 @@
 
 namespace bigbird::kernels::cuda {
 
-// Where a fragment lies: its first query and key, each in the rows of its sequence, and the first rows of
-// that in the batch.
+// Where a fragment lies: its first query and key, each in the rows of its sequence's keys, where queries
+// stand (AttentionBatch::query_starts), and the rows 0 of that count in the batch.
 struct PairPlace {
   int query, key;
   int first_query, first_key;
   int head;
 };
-
-BIGBIRD_DEVICE int label_of_distance(int distance, int most) {
-  if (distance >= 0) return distance < most ? distance : most;
-  return most + (-distance < most ? -distance : most);
-}
 
 // Scores of 16 rows and `columns` columns: queries and keys, or, with keys_in_rows, keys and queries.
 template <int columns, bool keys_in_rows>
@@ -78,7 +73,7 @@ struct PairFragment {
       hide(scores, [&](int n, int j) { return (met >> (4 * n + j) & 1u) == 0; });
     }
     // The keys of lone queries are told apart when their probabilities are there (last_own()).
-    if (!keys_in_rows && pairs.self_last && crosses_diagonal()) {
+    if ((pairs.no_self || (!keys_in_rows && pairs.self_last)) && crosses_diagonal()) {
       hide(scores, [&](int n, int j) { return distance_of(n, j) == 0; });
     }
   }
@@ -140,8 +135,8 @@ struct PairFragment {
         wide[j / 2][0] += !apart && d >= pairs.most ? gradient : 0.0f;
         wide[j / 2][1] += !apart && d < 0 && d <= -pairs.most ? gradient : 0.0f;
         wide[j / 2][2] += apart ? gradient : 0.0f;
-        if (!apart && d < pairs.most && d > -pairs.most && row + 4 * (j & 2) < valid) {
-          upper[4 * (j & 2) * pairs.labels + label_of_distance(d, pairs.most)] = gradient;
+        if (!apart && pairs.is_told_apart(d) && row + 4 * (j & 2) < valid) {
+          upper[4 * (j & 2) * pairs.labels + pairs.label_of_distance(d)] = gradient;
         }
       }
     }
@@ -260,7 +255,7 @@ struct PairFragment {
       set(scores, [&](int n, int j) {
         const bool apart = (same >> (4 * n + j) & 1u) == 0;
         return first[query(n, j) +
-                     (apart ? pairs.wide_label(2) : label_of_distance(distance_of(n, j), pairs.most))];
+                     (apart ? pairs.wide_label(2) : pairs.label_of_distance(distance_of(n, j)))];
       });
     }
   }

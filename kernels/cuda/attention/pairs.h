@@ -8,6 +8,7 @@
 //
 // Most labels are of one distance, so of one key of a row: who has the pair writes w. Up to three others are
 // of many keys, the `wide` ones: far ahead, far behind and of other parts; or, by links, unlinked and linked.
+// Of labels behind the first two are one.
 #pragma once
 
 #include <cfloat>
@@ -36,14 +37,25 @@ struct PairView {
   const std::uint8_t *hidden = nullptr, *free_queries = nullptr;
   const std::int32_t *query_groups = nullptr, *key_groups = nullptr;
   const std::int32_t *query_links = nullptr, *key_links = nullptr;
-  bool self_last = false;
+  bool self_last = false, no_self = false;
   // RelativeTerm
-  bool by_links = false;
+  bool by_links = false, behind = false;
   std::int32_t labels = 0, most = 0;
   const std::int32_t *query_parts = nullptr, *key_parts = nullptr;
   const float *weight = nullptr, *bias = nullptr;
   std::int32_t heads = 0;
   std::int32_t columns = 0;  // of a head in weight; those of the kernel behind them are zeros
+  // Labels of distances, key row minus query row, where these count. Those of keys that labels behind do not
+  // reach are read by nobody who sees the key.
+  BIGBIRD_HOST_DEVICE std::int32_t label_of_distance(std::int32_t distance) const {
+    const std::int32_t apart = distance < 0 ? -distance : distance, label = apart < most ? apart : most;
+    if (behind) return distance < 0 ? label : 0;
+    return distance < 0 ? most + label : label;
+  }
+  // Whether the label is that of this distance alone.
+  BIGBIRD_HOST_DEVICE bool is_told_apart(std::int32_t distance) const {
+    return distance > -most && (behind ? distance <= 0 : distance < most);
+  }
   // The workspace: null without a term, the last two in a backward pass only.
   float* terms = nullptr;           // t, [H, queries, labels]
   float* received = nullptr;        // w, [H, queries, labels]
@@ -51,6 +63,7 @@ struct PairView {
 
   BIGBIRD_HOST_DEVICE std::int32_t wide_label(int i) const {
     if (by_links) return 2 * most + 1 + i;  // the third is none
+    if (behind) return most;
     return i == 0 ? most : i == 1 ? 2 * most : 2 * most + 3;
   }
 };

@@ -87,6 +87,7 @@ struct AttentionSequence {
   Index first_key_row;        // of its keys; the same, but where keys are of other rows
   std::int32_t length;        // keys that are not padding
   std::int32_t query_length;  // queries that are not padding
+  std::int32_t query_start;   // the row of its keys that its first query stands at
   std::int32_t first_query_slot;
   std::int32_t first_key_slot;
 };
@@ -101,10 +102,11 @@ struct alignas(16) AttentionWork {
   std::int32_t count;          // of the list, without tiles that are hidden whole; 0: the tile is padding
   const ListedTile* list;
   std::int32_t head;
-  std::int32_t slot;       // of the batch; -1: the list is whole
-  std::int32_t own_tile;   // of the sequence
-  std::int32_t own_valid;  // rows of the tile that are not padding
-  std::int32_t unused[2];
+  std::int32_t slot;         // of the batch; -1: the list is whole
+  std::int32_t own_tile;     // of the sequence
+  std::int32_t own_valid;    // rows of the tile that are not padding
+  std::int32_t query_start;  // AttentionSequence
+  std::int32_t unused;
 };
 static_assert(sizeof(AttentionWork) == 48);
 

@@ -39,12 +39,14 @@ struct ListAttentionWork {
     item.slot = piece.slot < 0 ? -1 : first_slot + piece.slot;
     item.own_tile = piece.tile;
     item.own_valid = rows_below(keys_own ? sequence.length : sequence.query_length, piece.tile, rows);
-    if (causal && !keys_own && (piece.tile + 1) * rows < item.walked_length)
-      item.walked_length = (piece.tile + 1) * rows;
+    item.query_start = sequence.query_start;
+    const int seen_by_tile = sequence.query_start + (piece.tile + 1) * rows;  // of causal attention
+    if (causal && !keys_own && seen_by_tile < item.walked_length) item.walked_length = seen_by_tile;
     // The list ascends: tiles of padding, and keys later than all queries, are its end; queries before all
     // keys are its beginning.
     const ListedTile* const list = lists.tiles + piece.first;
-    const int begin = causal && keys_own ? below(list, piece.count, piece.tile) : 0;
+    const int first_query = (piece.tile * rows - sequence.query_start) / rows;  // tile
+    const int begin = causal && keys_own ? below(list, piece.count, first_query) : 0;
     const int end = below(list, piece.count, (item.walked_length + rows - 1) / rows);
     item.list = list + begin;
     item.count = item.own_valid == 0 || end < begin ? 0 : end - begin;

@@ -11,6 +11,7 @@
 
 #include "lib/core/error.h"
 #include "lib/model/network/attention_etc.h"
+#include "lib/model/network/attention_recurrent.h"
 
 namespace bigbird {
 namespace {
@@ -321,6 +322,7 @@ void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimit
   if (!sequence_rows_agree(batch) || !output_spans_agree(batch, config) ||
       !sentence_pairs_agree(batch, config, limits))
     throw_runtime("rows of a batch that are not there");
+  check_places(batch, config, limits);
   if (config.attention == AttentionPattern::etc) {
     check_globals(batch, config, limits, whole_blocks);
   } else if (!batch.globals.empty()) {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "lib/core/cancel.h"
+#include "lib/core/rng.h"
 #include "lib/model/network/encoder.h"
 #include "lib/model/network/head_losses.h"
 #include "lib/model/network/pass_context.h"
@@ -203,6 +204,18 @@ PassContext DecoderPass::context(const PassContext& encoder) const {
   pass.smoothing = encoder.smoothing;
   pass.dropped = encoder.dropped;
   return pass;
+}
+
+std::vector<std::uint8_t> drawn_layers(const ModelConfig& config, bool training, std::uint64_t seed) {
+  std::vector<std::uint8_t> dropped;
+  const double of_encoder = config.decoder.encoder_layer_drop, of_decoder = config.decoder.layer_drop;
+  if (!training || !config.has_decoder() || (of_encoder == 0.0 && of_decoder == 0.0)) return dropped;
+  const std::int64_t encoder_layers = config.num_hidden_layers;
+  for (std::int64_t layer = 0; layer < encoder_layers + config.decoder.num_hidden_layers; ++layer) {
+    CounterRng random(seed, Purpose::layer_drop, static_cast<std::uint64_t>(layer));
+    dropped.push_back(random.uniform() < (layer < encoder_layers ? of_encoder : of_decoder) ? 1 : 0);
+  }
+  return dropped;
 }
 
 DecoderPass decoder_pass(const ModelConfig& config, DecoderPlans& plans, const Batch& batch, bool training,

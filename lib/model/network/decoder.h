@@ -54,6 +54,9 @@ struct DecoderPass {
   PassContext context(const PassContext& encoder) const;
 };
 
+// Which layers a training pass leaves out, those of the encoder first, as masks are drawn; empty: none.
+std::vector<std::uint8_t> drawn_layers(const ModelConfig& config, bool training, std::uint64_t seed);
+
 // config is the model's. Every run has a slot of its own from first_slot on.
 DecoderPass decoder_pass(const ModelConfig& config, DecoderPlans& plans, const Batch& batch, bool training,
                          const std::uint64_t* dropout_seed, kernels::Index first_slot);

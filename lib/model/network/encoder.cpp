@@ -11,6 +11,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/model/network/attention_etc.h"
+#include "lib/model/network/attention_recurrent.h"
 #include "lib/model/network/attention_rows.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/head_rows.h"
@@ -128,8 +129,21 @@ kernels::QueryKeyValue inputs(kernels::Values qkv, kernels::Index first_row, ker
 
 // The calls of a layer whose attention is a plan alone.
 std::span<const AttentionRun> planned_runs(const PassContext& pass, std::int64_t layer) {
-  if (pass.windowed != nullptr || pass.lists != nullptr) return {};
+  if (pass.windowed != nullptr || pass.lists != nullptr || pass.recurrent != nullptr) return {};
   return pass.runs[static_cast<std::size_t>(layer)];
+}
+
+// Behind the activation of a feed-forward part, and of the last state: of models with a memory alone.
+kernels::Dropout inner_dropout(const PassContext& pass, std::int64_t layer, kernels::Index width) {
+  kernels::Dropout dropout = pass.dropout(DropoutSite::feed_forward_inner, layer);
+  dropout.width = width;
+  if (pass.recurrent == nullptr) dropout.probability = 0.0f;
+  return dropout;
+}
+void drop_last_state(const PassContext& pass, kernels::Values state) {
+  const kernels::Dropout dropout = pass.dropout(DropoutSite::last_state, 0);
+  if (pass.recurrent == nullptr || dropout.probability == 0) return;
+  pass.backend.dropout(state, state, pass.rows() * pass.width(), dropout);
 }
 
 kernels::ConstValues attention_output(const PassContext& pass, const LayerActivations& kept) {
@@ -333,8 +347,12 @@ void attention_layer_forward(const PassContext& pass, std::int64_t layer, const 
   const kernels::Index rows = pass.tokens(), width = pass.width();
   const bool postnorm = pass.config.norm_type == NormType::postnorm;
   if (!postnorm) backend.layernorm_forward(input, tensors.norm, kept.norm, kept.norm_state, rows);
-  backend.linear_forward(postnorm ? input : kept.norm, tensors.qkv, kept.qkv, rows);
-  rotate_queries_and_keys(pass, kept.rotations, kept.qkv, false);
+  if (pass.recurrent != nullptr) {
+    recurrent_attention_forward(pass, layer, tensors, input, kept);
+  } else {
+    backend.linear_forward(postnorm ? input : kept.norm, tensors.qkv, kept.qkv, rows);
+    rotate_queries_and_keys(pass, kept.rotations, kept.qkv, false);
+  }
   if (pass.windowed != nullptr) {
     windowed_attention_forward(pass, layer, tensors, postnorm ? input : kept.norm, kept);
   }
@@ -394,6 +412,8 @@ void attention_layer_backward(const PassContext& pass, std::int64_t layer, const
     spread_head_rows(pass, head_rows, gradient, work.gradient);
   }
 
+  if (pass.recurrent != nullptr)
+    return recurrent_attention_backward(pass, layer, tensors, gradients, input, kept, work);
   if (pass.windowed != nullptr) {
     windowed_attention_backward(pass, layer, tensors, gradients, postnorm ? input : kept.norm, kept, dcontext,
                                 dqkv);
@@ -426,6 +446,8 @@ void feed_forward_forward(const PassContext& pass, std::int64_t layer, const Fee
   if (!postnorm) backend.layernorm_forward(input, tensors.norm, kept.norm, kept.norm_state, rows);
   backend.linear_activation_forward(postnorm ? input : kept.norm, tensors.inner, pass.config.activation,
                                     kept.pre, kept.inner, rows);
+  const kernels::Dropout dropout = inner_dropout(pass, layer, tensors.inner.out);
+  if (dropout.probability > 0) backend.dropout(kept.inner, kept.inner, rows * tensors.inner.out, dropout);
   backend.linear_forward(kept.inner, tensors.output, kept.sum, rows);
   residual_forward(pass, pass.dropout(pass.feed_forward_site, layer), tensors.norm, input,
                    {kept.sum, kept.norm, kept.norm_state});
@@ -445,11 +467,19 @@ void feed_forward_backward(const PassContext& pass, std::int64_t layer, const Fe
   const kernels::ConstValues branch =
       residual_backward(pass, pass.dropout(pass.feed_forward_site, layer), tensors.norm, gradients.norm,
                         output, {kept.sum, kept.norm, kept.norm_state}, work);
-  if (!kept.keeps_inner)
-    backend.activation_forward(kept.pre, inner, rows * tensors.inner.out, pass.config.activation);
+  const kernels::Index inner_values = rows * tensors.inner.out;
+  const kernels::Dropout dropout = inner_dropout(pass, layer, tensors.inner.out);
+  const auto drop = [&](kernels::Values values) {
+    if (dropout.probability > 0) backend.dropout(values, values, inner_values, dropout);
+  };
+  if (!kept.keeps_inner) {
+    backend.activation_forward(kept.pre, inner, inner_values, pass.config.activation);
+    drop(inner);
+  }
   backend.linear_backward_weight(branch, inner, tensors.output, output, rows);
   backend.linear_backward_input_activation(branch, tensors.output, pass.config.activation, kept.pre, dinner,
                                            rows);
+  drop(dinner);
 
   backend.linear_backward_weight(dinner, postnorm ? input : kept.norm, tensors.inner, gradients.inner, rows);
   backend.linear_backward_input(dinner, tensors.inner, postnorm ? work.gradient : work.branch, rows,
@@ -469,6 +499,7 @@ void encoder_forward(const PassContext& pass, const ModelTensors& tensors, const
   };
 
   embeddings_forward(pass, tensors.embeddings, kept.embeddings, kept.states[0]);
+  if (pass.recurrent != nullptr) recurrent_begin(pass, kept.recurrent);
   report(0, kept.states[0]);
   for (std::size_t layer = 0; layer < layers; ++layer) {
     throw_if_cancelled_anywhere();
@@ -482,6 +513,7 @@ void encoder_forward(const PassContext& pass, const ModelTensors& tensors, const
     }
     report(layer + 1, kept.states[layer + 1]);
   }
+  drop_last_state(last, kept.states[layers]);
   if (pass.config.has_final_norm()) {
     pass.backend.layernorm_forward(kept.states[layers], tensors.final_norm, kept.final_norm,
                                    kept.final_norm_state, last.rows());
@@ -492,13 +524,15 @@ void encoder_backward(const PassContext& pass, const ModelTensors& tensors, cons
                       const Activations& kept, bool grad_checkpoint) {
   const std::size_t layers = tensors.layers.size();
   const BackwardWorkspace& work = kept.workspace;
-  const kernels::Index last_rows = at_head_rows(pass, kept.head_rows).rows();
+  const PassContext last = at_head_rows(pass, kept.head_rows);
+  const kernels::Index last_rows = last.rows();
   if (last_rows == 0) return;
   if (pass.config.has_final_norm()) {
     pass.backend.layernorm_backward(
         {work.gradient, kept.states[layers], kept.final_norm_state, work.gradient, last_rows},
         tensors.final_norm, gradients.final_norm, false);
   }
+  drop_last_state(last, work.gradient);
   for (std::size_t i = layers; i-- > 0;) {
     throw_if_cancelled_anywhere();
     const std::int64_t layer = static_cast<std::int64_t>(i);

@@ -2,7 +2,9 @@
 // copy.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,5 +33,16 @@ class HostValues {
   std::vector<float> copy_;  // moving it leaves its numbers where they are
   std::span<const float> values_;
 };
+
+// Rows of `stride` values, of which the first `columns` are wanted.
+inline std::vector<float> without_padding(std::vector<float> rows, std::int64_t columns,
+                                          std::int64_t stride) {
+  if (stride == columns) return rows;
+  const std::int64_t count = static_cast<std::int64_t>(rows.size()) / stride;
+  for (std::int64_t row = 1; row < count; ++row)
+    std::copy_n(rows.begin() + row * stride, columns, rows.begin() + row * columns);
+  rows.resize(static_cast<std::size_t>(count * columns));
+  return rows;
+}
 
 }  // namespace bigbird

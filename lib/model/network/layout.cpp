@@ -26,6 +26,7 @@ std::optional<double> init_range(const TensorSpec& spec, const ModelConfig& conf
     case Init::ones:
       break;
     case Init::normal:
+    case Init::ones_normal:
       return config.initializer_range;
     case Init::relative_normal:
       return relative_init_range;
@@ -67,8 +68,9 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     weight(name, out, in);
     bias(name, out);
   };
+  const Init norm_weight = is_recurrent(config) ? Init::ones_normal : Init::ones;
   const auto layernorm = [&](const std::string& name) {
-    declare(name + ".weight", {c}, Init::ones, false);
+    declare(name + ".weight", {c}, norm_weight, false);
     declare(name + ".bias", {c}, Init::zeros, false);
   };
   const auto attention_as = [&](const std::string& projections, const std::string& output) {
@@ -84,6 +86,10 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     }
     if (depth_ > 0 && config.attention == AttentionPattern::bpt) {  // a name of our own
       weight(projections + "relative", partition_labels(config.attention_options.bpt), config.head_size());
+    }
+    if (is_recurrent(config)) {  // names of our own
+      weight(projections + "position", c, c);
+      if (config.attention_options.recurrent.untie) declare_recurrent_biases(config, projections);
     }
     weight(output + "dense", c, c);
     if (config.output_bias) bias(output + "dense", c);
@@ -127,6 +133,8 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     feed_forward(prefix, f);
   }
   depth_ = config.num_hidden_layers + 1;
+  if (is_recurrent(config) && !config.attention_options.recurrent.untie)
+    declare_recurrent_biases(config, "bert.encoder.");
   if (config.has_final_norm()) layernorm("bert.encoder.LayerNorm");  // a name of our own
   if (config.has_pooler()) {
     declare("bert.pooler.weight", {c, c}, Init::normal, config.uses_pooler());
@@ -182,6 +190,11 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     declare("final_logits_bias", {1, v}, Init::zeros, false);
     if (config.has_own_output_table()) weight("lm_head", v, c);
   }
+}
+
+void ParameterLayout::declare_recurrent_biases(const ModelConfig& config, const std::string& prefix) {
+  for (const char* name : {"content_bias", "position_bias"})
+    declare(prefix + name, {config.num_attention_heads, config.head_size()}, Init::normal, false);
 }
 
 void ParameterLayout::declare_etc_layer(const ModelConfig& config, const std::string& layer) {
@@ -262,7 +275,7 @@ std::vector<float> initial_parameters(const ParameterLayout& layout, const Model
     }
     const std::optional<double> drawn = init_range(spec, config);
     if (!drawn) continue;
-    const double range = *drawn;
+    const double range = *drawn, centre = spec.init == Init::ones_normal ? 1.0 : 0.0;
     const std::uint64_t random_stream = hash_name(spec.name);
     const std::int64_t chunks = (spec.count + init_chunk - 1) / init_chunk;
     kernels::parallel_for(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {
@@ -272,7 +285,7 @@ std::vector<float> initial_parameters(const ParameterLayout& layout, const Model
       for (std::int64_t i = begin; i < end; ++i) {
         double draw = rng.normal();
         while (draw < -2.0 || draw > 2.0) draw = rng.normal();
-        target[i] = static_cast<float>(draw * range);
+        target[i] = static_cast<float>(centre + draw * range);
       }
     });
     if (spec.name == "bert.embeddings.word_embeddings.weight") {

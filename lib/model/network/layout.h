@@ -11,9 +11,10 @@
 
 namespace bigbird {
 
-// relative_normal: tables of labels, which etcmodel draws wider than all else. filter_normal: a table for
+// ones_normal: as normal, around 1. relative_normal: tables of labels, which etcmodel draws wider than all
+// else. filter_normal: a table for
 // each token that a filter sees, wide enough for sums over all of them to have a variance of 1.
-enum class Init { zeros, ones, normal, relative_normal, filter_normal };
+enum class Init { zeros, ones, normal, ones_normal, relative_normal, filter_normal };
 
 // Standard deviation of a fresh table of labels (etcmodel).
 inline constexpr double relative_init_range = 0.5;
@@ -34,7 +35,8 @@ struct TensorSpec {
 //
 // Tensors lie back to back in declaration order. In every layer the query, key and value weights are
 // neighbours (and so are their biases), so that they form one [3C, C] matrix; so are those of a Longformer's
-// global tokens, and what BigBird-ETC computes in one product (etc_products).
+// global tokens, what BigBird-ETC computes in one product (etc_products), and the two biases of
+// Transformer-XL, of content and of distance.
 class ParameterLayout {
  public:
   explicit ParameterLayout(const ModelConfig& config);
@@ -47,6 +49,7 @@ class ParameterLayout {
 
  private:
   void declare(const std::string& name, std::vector<std::int64_t> shape, Init init, bool decay);
+  void declare_recurrent_biases(const ModelConfig& config, const std::string& prefix);
   void declare_etc_layer(const ModelConfig& config, const std::string& layer);
   std::vector<TensorSpec> tensors_;
   std::int64_t count_ = 0;
@@ -72,7 +75,7 @@ bool is_decoder_tensor(const std::string& name);
 bool is_position_table(const std::string& name);
 
 // Host values for a fresh model: normal(0, initializer_range) cut at two sigma, biases 0, LayerNorm 1/0, the
-// pad row of the word table 0. Element i of tensor j is a function of (seed, tensor name, i).
+// pad row of the word table 0. Of Transformer-XL the weights of LayerNorms are drawn around 1. Element i of tensor j is a function of (seed, tensor name, i).
 std::vector<float> initial_parameters(const ParameterLayout& layout, const ModelConfig& config,
                                       std::uint64_t seed);
 

@@ -53,8 +53,14 @@ std::vector<LinearLayer> linear_layers(const ModelConfig& config) {
       continue;
     }
     const std::string self = prefix + "attention.self";
-    layers.push_back(
-        {self, {self + ".query.weight", self + ".key.weight", self + ".value.weight"}, c, 3 * c});
+    if (is_recurrent(config)) {
+      layers.push_back({self + ".query", {self + ".query.weight"}, c, c});
+      layers.push_back({self + ".key", {self + ".key.weight", self + ".value.weight"}, c, 2 * c});
+      layers.push_back({self + ".position", {self + ".position.weight"}, c, c});
+    } else {
+      layers.push_back(
+          {self, {self + ".query.weight", self + ".key.weight", self + ".value.weight"}, c, 3 * c});
+    }
     one("attention.output.dense", c, c);
     feed_forward("");
   }
@@ -101,7 +107,11 @@ std::vector<PackedLayer> packed_layers(const ModelConfig& config, const ModelTen
   };
   const auto add_layer = [&](const AttentionTensors& attention, const FeedForwardTensors& feed_forward,
                              bool whole_products) {
-    if (whole_products) {
+    if (attention.query.weight != nullptr) {
+      add(attention.query);
+      add(attention.key_value);
+      add(attention.position);
+    } else if (whole_products) {
       add(attention.qkv);
     } else {
       ++number;
@@ -141,6 +151,21 @@ std::vector<PackedLayer> packed_layers(const ModelConfig& config, const ModelTen
 
 std::size_t packed_bytes(const std::vector<PackedLayer>& layers) {
   return layers.empty() ? 0 : layers.back().offset + layers.back().bytes;
+}
+
+std::string layout_of(const std::vector<PackedLayer>& layers, const kernels::Backend& backend) {
+  std::string text;
+  for (const PackedLayer& part : layers) {
+    text += fmt::format("{} {}x{} at {}\n", backend.packed_weight_layout(part.form), part.layer.out,
+                        part.layer.in, part.offset);
+  }
+  return text;
+}
+
+bool holds(const std::vector<PackedLayer>& layers, const float* parameter) {
+  return std::any_of(layers.begin(), layers.end(), [&](const PackedLayer& part) {
+    return parameter >= part.layer.weight && parameter < part.layer.weight + part.layer.in * part.layer.out;
+  });
 }
 
 std::int64_t packed_floats(const std::vector<PackedLayer>& layers) {

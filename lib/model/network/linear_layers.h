@@ -52,6 +52,11 @@ std::vector<PackedLayer> packed_layers(const ModelConfig& config, const ModelTen
 // Of the memory of all.
 std::size_t packed_bytes(const std::vector<PackedLayer>& layers);
 
+// What is packed and where, in words.
+std::string layout_of(const std::vector<PackedLayer>& layers, const kernels::Backend& backend);
+// Whether a parameter is one of a weight of these.
+bool holds(const std::vector<PackedLayer>& layers, const float* parameter);
+
 // Floats of the weights, which need not stay.
 std::int64_t packed_floats(const std::vector<PackedLayer>& layers);
 

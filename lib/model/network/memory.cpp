@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/model/network/attention_etc.h"
+#include "lib/model/network/attention_recurrent.h"
 #include "lib/model/network/attention_rows.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/decoder.h"
@@ -33,10 +34,15 @@ struct Planner {
   kernels::ElementType operands;     // of what only products and attention read
   std::int64_t globals = 0;          // G of windows with global tokens
   std::int64_t projections = 3;      // of a token: queries, keys and values, [*, C] each
+  std::int64_t memory_rows = 0;      // K - T: of keys and values that are of no token
+  std::int64_t labels = 0;           // R of a layer with a memory
   BackwardWorkspace workspace = {};  // in training
   std::string activated = {};        // the row of what activations give, where it is kept
 
   bool postnorm() const { return config.norm_type == NormType::postnorm; }
+
+  // Rows of queries, keys and values.
+  std::int64_t projected() const { return tokens * projections + memory_rows * (projections - 1); }
 
   NormState norm_state(const std::string& what, std::int64_t rows) {
     return {arena.floats(what, rows), arena.floats(what, rows)};
@@ -46,7 +52,7 @@ struct Planner {
   // sum of the feed-forward part) is the caller's.
   LayerActivations kept_layer(const std::string& what, std::int64_t rows) {
     LayerActivations layer;
-    layer.attention.qkv = arena.values(what, tokens * projections * width, operands);
+    layer.attention.qkv = arena.values(what, projected() * width, operands);
     layer.attention.context = arena.values(what, tokens * width, operands);
     layer.attention.log_sum_exp = arena.floats(what, heads * tokens);
     layer.attention.sum = arena.values(what, rows * width);
@@ -77,16 +83,15 @@ struct Planner {
     };
     const kernels::ElementType stream = arena.stream();
     const std::size_t operand = bytes_of(tokens * width, operands), state = bytes_of(tokens * width, stream);
-    const std::size_t bytes =
-        std::max(static_cast<std::size_t>(projections) * operand + std::max(operand, state),
-                 2 * state + bytes_of(tokens * inner, operands));
+    const std::size_t bytes = std::max(bytes_of(projected() * width, operands) + std::max(operand, state),
+                                       2 * state + bytes_of(tokens * inner, operands));
     auto* const base = static_cast<std::byte*>(arena.bytes(what, bytes, operands));
     const auto at = [base](std::size_t offset, kernels::ElementType type) {
       return kernels::Values(base == nullptr ? nullptr : base + offset, type);
     };
     LayerActivations layer;
     layer.attention.qkv = at(0, operands);
-    layer.attention.context = at(static_cast<std::size_t>(projections) * operand, operands);
+    layer.attention.context = at(bytes_of(projected() * width, operands), operands);
     layer.attention.sum = at(0, stream);
     layer.attention.norm = at(postnorm() ? state : 3 * operand, stream);
     layer.feed_forward.inner = at(2 * state, operands);
@@ -102,6 +107,12 @@ struct Planner {
     global.of_keys = arena.values(what, globals * 3 * width, operands);
     global.context = arena.values(what, globals * width, operands);
     if (kept) global.log_sum_exp = arena.floats(what, heads * globals);
+  }
+
+  void add_labels(LayerActivations& layer, const std::string& what) {
+    if (labels == 0) return;
+    layer.attention.relative_weight = arena.floats(what, labels * width);
+    layer.attention.relative_bias = arena.floats(what, labels * heads);
   }
 
   void set_output(LayerActivations& layer, kernels::Values output) const {
@@ -142,6 +153,7 @@ void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
   const auto layer = [&](const std::string& what, bool kept, std::int64_t rows) {
     LayerActivations made = kept ? plan.kept_layer(what, rows) : plan.shared_layer(what);
     plan.add_globals(made, what, kept);
+    plan.add_labels(made, what);
     return made;
   };
   plan_layers(plan, options, "", layer, to.states, to.layers);
@@ -151,6 +163,7 @@ void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
     to.layers[i].attention.windowed = to.windowed;
     to.layers[i].attention.etc = to.etc;
     to.layers[i].attention.lists = to.lists;
+    to.layers[i].attention.recurrent = to.recurrent;
   }
 }
 
@@ -223,22 +236,6 @@ void plan_etc(Planner& plan, EtcActivations& to, std::int64_t longs, std::int64_
   if (options.training && (plan.config.attention_options.etc.projections == EtcProjections::shared ||
                            plan.config.num_random_blocks > 0))
     to.dkey_value = plan.arena.values(what, most * 2 * plan.width, plan.operands);
-}
-
-void plan_lists(Planner& plan, RowsActivations& to, const BatchLimits& limits, bool training) {
-  if (plan.config.attention != AttentionPattern::bpt) return;
-  const std::string what = "lists of tokens and spans";
-  const std::int64_t entries = most_list_entries(plan.config, limits);
-  const auto integers = [&](std::int64_t count) { return plan.arena.integers(what, count); };
-  to.rows = integers(entries);
-  to.offsets = integers(plan.tokens + 1);
-  to.labels = integers(entries);
-  if (!training) return;
-  to.queries = integers(entries);
-  to.key_offsets = integers(plan.tokens + 1);
-  to.key_labels = integers(entries);
-  to.products = plan.arena.floats(what, plan.heads * plan.tokens);
-  to.label_parts = plan.arena.floats(what, kernels::row_label_parts * list_table_floats(plan.config));
 }
 
 void plan_contrast(Planner& plan, ContrastActivations& to, std::int64_t pairs, bool training) {
@@ -480,9 +477,12 @@ Activations plan_activations(Arena& arena, const ModelConfig& given, const Batch
                     arena.floats("rotary positions", limits.longest * config.rotary_dim)};
   }
   plan.globals = most_global_rows(config, limits);
+  plan.memory_rows = most_memory_rows(config, limits);
+  plan.labels = recurrent_labels(config, limits);
+  to.recurrent = plan_recurrent(arena, config, limits, options.training);
   to.windowed = plan_windows(arena, config, tokens, plan.globals, options.training);
   plan_etc(plan, to.etc, limits.tokens, second_rows, options);
-  plan_lists(plan, to.lists, limits, options.training);
+  to.lists = plan_lists(arena, config, limits, tokens, options.training);
   plan_encoder(plan, to, options);
   if (head_rows > 0) plan_head_rows(plan, to.head_rows);
   plan_final_norm(plan, options, to);
@@ -524,6 +524,12 @@ kernels::AttentionLimits attention_limits(const ModelConfig& given, const BatchL
   most.sequences = limits.sequences;
   most.tokens = limits.tokens;
   most.longest = limits.longest;
+  if (is_recurrent(config)) {
+    most.slots += recurrent_slots;
+    most.tokens += most_memory_rows(config, limits);
+    most.longest += most_memory_rows_of_one(config, limits);
+    most.labels = recurrent_labels(config, limits);
+  }
   most.heads = config.num_attention_heads;
   most.head_size = config.head_size();
   if (config.has_decoder()) {

@@ -123,11 +123,29 @@ struct RowsActivations {
   float* label_parts = nullptr;
 };
 
+// Shared by all layers with a memory (attention_recurrent.h). K rows are those of memories and segments
+// together, R labels; numbers of the host's choice are rounded to the type of what products read.
+struct RecurrentActivations {
+  kernels::Values remembered;  // [L, streams, M, C]; null where no stream is kept
+  kernels::Values sinusoids;   // [R, C]
+  kernels::Values distances;   // [R, C] the same through the dropout of a pass
+  kernels::Values rows;        // [K, C] a layer's memories and its input
+  kernels::Values signs;       // [2] -1, 1
+  kernels::Values difference;  // [C] the bias of distance less that of content; then its gradient
+  float* by_head = nullptr;    // [H, C] the same, each head's part in a row of its own among zeros
+  // Gradients; training only.
+  kernels::Values dkey_value;  // [K, 2C]
+  float* dweight = nullptr;    // [R, C]
+  float* dbias = nullptr;      // [R, H]
+  float* dby_head = nullptr;   // [H, C]
+};
+
 // Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->
 // sum (the output).
 struct AttentionActivations {
-  kernels::Values qkv;           // [T, 3C]; query and key after their rotation. BigBird-ETC: queries
-                                 // [T, C], then keys and values [T, 4C] or [T, 2C]
+  // [T, 3C]; query and key after their rotation. BigBird-ETC: queries [T, C], then keys and values [T, 4C] or
+  // [T, 2C]; of a layer with a memory [T, C] and [K, 2C].
+  kernels::Values qkv;
   kernels::Values context;       // [T, C]
   float* log_sum_exp = nullptr;  // [H, T]; null in inference
   kernels::Values sum;           // [T, C]: input + dropout(output product)
@@ -138,6 +156,9 @@ struct AttentionActivations {
   WindowedActivations windowed;
   EtcActivations etc;
   RowsActivations lists;
+  RecurrentActivations recurrent;
+  float* relative_weight = nullptr;  // [R, C] what labels of distances are; null without, as the next
+  float* relative_bias = nullptr;    // [R, H]
 };
 
 // The same order: input -> inner -> sum -> norm, or input -> norm -> inner -> sum.
@@ -321,6 +342,7 @@ struct Activations {
   WindowedActivations windowed;
   EtcActivations etc;
   RowsActivations lists;
+  RecurrentActivations recurrent;
   std::vector<kernels::Values> states;  // [L + 1]: the input of every layer, then the output of the last
   std::vector<LayerActivations> layers;
   HeadRowActivations head_rows;  // with them [T, ...] behind the last layer's attention is [R, ...]
@@ -357,6 +379,10 @@ struct ModelMemory {
 };
 ModelMemory plan_model(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
                        const ModelOptions& options, const kernels::Backend& backend);
+
+// Bytes of the arena that it takes.
+std::size_t model_bytes(const kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
+                        const ModelOptions& options);
 
 // A piece of device memory with an owner, which releases it.
 class DeviceMemory {

@@ -11,6 +11,7 @@
 #include "lib/core/log.h"
 #include "lib/core/rng.h"
 #include "lib/model/network/attention_etc.h"
+#include "lib/model/network/attention_recurrent.h"
 #include "lib/model/network/attention_rows.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/batch.h"
@@ -31,13 +32,6 @@ namespace {
 // Numbers of models, for pass_key().
 std::atomic<std::uint64_t> models_made{0};
 
-std::size_t model_bytes(const kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
-                        const ModelOptions& options) {
-  Arena arena(nullptr, backend);
-  plan_model(arena, config, limits, options, backend);
-  return arena.used();
-}
-
 }  // namespace
 
 struct Model::Impl {
@@ -53,7 +47,9 @@ struct Model::Impl {
         decoder_plans(of.decoder.num_attention_heads),
         window_plans(of.num_attention_heads),
         etc_plans(config),
-        list_cache(config),
+        lists(config),
+        recurrent_plans(of.num_attention_heads),
+        streams(on, of, is_recurrent(of) ? up_to.streams : 0),
         memory(on, model_bytes(on, of, up_to, how)) {
     Arena arena(memory.bytes(), backend);
     held = plan_model(arena, given_config, given_limits, options, backend);
@@ -84,6 +80,8 @@ struct Model::Impl {
       const std::vector<float> rotations = rotary_table(config, limits.longest);
       backend.upload(rotary.table, rotations.data(), rotations.size() * sizeof(float));
     }
+    fill_recurrent(backend, config, limits, held.activations.recurrent);
+    streams.place(held.activations.recurrent.remembered);
     if (held.working_weights != nullptr) {
       backend.bind_weights(held.parameters, layout.count() + behind, held.working_weights);
       backend.refresh_weights(held.parameters);
@@ -128,6 +126,7 @@ struct Model::Impl {
             has_windows(config) ? &windowed : nullptr,
             config.attention == AttentionPattern::etc ? &etc : nullptr,
             config.attention == AttentionPattern::bpt ? &lists : nullptr,
+            is_recurrent(config) ? &recurrent : nullptr,
             config.has_stem() ? &stem : nullptr,
             0,
             smoothing,
@@ -148,7 +147,8 @@ struct Model::Impl {
     head_stage(pass, kept);
     if (pass.windowed != nullptr) windowed_stage(pass, kept.windowed);
     if (pass.etc != nullptr) etc_stage(pass, kept.etc);
-    if (pass.lists != nullptr) rows_stage(pass, list_cache, kept.lists, lists);
+    if (pass.lists != nullptr) rows_stage(pass, kept.lists, lists);
+    if (pass.recurrent != nullptr) backend.prepare_attention(recurrent.run.front().call());
     for (const auto* stack : {&runs, &decoder.runs, &decoder.cross_runs}) {
       for (const std::vector<AttentionRun>& layer : *stack) {
         for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
@@ -156,18 +156,6 @@ struct Model::Impl {
     }
     uploads.bring();
     lists.staged = lists.on_their_way;
-  }
-
-  // Which layers a training pass leaves out, as masks are drawn.
-  void draw_layers(std::uint64_t seed) {
-    dropped.clear();
-    const double of_encoder = config.decoder.encoder_layer_drop, of_decoder = config.decoder.layer_drop;
-    if (!dropout_on || !config.has_decoder() || (of_encoder == 0.0 && of_decoder == 0.0)) return;
-    const std::int64_t encoder_layers = config.num_hidden_layers;
-    for (std::int64_t layer = 0; layer < encoder_layers + config.decoder.num_hidden_layers; ++layer) {
-      CounterRng random(seed, Purpose::layer_drop, static_cast<std::uint64_t>(layer));
-      dropped.push_back(random.uniform() < (layer < encoder_layers ? of_encoder : of_decoder) ? 1 : 0);
-    }
   }
 
   // The gradient of what the head reads, before the head adds to it.
@@ -181,6 +169,13 @@ struct Model::Impl {
     const LossScale weights = answer_weights(config);
     for (std::size_t loss = 0; loss < scale.all.size(); ++loss) scale.all[loss] *= weights.all[loss];
     backend.upload(held.activations.scalars.loss_scales, scale.all.data(), sizeof scale.all);
+  }
+
+  // What streams remember is that of all passes so far; the last one cannot go back any more.
+  void remember_last() {
+    if (!std::exchange(remembers_last, false)) return;
+    backward_possible = false;
+    recurrent_remember(pass(), held.activations, streams);
   }
 
   // Gradients that zero_gradients() left to the next backward(): zeros after all.
@@ -207,13 +202,8 @@ struct Model::Impl {
 
   // Rows over the vocabulary, without what they are padded with.
   std::vector<float> vocabulary_rows(kernels::ConstValues from, std::int64_t rows, const char* what) const {
-    const std::int64_t columns = config.vocab_size, stride = backend.row_stride(columns);
-    std::vector<float> host = output(from, rows * stride, what);
-    if (stride == columns) return host;
-    for (std::int64_t row = 1; row < rows; ++row)
-      std::copy_n(host.begin() + row * stride, columns, host.begin() + row * columns);
-    host.resize(static_cast<std::size_t>(rows * columns));
-    return host;
+    const std::int64_t stride = backend.row_stride(config.vocab_size);
+    return without_padding(output(from, rows * stride, what), config.vocab_size, stride);
   }
 
   const std::uint64_t number = ++models_made;
@@ -228,7 +218,10 @@ struct Model::Impl {
   DecoderPlans decoder_plans;
   WindowPlans window_plans;
   EtcPlans etc_plans;
-  PartitionCache list_cache;
+  RowsPass lists;
+  RecurrentPlans recurrent_plans;
+  StreamMemory streams;
+  bool remembers_last = false;  // what the last pass read is still to be kept
   DeviceMemory memory;
   ModelMemory held;
   ModelTensors parameter_tensors;
@@ -246,7 +239,7 @@ struct Model::Impl {
   DecoderPass decoder;
   WindowedPass windowed;
   EtcPass etc;
-  RowsPass lists;
+  RecurrentPass recurrent;
   StemPass stem;
   std::vector<float> contrast_gradients;  // of the sum of that loss
   kernels::Index first_slot = 0;
@@ -308,21 +301,11 @@ std::size_t Model::packed_bytes() const {
 }
 
 std::string Model::packed_layout() const {
-  std::string text;
-  for (const PackedLayer& part : impl_->packed) {
-    text += fmt::format("{} {}x{} at {}\n", impl_->backend.packed_weight_layout(part.form), part.layer.out,
-                        part.layer.in, part.offset);
-  }
-  return text;
+  return layout_of(impl_->packed, impl_->backend);
 }
 
 bool Model::packs(const TensorSpec& tensor) const {
-  const float* const first = impl_->held.parameters + tensor.offset;
-  for (const PackedLayer& part : impl_->packed) {
-    const float* const weight = part.layer.weight;
-    if (first >= weight && first < weight + part.layer.in * part.layer.out) return true;
-  }
-  return false;
+  return holds(impl_->packed, impl_->held.parameters + tensor.offset);
 }
 
 void Model::pack_weights(std::byte* to) {
@@ -389,6 +372,7 @@ ForwardResult Model::forward(const Batch& given, const ForwardOptions& options) 
 
 void Model::start_forward(const Batch& given, const ForwardOptions& options) {
   impl_->take_int8();
+  impl_->remember_last();
   impl_->backward_possible = false;
   impl_->batch = given;
   Batch& batch = impl_->batch;
@@ -407,8 +391,11 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
   if (!batch.embedding_offsets.empty() && kept.embeddings.offsets == nullptr)
     throw_runtime("this model was built without offsets of embeddings");
   impl_->dropout_on = options.training;
-  impl_->runs = attention_runs(impl_->config, impl_->plans, impl_->batch, options.training,
-                               kept.scalars.dropout_seed, impl_->first_slot);
+  impl_->runs.clear();
+  if (!is_recurrent(impl_->config)) {
+    impl_->runs = attention_runs(impl_->config, impl_->plans, impl_->batch, options.training,
+                                 kept.scalars.dropout_seed, impl_->first_slot);
+  }
   kernels::Index behind = impl_->first_slot + impl_->slots;
   if (impl_->config.has_decoder()) {
     behind -= 2 * impl_->config.decoder.num_hidden_layers;
@@ -425,10 +412,14 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
              behind - etc_slots(impl_->config), kept.etc, impl_->parameter_tensors.layers, impl_->runs,
              impl_->etc);
   }
-  if (impl_->config.attention == AttentionPattern::bpt)
-    rows_pass(impl_->config, impl_->batch, kept.lists, impl_->lists);
+  rows_pass(impl_->config, impl_->batch, kept.lists, impl_->lists);
+  if (is_recurrent(impl_->config)) {
+    recurrent_pass(impl_->config, batch, impl_->streams, wants_whole_blocks(), options.training,
+                   !impl_->options.training, kept.scalars.dropout_seed, impl_->recurrent_plans,
+                   behind - recurrent_slots, kept, impl_->recurrent);
+  }
   impl_->smoothing = options.smoothing;
-  impl_->draw_layers(options.dropout_seed);
+  impl_->dropped = drawn_layers(impl_->config, options.training, options.dropout_seed);
   const bool in_pieces = impl_->options.training && impl_->options.logits_in_pieces;
   impl_->taken = impl_->options.training ? options.scale : std::nullopt;
   const PassContext pass = impl_->pass();
@@ -452,6 +443,8 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
     impl_->backend.replay(pass_key(pass, impl_->number, phase), work);
   }
   impl_->backward_possible = impl_->options.training && (!in_pieces || impl_->taken);
+  impl_->remembers_last = is_recurrent(impl_->config);
+  if (!impl_->options.training) impl_->remember_last();
 }
 
 ForwardResult Model::read_result() {
@@ -584,6 +577,11 @@ std::vector<float> Model::target_logits() const {
   if (impl_->options.logits_in_pieces) throw_runtime("this model does not keep the logits of its targets");
   return impl_->vocabulary_rows(impl_->held.activations.decoder.logits, impl_->batch.targets.tokens(),
                                 "logits of targets");
+}
+
+StreamMemory& Model::streams() {
+  impl_->remember_last();
+  return impl_->streams;
 }
 
 DecoderView Model::decoder_view() const {

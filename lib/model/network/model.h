@@ -19,6 +19,7 @@
 #include "lib/model/network/layout.h"
 #include "lib/model/network/losses.h"
 #include "lib/model/network/model_limits.h"
+#include "lib/model/network/stream_memory.h"
 
 namespace bigbird {
 
@@ -142,7 +143,17 @@ class Model {
   std::vector<float> target_logits() const;
   DecoderView decoder_view() const;
 
+  // What streams remember (Batch::places) of a model with a memory, asked for between two passes: a backward()
+  // comes before it. See stream_memory.h for shapes and errors; bytes are those on the device.
+  std::size_t memory_bytes() { return streams().bytes(); }
+  std::vector<float> stream_memory(std::int64_t stream) { return streams().values(stream); }
+  void set_stream_memory(std::int64_t stream, const std::vector<float>& values) {
+    streams().set_values(stream, values);
+  }
+  void forget_streams() { streams().forget(); }
+
  private:
+  StreamMemory& streams();
   // The two halves of forward(): work is given to the device; its results are waited for.
   void start_forward(const Batch& batch, const ForwardOptions& options);
   ForwardResult read_result();

@@ -57,6 +57,19 @@ constexpr std::array<DevicePeak, 7> device_peaks{{{"H200 NVL", 835.5e12},
                                                   {"A100-", 312e12},
                                                   {"A100 80GB PCIe", 312e12}}};
 
+// A segment of Transformer-XL with a full memory, where its batch has streams: keys and values of what is
+// remembered, rows of distances, and pairs.
+double of_memory(const ModelConfig& config, const Batch& batch, std::size_t sequence) {
+  const RecurrentOptions& options = config.attention_options.recurrent;
+  const double width = real(config.hidden_size), length = real(batch.lengths[sequence]);
+  const bool goes_on = !batch.places.empty() && batch.places.begins[sequence] == 0;
+  const double memory = goes_on ? real(options.memory) : 0.0;
+  const double pairs =
+      options.same_length && goes_on ? length * memory : length * (memory + (length + 1.0) / 2.0);
+  const double products = 2.0 * width * width * (3.0 * memory + length);
+  return real(config.num_hidden_layers) * (products + 6.0 * width * pairs);  // with the terms of distances
+}
+
 }  // namespace
 
 double linear_operations_of_a_token(const ModelConfig& config) {
@@ -185,10 +198,15 @@ double ModelOperations::of_rows(const Batch& batch) {
   const double tokens = sum_of(batch.lengths);
   if (config_.attention == AttentionPattern::etc) return two_inputs(batch) + heads(batch, tokens);
   double all = 0, nodes = 0;
+  double of_memories = 0;
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     if (config_.attention == AttentionPattern::bpt) {
       all += pairs_of_nodes(batch.lengths[s]);
       nodes += real(partition_spans(batch.lengths[s]));
+      continue;
+    }
+    if (is_recurrent(config_)) {
+      of_memories += of_memory(config_, batch, s);
       continue;
     }
     if (has_windows(config_)) {
@@ -201,8 +219,8 @@ double ModelOperations::of_rows(const Batch& batch) {
     all += pairs(planned_blocks(config_, blocks, batch.lengths[s]), batch.lengths[s]);
   }
   // Scores and weighted values of a pair take 2 D each.
-  double encoder =
-      linear_operations_of_a_row(config_) * (tokens + nodes) + 4.0 * real(config_.head_size()) * all;
+  double encoder = linear_operations_of_a_row(config_) * (tokens + nodes) +
+                   4.0 * real(config_.head_size()) * all + of_memories;
   if (config_.has_decoder()) encoder *= 1.0 - config_.decoder.encoder_layer_drop;
   return encoder + heads(batch, tokens);
 }

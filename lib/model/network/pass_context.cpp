@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "lib/model/network/attention_etc.h"
+#include "lib/model/network/attention_recurrent.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
@@ -91,6 +92,12 @@ void AttentionRun::append_cross(kernels::Index rows, kernels::Index query_length
   key_offsets_.push_back(key_offsets_.back() + key_rows);
 }
 
+void AttentionRun::append_behind(kernels::Index rows, kernels::Index query_length, kernels::Index key_rows,
+                                 kernels::Index length, kernels::Index start, const BlockPlan& plan) {
+  append_cross(rows, query_length, key_rows, length, plan);
+  query_starts_.push_back(start);
+}
+
 kernels::AttentionBatch AttentionRun::call() const {
   kernels::AttentionBatch call = call_;
   call.sequences = static_cast<kernels::Index>(lengths_.size());
@@ -99,6 +106,7 @@ kernels::AttentionBatch AttentionRun::call() const {
   call.query_lengths = query_lengths_.data();
   call.plans = plans_.data();
   call.key_offsets = key_offsets_.empty() ? nullptr : key_offsets_.data();
+  call.query_starts = query_starts_.empty() ? nullptr : query_starts_.data();
   return call;
 }
 
@@ -151,6 +159,7 @@ std::uint64_t pass_key(const PassContext& pass, std::uint64_t model, Phase phase
   if (pass.windowed != nullptr) {
     for (const std::int64_t offset : pass.windowed->offsets) key.add(offset);
   }
+  if (pass.recurrent != nullptr) add_to_key(*pass.recurrent, [&](std::int64_t value) { key.add(value); });
   if (pass.etc != nullptr) add_to_key(*pass.etc, batch, [&](std::int64_t value) { key.add(value); });
   key.add(batch.span_nodes);
   key.add(static_cast<std::int64_t>(batch.sentence_pairs.contexts.size()));

@@ -35,6 +35,9 @@ class AttentionRun {
   // A sequence whose keys are of other rows: `key_rows` of them, `length` real. In a run all are or none.
   void append_cross(kernels::Index rows, kernels::Index query_length, kernels::Index key_rows,
                     kernels::Index length, const BlockPlan& plan);
+  // The same of a sequence whose first query stands at a key row of its own; in a run all do or none.
+  void append_behind(kernels::Index rows, kernels::Index query_length, kernels::Index key_rows,
+                     kernels::Index length, kernels::Index start, const BlockPlan& plan);
   void set_slot(kernels::Index slot) { call_.slot = slot; }
   // Of the call's heads the first so many, of plans that have as many.
   void set_heads(kernels::Index heads) { call_.heads = heads; }
@@ -50,6 +53,7 @@ class AttentionRun {
   std::vector<kernels::Index> lengths_;
   std::vector<kernels::Index> query_lengths_;
   std::vector<kernels::Index> key_offsets_;  // none where keys are the queries' own rows
+  std::vector<kernels::Index> query_starts_;
   std::vector<const kernels::BlockPlanView*> plans_;
   kernels::AttentionBatch call_;
 };
@@ -91,6 +95,9 @@ enum class DropoutSite : std::uint64_t {
   global_feed_forward_output = 15,
   class_probabilities = 16,   // of residue classes (residue_classes.h)
   random_probabilities = 17,  // of long queries over random blocks (attention_etc.h)
+  distances = 18,             // of a layer with a memory (attention_recurrent.h), of all layers alike
+  feed_forward_inner = 19,    // behind the activation; this and the next of such models alone
+  last_state = 20,
 };
 
 // kernels::Dropout::site: different for every (site, layer, part). Parts are runs of sequences, see
@@ -105,11 +112,12 @@ constexpr std::uint64_t dropout_site(DropoutSite site, std::int64_t layer, std::
 // what is added are other tokens, with labels that are ignored.
 std::int64_t masked_rows_of_pass(const kernels::Backend& backend, std::int64_t masked, std::int64_t tokens);
 
-struct DecoderPass;   // decoder.h
-struct WindowedPass;  // attention_windowed.h
-struct EtcPass;       // attention_etc.h
-struct RowsPass;      // attention_rows.h
-struct StemPass;      // stem.h
+struct DecoderPass;    // decoder.h
+struct WindowedPass;   // attention_windowed.h
+struct EtcPass;        // attention_etc.h
+struct RowsPass;       // attention_rows.h
+struct RecurrentPass;  // attention_recurrent.h
+struct StemPass;       // stem.h
 
 // Of the states between layers, by their numbers: ForwardOptions::hidden_state.
 using StateListener = std::function<void(std::int64_t, const std::vector<float>&)>;
@@ -126,6 +134,7 @@ struct PassContext {
   const WindowedPass* windowed = nullptr;              // of has_windows() (attention_windowed.h)
   const EtcPass* etc = nullptr;                        // of AttentionPattern::etc
   const RowsPass* lists = nullptr;                     // of AttentionPattern::bpt
+  const RecurrentPass* recurrent = nullptr;            // of is_recurrent()
   const StemPass* stem = nullptr;                      // of has_stem(): config and batch are its trunk's
   // What layers are counted from where masks are drawn: a decoder's begin behind the encoder's.
   std::int64_t first_layer = 0;

@@ -11,6 +11,12 @@ std::vector<LinearTensors*> written_once(const ModelConfig& config, ModelTensors
   std::vector<LinearTensors*> weights;
   if (config.attention == AttentionPattern::etc || config.is_coupled()) return weights;
   for (LayerTensors& layer : tensors.layers) {
+    if (is_recurrent(config)) {
+      AttentionTensors& of = layer.attention;
+      weights.insert(weights.end(), {&of.query, &of.key_value, &of.position, &of.output,
+                                     &layer.feed_forward.inner, &layer.feed_forward.output});
+      continue;
+    }
     weights.insert(weights.end(), {&layer.attention.qkv, &layer.attention.output, &layer.feed_forward.inner,
                                    &layer.feed_forward.output});
   }
@@ -43,7 +49,22 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     return AttentionTensors{projections(prefix + "self.", 0, 3), attention_output(prefix + "output."),
                             norm(prefix + "output.LayerNorm")};
   };
+  const auto recurrent_attention = [&](const std::string& prefix) {
+    const kernels::Index c = config.hidden_size;
+    const std::string self = prefix + "self.";
+    float* const biases =
+        tensor((config.attention_options.recurrent.untie ? self : "bert.encoder.") + "content_bias");
+    AttentionTensors tensors;
+    tensors.query = {tensor(self + "query.weight"), biases, c, c};
+    tensors.key_value = {tensor(self + "key.weight"), nullptr, c, 2 * c};
+    tensors.position = {tensor(self + "position.weight"), nullptr, c, c};
+    tensors.biases = {biases, nullptr, c, 2};
+    tensors.output = attention_output(prefix + "output.");
+    tensors.norm = norm(prefix + "output.LayerNorm");
+    return tensors;
+  };
   const auto encoder_attention = [&](const std::string& prefix) {
+    if (is_recurrent(config)) return recurrent_attention(prefix);
     AttentionTensors tensors = attention(prefix);
     if (config.attention == AttentionPattern::bpt)
       tensors.label_weight = tensor(prefix + "self.relative.weight");

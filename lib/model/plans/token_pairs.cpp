@@ -52,6 +52,13 @@ std::vector<KeyGroup> etc_groups(const ModelConfig& config) {
           {.heads = heads, .queries = TokenKind::global, .linked = options.hard_g2l}};
 }
 
+// Within a segment; those before it are known to its stream alone.
+std::vector<KeyGroup> recurrent_groups(const ModelConfig& config) {
+  const RecurrentOptions& options = config.attention_options.recurrent;
+  const std::int64_t before = options.same_length ? std::max<std::int64_t>(options.memory, 1) - 1 : -1;
+  return {{.heads = config.num_attention_heads, .before = before, .after = 0}};
+}
+
 bool asks(const KeyGroup& group, const TokenNumbers& tokens, std::int64_t query) {
   return (query < tokens.globals) == (group.queries == TokenKind::global);
 }
@@ -102,7 +109,8 @@ std::vector<std::vector<std::int32_t>> partition_rows(const ModelConfig& config,
 
 bool decided_by_tokens(AttentionPattern pattern) {
   return pattern == AttentionPattern::sparse_strided || pattern == AttentionPattern::longformer ||
-         pattern == AttentionPattern::etc || pattern == AttentionPattern::bpt;
+         pattern == AttentionPattern::etc || pattern == AttentionPattern::bpt ||
+         pattern == AttentionPattern::transformer_xl;
 }
 
 TokenNumbers token_numbers(const ModelConfig& config, std::int64_t length) {
@@ -125,6 +133,7 @@ std::vector<KeyGroup> key_groups(const ModelConfig& config, std::int64_t layer, 
   std::vector<KeyGroup> groups =
       config.attention == AttentionPattern::longformer       ? longformer_groups(config, layer)
       : config.attention == AttentionPattern::sparse_strided ? strided_groups(config, layer)
+      : is_recurrent(config)                                 ? recurrent_groups(config)
                                                              : etc_groups(config);
   std::erase_if(groups, [](const KeyGroup& group) { return group.heads == 0; });
   for (KeyGroup& group : groups) group.after = causal || config.causal ? 0 : group.after;

@@ -113,9 +113,10 @@ void backward_block(const AttentionHead& head, const AttentionHeadGradients& gra
   }
 
   const bool labelled = has_labels(head);
+  LabelSpan labels;
   if (labelled) {
-    make_label_terms(head, 0, queries, width, head.scale * log2_e);
-    begin_labels(head, width);
+    labels = make_label_terms(head, 0, queries, width, head.scale * log2_e);
+    begin_labels(head, labels, width);
   }
   const AloneQueries alone(head, queries, company);
   for (Index at = head.row_offsets[0]; at < head.row_offsets[1]; ++at) {
@@ -127,11 +128,11 @@ void backward_block(const AttentionHead& head, const AttentionHeadGradients& gra
     multiply<PairProduct>(
         {keys, width, pairs, k + values_at, pairs, 1, dout_columns, width, score_gradients, width, false});
     const ScorePiece piece{head.query_origin, queries, first_key, keys, width};
-    if (labelled) add_label_terms(head, piece, scores);
+    if (labelled) add_label_terms(head, labels, piece, scores);
     hide_pairs(head, piece, scores);
     alone.look(piece, scores);
     softmax_backward(head, 0, first_key, keys, width, shift, delta, scores, score_gradients);
-    if (labelled) collect_labels(head, piece, score_gradients);
+    if (labelled) collect_labels(head, labels, piece, score_gradients);
     pair_columns(scores, keys, width, queries, probability_pairs, query_pairs);
     pair_columns(score_gradients, keys, width, queries, gradient_pairs, query_pairs);
     pair_rows(score_gradients, keys, width, key_pairs);
@@ -145,7 +146,7 @@ void backward_block(const AttentionHead& head, const AttentionHeadGradients& gra
   if (labelled) {
     // In floats: `room` holds what was copied there last, the gradients of the outputs.
     copy_rows(head.q, head.q_stride, queries, depth, head.scale, room, padded);
-    end_labels(head, queries, width, room, padded, dq_columns);
+    end_labels(head, labels, queries, width, room, padded, dq_columns);
   }
   alone.add_to_values(0, 0, gradients.dout, gradients);
   for (Index row = 0; row < queries; ++row) {

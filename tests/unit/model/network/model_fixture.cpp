@@ -104,7 +104,8 @@ std::vector<float> random_parameters(const ModelConfig& config, std::uint64_t se
   std::vector<float> values(static_cast<std::size_t>(layout.count()));
   CounterRng rng(seed, Purpose::test, 1);
   for (const TensorSpec& spec : layout.tensors()) {
-    const double centre = spec.init == Init::ones ? 1.0 : 0.0;
+    const bool of_ones = spec.init == Init::ones || spec.init == Init::ones_normal;
+    const double centre = of_ones ? 1.0 : 0.0;
     for (std::int64_t i = 0; i < spec.count; ++i) {
       values[static_cast<std::size_t>(spec.offset + i)] = static_cast<float>(centre + 0.25 * rng.normal());
     }
@@ -164,6 +165,7 @@ BatchLimits limits_of(const Batch& batch) {
   limits.masked_tokens = static_cast<std::int64_t>(batch.masked_rows.size());
   limits.target_tokens = batch.targets.tokens();
   limits.globals = batch.globals.tokens();
+  limits.streams = static_cast<std::int64_t>(batch.places.streams.size());
   limits.sentence_pairs = static_cast<std::int64_t>(batch.sentence_pairs.contexts.size());
   if (batch.global_rows) limits.global_tokens = static_cast<std::int64_t>(batch.global_rows->size());
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {

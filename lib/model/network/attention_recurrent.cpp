@@ -1,0 +1,364 @@
+// See attention_recurrent.h.
+#include "lib/model/network/attention_recurrent.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/model/attention_systems.h"
+
+namespace bigbird {
+namespace {
+
+std::int64_t in_whole_blocks(std::int64_t rows, std::int64_t block) {
+  return (rows + block - 1) / block * block;
+}
+
+std::int64_t rows_of_memory(const ModelConfig& config) {
+  return config.attention_options.recurrent.memory;
+}
+
+std::size_t bytes_of(kernels::Values values, std::int64_t count) {
+  return static_cast<std::size_t>(count) * kernels::size_of(values.type());
+}
+
+// kept.rows: of every segment what its layer remembers, then the input, then zeros.
+void gather_rows_of_layer(const PassContext& pass, std::int64_t layer, kernels::ConstValues input,
+                          const RecurrentActivations& kept) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index width = pass.width();
+  const auto at = [&](std::int64_t row) { return kept.rows + row * width; };
+  for (const RecurrentSegment& of : pass.recurrent->segments) {
+    const std::int64_t real = of.memory + of.length;
+    if (of.memory > 0) {
+      backend.copy(at(of.first_key).data(), pass.recurrent->streams->at(layer, of.stream).data(),
+                   bytes_of(kept.rows, of.memory * width));
+    }
+    backend.copy(at(of.first_key + of.memory).data(), (input + of.first * width).data(),
+                 bytes_of(kept.rows, of.length * width));
+    if (of.key_rows > real)
+      backend.zero(at(of.first_key + real).data(), bytes_of(kept.rows, (of.key_rows - real) * width));
+  }
+}
+
+std::int64_t kept_rows(const ModelConfig& config, const RecurrentSegment& of) {
+  return std::min(rows_of_memory(config), of.memory + of.length);
+}
+
+// What streams remember of the layer from now on, out of what was gathered.
+void remember_layer(const PassContext& pass, std::int64_t layer, const RecurrentActivations& kept) {
+  const kernels::Index width = pass.width();
+  for (const RecurrentSegment& of : pass.recurrent->segments) {
+    if (of.stream < 0) continue;
+    const std::int64_t rows = kept_rows(pass.config, of), end = of.first_key + of.memory + of.length;
+    pass.backend.copy(pass.recurrent->streams->at(layer, of.stream).data(),
+                      (kept.rows + (end - rows) * width).data(), bytes_of(kept.rows, rows * width));
+  }
+}
+
+kernels::AttentionBatch call_of(const PassContext& pass, std::int64_t layer) {
+  kernels::AttentionBatch call = pass.recurrent->run.front().call();
+  call.relative = &pass.recurrent->terms[static_cast<std::size_t>(layer)];
+  if (call.drop_probability > 0)
+    call.dropout_site = dropout_site(DropoutSite::attention_probabilities, pass.first_layer + layer);
+  return call;
+}
+
+// Queries [T, C], then keys and values [K, 2C], which the rows of keys have beside each other.
+struct Projections {
+  kernels::Values query, key_value;
+};
+Projections projections_in(const PassContext& pass, kernels::Values qkv) {
+  return {qkv, qkv + pass.tokens() * pass.width()};
+}
+kernels::QueryKeyValue read(const Projections& of, kernels::Index width) {
+  return {{of.query, width}, {of.key_value, 2 * width}, {of.key_value + width, 2 * width}};
+}
+
+// The products with a bias for every head.
+LinearTensors by_head(const PassContext& pass, float* weight) {
+  return {weight, nullptr, pass.width(), pass.config.num_attention_heads, true};
+}
+LinearTensors exact(LinearTensors layer) {
+  layer.exact = true;
+  return layer;
+}
+
+// kept.by_head of the layer's two biases.
+void make_biases_by_head(const PassContext& pass, const AttentionTensors& tensors,
+                         const RecurrentActivations& kept) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index width = pass.width(), heads = pass.config.num_attention_heads,
+                       size = pass.config.head_size();
+  backend.linear_backward_input(kept.signs, exact(tensors.biases), kept.difference, 1, false);
+  backend.zero(kept.by_head, static_cast<std::size_t>(heads * width) * sizeof(float));
+  backend.add_rows({kept.difference, size}, {kernels::Values(kept.by_head), width + size}, heads, size);
+}
+
+// Gradients of what labels are of: on entry kept.dweight and kept.dbias.
+void backward_of_labels(const PassContext& pass, const AttentionTensors& tensors,
+                        const AttentionTensors& gradients, const AttentionActivations& kept) {
+  kernels::Backend& backend = pass.backend;
+  const RecurrentActivations& work = kept.recurrent;
+  const kernels::Index width = pass.width(), heads = pass.config.num_attention_heads,
+                       size = pass.config.head_size(), labels = pass.recurrent->labels;
+  make_biases_by_head(pass, tensors, work);
+  const LinearTensors of_heads = by_head(pass, work.by_head);
+  kernels::LinearGradients to_heads{work.dby_head, nullptr, true};
+  backend.linear_backward_weight(kernels::ConstValues(work.dbias), kernels::ConstValues(kept.relative_weight),
+                                 of_heads, to_heads, labels);
+  backend.linear_backward_input(kernels::ConstValues(work.dbias), of_heads, kernels::Values(work.dweight),
+                                labels, true);
+  backend.zero(work.difference.data(), bytes_of(work.difference, width));
+  backend.add_rows({kernels::Values(work.dby_head), width + size}, {work.difference, size}, heads, size);
+  backend.linear_backward_weight(work.signs, work.difference, exact(tensors.biases), gradients.biases, 1);
+  backend.linear_backward_weight(kernels::ConstValues(work.dweight), work.distances, tensors.position,
+                                 gradients.position, labels);
+}
+
+// Gradients of the keys and values of tokens alone, [T, 2C], zeros of padding.
+void gather_gradients_of_tokens(const PassContext& pass, kernels::Values dkey_value, kernels::Values to) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index width = 2 * pass.width();
+  for (const RecurrentSegment& of : pass.recurrent->segments) {
+    backend.copy((to + of.first * width).data(), (dkey_value + (of.first_key + of.memory) * width).data(),
+                 bytes_of(to, of.length * width));
+    if (of.rows > of.length)
+      backend.zero((to + (of.first + of.length) * width).data(), bytes_of(to, (of.rows - of.length) * width));
+  }
+}
+
+}  // namespace
+
+std::int64_t most_memory_rows_of_one(const ModelConfig& config, const BatchLimits& limits) {
+  if (!is_recurrent(config) || limits.streams == 0) return 0;
+  return in_whole_blocks(rows_of_memory(config), config.block_size);
+}
+
+std::int64_t most_memory_rows(const ModelConfig& config, const BatchLimits& limits) {
+  return std::min(limits.sequences, limits.streams) * most_memory_rows_of_one(config, limits);
+}
+
+std::int64_t recurrent_labels(const ModelConfig& config, const BatchLimits& limits) {
+  if (!is_recurrent(config)) return 0;
+  const RecurrentOptions& options = config.attention_options.recurrent;
+  const std::int64_t keys = limits.longest + (limits.streams > 0 ? options.memory : 0);
+  const std::int64_t labels = options.clamp > 0 ? std::min(keys, options.clamp + 1) : keys;
+  if (labels > kernels::most_labels) {
+    throw_bad_input(fmt::format("a memory of {} tokens and segments of {} have {} distances, of at most {}",
+                                keys - limits.longest, limits.longest, labels, kernels::most_labels),
+                    "with clamp larger ones count as one");
+  }
+  return labels;
+}
+
+RecurrentActivations plan_recurrent(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
+                                    bool training) {
+  RecurrentActivations to;
+  if (!is_recurrent(config)) return to;
+  const std::string what = "distances and memories of one layer";
+  const std::int64_t width = config.hidden_size, heads = config.num_attention_heads;
+  const std::int64_t labels = recurrent_labels(config, limits);
+  const std::int64_t rows = limits.tokens + most_memory_rows(config, limits);
+  const std::int64_t memory = config.num_hidden_layers * limits.streams * rows_of_memory(config);
+  if (memory > 0)
+    to.remembered = arena.values(fmt::format("memory of {} streams", limits.streams), memory * width);
+  to.sinusoids = arena.floats(what, labels * width);
+  to.distances = training ? kernels::Values(arena.floats(what, labels * width)) : to.sinusoids;
+  to.rows = arena.values(what, rows * width);
+  to.signs = arena.floats(what, 2);
+  to.difference = arena.floats(what, width);
+  to.by_head = arena.floats(what, heads * width);
+  if (!training) return to;
+  to.dkey_value = arena.values(what, rows * 2 * width, arena.operands());
+  to.dweight = arena.floats(what, labels * width);
+  to.dbias = arena.floats(what, labels * heads);
+  to.dby_head = arena.floats(what, heads * width);
+  return to;
+}
+
+void fill_recurrent(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
+                    const RecurrentActivations& kept) {
+  if (kept.sinusoids == nullptr) return;
+  const auto width = static_cast<std::size_t>(config.hidden_size), half = (width + 1) / 2;
+  const auto labels = static_cast<std::size_t>(recurrent_labels(config, limits));
+  // Rounded to fp32 step by step, as the published code does.
+  std::vector<float> values(labels * width);
+  for (std::size_t a = 0; a < half; ++a) {
+    const float exponent = static_cast<float>(2 * a) / static_cast<float>(width);
+    const float frequency = 1.0f / static_cast<float>(std::pow(10000.0, static_cast<double>(exponent)));
+    for (std::size_t label = 0; label < labels; ++label) {
+      const auto angle = static_cast<double>(static_cast<float>(label) * frequency);
+      values[label * width + a] = static_cast<float>(std::sin(angle));
+      if (half + a < width) values[label * width + half + a] = static_cast<float>(std::cos(angle));
+    }
+  }
+  backend.upload_values(kept.sinusoids, values.data(), static_cast<kernels::Index>(values.size()));
+  const float signs[2] = {-1.0f, 1.0f};
+  backend.upload_values(kept.signs, signs, 2);
+}
+
+void check_places(const Batch& batch, const ModelConfig& config, const BatchLimits& limits) {
+  const StreamPlaces& places = batch.places;
+  if (places.empty()) return;
+  if (!is_recurrent(config)) throw_runtime("places of streams for a model that remembers nothing");
+  bool agree = places.streams.size() == batch.lengths.size() && places.begins.size() == batch.lengths.size();
+  std::vector<bool> taken(static_cast<std::size_t>(limits.streams), false);
+  for (std::size_t s = 0; agree && s < places.streams.size(); ++s) {
+    const std::int32_t stream = places.streams[s];
+    agree = stream >= 0 && stream < limits.streams && !taken[static_cast<std::size_t>(stream)];
+    if (agree) taken[static_cast<std::size_t>(stream)] = true;
+  }
+  if (!agree) throw_runtime(fmt::format("places of a batch that are not of {} streams", limits.streams));
+}
+
+const BlockPlan& RecurrentPlans::plan(std::int64_t blocks, std::int64_t own, std::int64_t key_blocks,
+                                      std::int64_t block_size, std::int64_t start, std::int64_t before) {
+  const auto blocks_below = [&](std::int64_t row) {  // of rows before 0 as well
+    return row >= 0 ? row / block_size : -((-row + block_size - 1) / block_size);
+  };
+  // Of the first query block, whose lists move on by a block with each that follows.
+  const std::int64_t last = blocks_below(start + block_size - 1);
+  const std::int64_t first = before < 0 ? -blocks : blocks_below(start - before);
+  auto& slot = plans_[{blocks, own, key_blocks, last, first}];
+  if (slot) return *slot;
+  std::vector<std::vector<std::int32_t>> rows(static_cast<std::size_t>(blocks));
+  for (std::int64_t row = 0; row < own; ++row) {
+    for (std::int64_t key = std::max<std::int64_t>(first + row, 0);
+         key <= std::min(last + row, key_blocks - 1); ++key)
+      rows[static_cast<std::size_t>(row)].push_back(static_cast<std::int32_t>(key));
+  }
+  slot = std::make_unique<BlockPlan>(std::vector(static_cast<std::size_t>(heads_), rows), key_blocks);
+  return *slot;
+}
+
+void recurrent_pass(const ModelConfig& config, const Batch& batch, const StreamMemory& streams,
+                    bool whole_blocks, bool training, bool keeps_at_once, const std::uint64_t* dropout_seed,
+                    RecurrentPlans& plans, kernels::Index slot, const Activations& kept,
+                    RecurrentPass& pass) {
+  const RecurrentOptions& options = config.attention_options.recurrent;
+  const std::int64_t block = config.block_size;
+  pass = {};
+  pass.streams = &streams;
+  pass.keeps_at_once = keeps_at_once;
+  if (options.same_length) pass.rule.before = options.memory - 1;
+  kernels::AttentionBatch call = attention_call(config);
+  call.causal = true;
+  if (training && config.attention_probs_dropout_prob > 0) {
+    call.drop_probability = static_cast<float>(config.attention_probs_dropout_prob);
+    call.dropout_seed = dropout_seed;
+  }
+  AttentionRun run(0, call);
+  run.set_slot(slot);
+  if (options.same_length) run.set_rule(&pass.rule);
+  std::int64_t first_key = 0;
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    RecurrentSegment of;
+    of.first = batch.token_offsets[s];
+    of.rows = batch.token_offsets[s + 1] - of.first;
+    of.length = batch.lengths[s];
+    if (!batch.places.empty() && options.memory > 0) {
+      of.stream = batch.places.streams[s];
+      if (batch.places.begins[s] == 0) of.memory = streams.rows()[static_cast<std::size_t>(of.stream)];
+    }
+    of.first_key = first_key;
+    const std::int64_t real = of.memory + of.length;
+    of.key_rows = whole_blocks ? in_whole_blocks(real, block) : real;
+    first_key += of.key_rows;
+    const std::int64_t most = options.clamp > 0 ? std::min(real, options.clamp + 1) : real;
+    pass.labels = std::max(pass.labels, most);
+    const auto blocks = [&](std::int64_t rows) { return (rows + block - 1) / block; };
+    run.append_behind(of.rows, of.length, of.key_rows, real, of.memory,
+                      plans.plan(blocks(of.rows), blocks(of.length), blocks(real), block, of.memory,
+                                 options.same_length ? options.memory - 1 : -1));
+    pass.segments.push_back(of);
+  }
+  for (const LayerActivations& layer : kept.layers) {
+    kernels::RelativeTerm& term = pass.terms.emplace_back();
+    term.weight = layer.attention.relative_weight;
+    term.bias = layer.attention.relative_bias;
+    term.labels = pass.labels;
+    term.most = pass.labels - 1;
+    term.behind = true;
+  }
+  pass.run.push_back(std::move(run));
+}
+
+void add_to_key(const RecurrentPass& pass, const std::function<void(std::int64_t)>& add) {
+  for (const RecurrentSegment& of : pass.segments) {
+    add(of.stream);
+    add(of.length);
+    add(of.memory);
+  }
+}
+
+void recurrent_begin(const PassContext& pass, const RecurrentActivations& kept) {
+  if (kept.distances.data() == kept.sinusoids.data()) return;
+  pass.backend.dropout(kept.sinusoids, kept.distances, pass.recurrent->labels * pass.width(),
+                       pass.dropout(DropoutSite::distances, 0));
+}
+
+void recurrent_attention_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
+                                 kernels::ConstValues input, const AttentionActivations& kept) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index width = pass.width(), labels = pass.recurrent->labels;
+  const RecurrentActivations& work = kept.recurrent;
+  const Projections of = projections_in(pass, kept.qkv);
+  gather_rows_of_layer(pass, layer, input, work);
+  if (pass.recurrent->keeps_at_once) remember_layer(pass, layer, work);
+  backend.linear_forward(input, tensors.query, of.query, pass.tokens());
+  backend.linear_forward(work.rows, tensors.key_value, of.key_value, pass.recurrent->key_rows());
+
+  make_biases_by_head(pass, tensors, work);
+  const kernels::Values weight(kept.relative_weight), bias(kept.relative_bias);
+  backend.linear_forward(work.distances, tensors.position, weight, labels);
+  backend.linear_forward(weight, by_head(pass, work.by_head), bias, labels);
+  backend.attention_forward(call_of(pass, layer), read(of, width), {kept.context, width}, kept.log_sum_exp);
+}
+
+void recurrent_attention_backward(const PassContext& pass, std::int64_t layer,
+                                  const AttentionTensors& tensors, const AttentionTensors& gradients,
+                                  kernels::ConstValues input, const AttentionActivations& kept,
+                                  const BackwardWorkspace& work) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.tokens(), width = pass.width(), labels = pass.recurrent->labels;
+  const RecurrentActivations& scratch = kept.recurrent;
+  const kernels::Values dcontext = work.wide, dquery = work.wide + rows * width,
+                        dtokens = work.wide + 2 * rows * width, dkey_value = scratch.dkey_value;
+  backend.zero(scratch.dweight, static_cast<std::size_t>(labels * width) * sizeof(float));
+  backend.zero(scratch.dbias,
+               static_cast<std::size_t>(labels * pass.config.num_attention_heads) * sizeof(float));
+  backend.attention_backward(call_of(pass, layer), read(projections_in(pass, kept.qkv), width),
+                             {kept.context, width}, kept.log_sum_exp, {dcontext, width},
+                             {{dquery, width},
+                              {dkey_value, 2 * width},
+                              {dkey_value + width, 2 * width},
+                              {scratch.dweight, scratch.dbias}});
+  backward_of_labels(pass, tensors, gradients, kept);
+
+  backend.linear_backward_weight(dquery, input, tensors.query, gradients.query, rows);
+  backend.linear_backward_input(dquery, tensors.query, work.gradient, rows, true);
+  gather_rows_of_layer(pass, layer, input, scratch);
+  backend.linear_backward_weight(dkey_value, scratch.rows, tensors.key_value, gradients.key_value,
+                                 pass.recurrent->key_rows());
+  gather_gradients_of_tokens(pass, dkey_value, dtokens);
+  backend.linear_backward_input(dtokens, tensors.key_value, work.gradient, rows, true);
+}
+
+void recurrent_remember(const PassContext& pass, const Activations& kept, StreamMemory& streams) {
+  if (streams.bytes() == 0) return;
+  for (std::int64_t layer = 0; !pass.recurrent->keeps_at_once && layer < pass.config.num_hidden_layers;
+       ++layer) {
+    gather_rows_of_layer(pass, layer, kept.states[static_cast<std::size_t>(layer)], kept.recurrent);
+    remember_layer(pass, layer, kept.recurrent);
+  }
+  for (const RecurrentSegment& of : pass.recurrent->segments) {
+    if (of.stream >= 0) streams.set_rows(of.stream, kept_rows(pass.config, of));
+  }
+}
+
+}  // namespace bigbird

@@ -1,0 +1,110 @@
+// Attention of Transformer-XL (Dai et al. 2019, sections 3.2 and 3.3; AttentionPattern::transformer_xl). A
+// stream is read segment by segment; every layer keeps the last M of its inputs, and the queries of a segment
+// see these and the tokens before them, by distances instead of positions:
+//
+//   score = ((q + u).k + (q + v).(W r)) / sqrt(D),  r = [sin(d f_a), cos(d f_a)], f_a = 10000^(-2a/C)
+//
+// for a key d behind its query, u and v [H, D]. As a kernel's term for labels it is (q + u).k + (q + u).w +
+// bias, w = W r and bias = (v - u).w: u is the bias of the product for queries, and the gradient of v - u is
+// that of the biases. A memory gets no gradient; the weights of keys and values do over its rows.
+//
+// What streams remember is on the device between passes. Of a model that keeps no activations each layer
+// brings it up to date as it has read it. In training it stays until the next pass begins: a backward pass,
+// and layers that it runs again, read what the forward pass read.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "lib/model/network/memory.h"
+#include "lib/model/network/pass_context.h"
+#include "lib/model/network/stream_memory.h"
+#include "lib/model/network/tensors.h"
+
+namespace bigbird {
+
+// Slots of the one call that all layers make.
+inline constexpr kernels::Index recurrent_slots = 1;
+
+// Rows of keys of such batches at most beside those of tokens, together and of one sequence, and labels; 0 of
+// other models. Error{bad_input} where there are more labels than a device tells apart.
+std::int64_t most_memory_rows(const ModelConfig& config, const BatchLimits& limits);
+std::int64_t most_memory_rows_of_one(const ModelConfig& config, const BatchLimits& limits);
+std::int64_t recurrent_labels(const ModelConfig& config, const BatchLimits& limits);
+
+// All null of other models.
+RecurrentActivations plan_recurrent(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
+                                    bool training);
+// Brings what no pass changes to the device.
+void fill_recurrent(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
+                    const RecurrentActivations& kept);
+
+// Error{runtime} where the places of a batch are none of such a model and such limits.
+void check_places(const Batch& batch, const ModelConfig& config, const BatchLimits& limits);
+
+// Which key blocks a segment's query blocks see; a plan lives as long as the cache.
+class RecurrentPlans {
+ public:
+  explicit RecurrentPlans(std::int64_t heads) : heads_(heads) {}
+  // Of `blocks` query blocks, the first `own` of which have real tokens, over so many key blocks: the first
+  // query stands at key row `start`, and sees `before` keys before it, -1: all.
+  const BlockPlan& plan(std::int64_t blocks, std::int64_t own, std::int64_t key_blocks,
+                        std::int64_t block_size, std::int64_t start, std::int64_t before);
+
+ private:
+  std::int64_t heads_;
+  std::map<std::array<std::int64_t, 5>, std::unique_ptr<BlockPlan>> plans_;
+};
+
+// A sequence of a pass.
+struct RecurrentSegment {
+  std::int64_t stream = -1;    // -1: none
+  std::int64_t first = 0;      // its first row in the batch
+  std::int64_t rows = 0;       // with padding
+  std::int64_t length = 0;     // real tokens
+  std::int64_t memory = 0;     // rows that it remembers
+  std::int64_t first_key = 0;  // its first row of keys
+  std::int64_t key_rows = 0;
+};
+
+// The host's side of one pass. It stays where it is as long as its call is used.
+struct RecurrentPass {
+  std::vector<RecurrentSegment> segments;
+  const StreamMemory* streams = nullptr;
+  std::int64_t labels = 0;     // that are met
+  bool keeps_at_once = false;  // no backward pass will read what is remembered
+  kernels::PairRule rule;
+  std::vector<kernels::RelativeTerm> terms;  // of every layer
+  std::vector<AttentionRun> run;             // [1]
+
+  std::int64_t key_rows() const { return segments.back().first_key + segments.back().key_rows; }
+};
+
+// The pass of a batch.
+void recurrent_pass(const ModelConfig& config, const Batch& batch, const StreamMemory& streams,
+                    bool whole_blocks, bool training, bool keeps_at_once, const std::uint64_t* dropout_seed,
+                    RecurrentPlans& plans, kernels::Index slot, const Activations& kept, RecurrentPass& pass);
+// What of it the calls of a pass depend on (pass_key).
+void add_to_key(const RecurrentPass& pass, const std::function<void(std::int64_t)>& add);
+
+// Before the first layer.
+void recurrent_begin(const PassContext& pass, const RecurrentActivations& kept);
+// kept.context [T, C] of input [T, C].
+void recurrent_attention_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
+                                 kernels::ConstValues input, const AttentionActivations& kept);
+// Of dcontext, the first [T, C] of work.wide, whose rest is scratch; adds to work.gradient, the gradient of
+// the input.
+void recurrent_attention_backward(const PassContext& pass, std::int64_t layer,
+                                  const AttentionTensors& tensors, const AttentionTensors& gradients,
+                                  kernels::ConstValues input, const AttentionActivations& kept,
+                                  const BackwardWorkspace& work);
+
+// After the pass: what streams remember from now on. The rows on the device are there already where layers
+// keep them at once; else they are made of kept.states, the inputs of the layers. streams: those of the pass.
+void recurrent_remember(const PassContext& pass, const Activations& kept, StreamMemory& streams);
+
+}  // namespace bigbird

@@ -1,0 +1,108 @@
+// The oracle of Transformer-XL: its gradients of every tensor against central differences, and a small example
+// that was worked out by hand.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "reference/finite_difference.h"
+#include "reference/recurrent.h"
+#include "tests/gradients/random_numbers.h"
+
+namespace bigbird {
+namespace {
+
+using namespace reference;
+using testing::RandomNumbers;
+
+constexpr std::size_t xl_width = 6, xl_heads = 2, xl_inner = 5, xl_layers = 2, xl_words = 7;
+
+Parameters random_xl(bool untied, RandomNumbers& random) {
+  Parameters tensors;
+  const auto weight = [&](const std::string& name, std::size_t out, std::size_t in) {
+    tensors[name + ".weight"] = random.vector(out * in, -0.5, 0.5);
+  };
+  const auto norm = [&](const std::string& name) {
+    tensors[name + ".weight"] = random.vector(xl_width, 0.6, 1.4);
+    tensors[name + ".bias"] = random.vector(xl_width, -0.4, 0.4);
+  };
+  const auto biases = [&](const std::string& prefix) {
+    for (const char* name : {"content_bias", "position_bias"})
+      tensors[prefix + name] = random.vector(xl_width, -0.5, 0.5);
+  };
+  weight("bert.embeddings.word_embeddings", xl_words, xl_width);
+  if (!untied) biases("bert.encoder.");
+  for (std::size_t layer = 0; layer < xl_layers; ++layer) {
+    const std::string prefix = "bert.encoder.layer." + std::to_string(layer) + ".";
+    for (const char* name : {"query", "key", "value", "position"})
+      weight(prefix + "attention.self." + name, xl_width, xl_width);
+    if (untied) biases(prefix + "attention.self.");
+    weight(prefix + "attention.output.dense", xl_width, xl_width);
+    norm(prefix + "attention.output.LayerNorm");
+    weight(prefix + "intermediate.dense", xl_inner, xl_width);
+    tensors[prefix + "intermediate.dense.bias"] = random.vector(xl_inner, -0.4, 0.4);
+    weight(prefix + "output.dense", xl_width, xl_inner);
+    tensors[prefix + "output.dense.bias"] = random.vector(xl_width, -0.4, 0.4);
+    norm(prefix + "output.LayerNorm");
+  }
+  return tensors;
+}
+
+RecurrentConfig small_xl() {
+  RecurrentConfig config;
+  config.encoder.vocabulary = xl_words;
+  config.encoder.hidden = xl_width;
+  config.encoder.layers = xl_layers;
+  config.encoder.heads = xl_heads;
+  config.encoder.intermediate = xl_inner;
+  config.encoder.layer_norm_epsilon = 1e-5;
+  config.encoder.rescale_embeddings = true;
+  config.encoder.activation = reference::Activation::gelu_erf;  // relu has no derivative at 0
+  return config;
+}
+
+TEST(TransformerXl, G2GradientsAgainstDifferences) {
+  for (const bool untied : {false, true}) {
+    for (const std::size_t remembered : {0u, 3u}) {
+      SCOPED_TRACE(std::string(untied ? "untied" : "tied") + ", memory of " + std::to_string(remembered));
+      RandomNumbers random(untied ? 7 : 8);
+      RecurrentConfig config = small_xl();
+      config.clamp = untied ? 4 : 0;
+      config.seen = untied ? 3 : 0;
+      Parameters tensors = random_xl(untied, random);
+      Memories memories;
+      for (std::size_t layer = 0; layer < xl_layers; ++layer)
+        memories.emplace_back(remembered, xl_width, random.vector(remembered * xl_width, -1.0, 1.0));
+      const std::vector<std::size_t> ids{1, 4, 2, 6, 3};
+      const Matrix d_last(5, xl_width, random.vector(5 * xl_width, -1.0, 1.0));
+      const Parameters gradients = recurrent_backward(config, tensors, ids, memories, d_last);
+      const auto loss = [&] {
+        const Matrix last = recurrent_forward(config, tensors, ids, memories).back();
+        double sum = 0.0;
+        for (std::size_t i = 0; i < last.values.size(); ++i) sum += last.values[i] * d_last.values[i];
+        return sum;
+      };
+      ASSERT_EQ(gradients.size(), tensors.size());
+      for (auto& [name, values] : tensors)
+        EXPECT_LT(largest_gradient_error(values, gradients.at(name), loss), 1e-6) << name;
+    }
+  }
+}
+
+// Token 0 is remembered, tokens 1 and 2 are queries; W makes (.2 d, .1) of distance d.
+TEST(TransformerXl, G10WorkedExample) {
+  RecurrentHead head;
+  head.start = 1;
+  head.content_bias = {.1, -.2};
+  head.position_bias = {.3, .05};
+  head.distance = Matrix(3, 2, {0.0, .1, .2, .1, .4, .1});
+  const Matrix query(2, 2, {0, 1, 1, 1}), key(3, 2, {.5, 0, 0, .5, 1, -1}), value(3, 2, {1, 0, 0, 1, 2, 2});
+  const RecurrentHeadOutput made = recurrent_head_forward(head, query, key, value);
+  const Vector probabilities{.44891365, .55108635, 0, .42946546, .32138106, .24915348};
+  const Vector output{.44891365, .55108635, .92777242, .81968802};
+  for (std::size_t i = 0; i < probabilities.size(); ++i)
+    EXPECT_NEAR(made.probabilities.values[i], probabilities[i], 1e-7) << i;
+  for (std::size_t i = 0; i < output.size(); ++i) EXPECT_NEAR(made.output.values[i], output[i], 1e-7) << i;
+}
+
+}  // namespace
+}  // namespace bigbird
