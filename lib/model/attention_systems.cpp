@@ -419,12 +419,12 @@ std::vector<AttentionSystem> make_systems() {
       {etc, "etc", "BigBird-ETC",
        "a window of tokens and all global tokens; these see each other and all tokens", false, true, false,
        true, etc_options()},
-      {transformer_xl, "transformer-xl", "Transformer-XL",
-       "all tokens before it in its segment, and the last ones of earlier segments", false, true, true, false,
-       recurrent_options()},
       {bpt, "bpt", "BP-Transformer",
        "the next tokens, and beyond them spans of 2, 4, 8 ... tokens, which are nodes of their own", false,
        true, true, true, bpt_options()},
+      {transformer_xl, "transformer-xl", "Transformer-XL",
+       "all tokens before it in its segment, and the last ones of earlier segments", false, true, true, false,
+       recurrent_options()},
   };
 }
 

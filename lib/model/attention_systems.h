@@ -25,8 +25,8 @@ enum class AttentionPattern {
   sparse_strided,  // Child et al. 2019, strided: a band of tokens, and every l-th token from the own one on
   longformer,      // Beltagy et al. 2020: a window of tokens, and global tokens with projections of their own
   etc,             // BigBird-ETC, Ainslie et al. 2020: two inputs, long and global, and labels of pairs
-  transformer_xl,  // Dai et al. 2019: left to right, over a memory of earlier segments, by distances
   bpt,             // BP-Transformer, Ye et al. 2019: tokens and the spans of a binary tree over them
+  transformer_xl,  // Dai et al. 2019: left to right, over a memory of earlier segments, by distances
 };
 
 // What the options of a system are, one struct for each that has any. A model has those of its own system;
@@ -95,6 +95,12 @@ struct EtcOptions {
   bool operator==(const EtcOptions&) const = default;
 };
 
+struct BptOptions {
+  std::int64_t contextual = 4;   // nodes that a token sees on each side of every level
+  std::int64_t clip_levels = 5;  // levels from this one on share their labels
+  bool operator==(const BptOptions&) const = default;
+};
+
 struct RecurrentOptions {
   std::int64_t memory = 512;  // last inputs of a layer that its next segment sees; 0: none
   std::int64_t clamp = 0;     // larger distances count as this one; 0: none does
@@ -103,19 +109,13 @@ struct RecurrentOptions {
   bool operator==(const RecurrentOptions&) const = default;
 };
 
-struct BptOptions {
-  std::int64_t contextual = 4;   // nodes that a token sees on each side of every level
-  std::int64_t clip_levels = 5;  // levels from this one on share their labels
-  bool operator==(const BptOptions&) const = default;
-};
-
 struct AttentionOptions {
   BlockBertOptions blockbert = {};
   SparseOptions sparse = {};
   LongformerOptions longformer = {};
   EtcOptions etc = {};
-  RecurrentOptions recurrent = {};
   BptOptions bpt = {};
+  RecurrentOptions recurrent = {};
   bool operator==(const AttentionOptions&) const = default;
 };
 

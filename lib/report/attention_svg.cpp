@@ -78,12 +78,12 @@ std::vector<Panel> panels_of(AttentionPattern pattern) {
       return {{"(a) band", {Kind::window}},
               {"(b) stride", {Kind::global}},
               {"(c) together", {Kind::window, Kind::global}}};
-    case AttentionPattern::transformer_xl:
-      return {{"the segment", {Kind::window}}};
     case AttentionPattern::bpt:
       return {{"(a) tokens", {Kind::window}},
               {"(b) spans", {Kind::global}},
               {"(c) together", {Kind::window, Kind::global}}};
+    case AttentionPattern::transformer_xl:
+      return {{"the segment", {Kind::window}}};
     case AttentionPattern::longformer:
     case AttentionPattern::etc:
       return {{"(a) window", {Kind::window}},

@@ -233,7 +233,7 @@ TEST_P(Etc, Check2TheWorkedExample) {
     table.push_back(-.05f * static_cast<float>(u));
     bias.push_back(.01f * static_cast<float>(u));
   }
-  const RelativeTerm by_distance{.weight = table.data(), .bias = bias.data(), .labels = 6, .most = 1};
+  const RelativeTerm by_distance{table.data(), bias.data(), 6, 1};
   RelativeTerm by_links = by_distance;
   by_links.by_links = true;
   const std::vector<std::int32_t> sentences{0, 0, 1, 0, 0, 0, 0, 0}, numbers{0, 1, 2, 3, 4, 5, 6, 7};

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <limits>
 #include <numeric>
+#include <string>
 
 #include "lib/core/error.h"
 
@@ -109,8 +110,23 @@ std::int64_t most_list_entries(const ModelConfig& config, const BatchLimits& lim
   return entries;
 }
 
-std::int64_t list_table_floats(const ModelConfig& config) {
-  return partition_labels(config.attention_options.bpt) * config.head_size();
+RowsActivations plan_lists(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
+                           std::int64_t rows, bool training) {
+  RowsActivations to;
+  if (config.attention != AttentionPattern::bpt) return to;
+  const std::string what = "lists of tokens and spans";
+  const std::int64_t entries = most_list_entries(config, limits);
+  const std::int64_t table = partition_labels(config.attention_options.bpt) * config.head_size();
+  to.rows = arena.integers(what, entries);
+  to.offsets = arena.integers(what, rows + 1);
+  to.labels = arena.integers(what, entries);
+  if (!training) return to;
+  to.queries = arena.integers(what, entries);
+  to.key_offsets = arena.integers(what, rows + 1);
+  to.key_labels = arena.integers(what, entries);
+  to.products = arena.floats(what, config.num_attention_heads * rows);
+  to.label_parts = arena.floats(what, kernels::row_label_parts * table);
+  return to;
 }
 
 const BinaryPartition& PartitionCache::lists(std::int64_t tokens) {
@@ -122,6 +138,7 @@ const BinaryPartition& PartitionCache::lists(std::int64_t tokens) {
 }
 
 void rows_pass(const ModelConfig& config, Batch& batch, const RowsActivations& kept, RowsPass& pass) {
+  if (config.attention != AttentionPattern::bpt) return;
   const std::vector<std::int64_t> begins = span_begins(batch);
   batch.span_nodes = begins.back() - batch.tokens();
   if (batch.sequence_rows.empty()) {
@@ -143,14 +160,13 @@ void rows_pass(const ModelConfig& config, Batch& batch, const RowsActivations& k
   pass.by_key = {batch.rows(), kept.queries, kept.key_offsets, kept.key_labels};
 }
 
-void rows_stage(const PassContext& context, PartitionCache& cache, const RowsActivations& kept,
-                RowsPass& pass) {
+void rows_stage(const PassContext& context, const RowsActivations& kept, RowsPass& pass) {
   pass.on_their_way = context.batch.token_offsets;
   pass.on_their_way.insert(pass.on_their_way.end(), context.batch.lengths.begin(),
                            context.batch.lengths.end());
   if (pass.on_their_way == pass.staged) return;
   pass.staged.clear();
-  const BatchLists lists = lists_of(context.batch, cache);
+  const BatchLists lists = lists_of(context.batch, pass.cache);
   const auto upload = [&](std::int32_t* to, const std::vector<std::int32_t>& from) {
     context.backend.upload(to, from.data(), from.size() * sizeof(std::int32_t));
   };

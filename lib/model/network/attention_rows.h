@@ -23,8 +23,9 @@ namespace bigbird {
 // Span nodes of such batches, and entries of all lists, at most; 0 of other models.
 std::int64_t most_span_rows(const ModelConfig& config, const BatchLimits& limits);
 std::int64_t most_list_entries(const ModelConfig& config, const BatchLimits& limits);
-// Floats of a layer's table.
-std::int64_t list_table_floats(const ModelConfig& config);
+// Of `rows` tokens and span nodes.
+RowsActivations plan_lists(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
+                           std::int64_t rows, bool training);
 
 // The lists of the lengths that came last; one lives until the next is asked for.
 class PartitionCache {
@@ -39,19 +40,21 @@ class PartitionCache {
   std::map<std::int64_t, BinaryPartition> known_;
 };
 
-// The host's side of one pass.
+// The host's side of one pass, and what stays from one to the next.
 struct RowsPass {
+  explicit RowsPass(const ModelConfig& config) : cache(config) {}
+
+  PartitionCache cache;
   kernels::RowAttention call;  // without a table
   kernels::RowsByKey by_key;
   // The shape of the batch whose lists the device holds, and of that whose lists it is given.
   std::vector<std::int64_t> staged, on_their_way;
 };
 
-// The pass of a batch, which gets its span nodes and the rows that the head reads.
+// The pass of a batch, which gets its span nodes and the rows that the head reads. Of other models nothing.
 void rows_pass(const ModelConfig& config, Batch& batch, const RowsActivations& kept, RowsPass& pass);
 // Brings the lists to the device, where it does not hold them.
-void rows_stage(const PassContext& context, PartitionCache& cache, const RowsActivations& kept,
-                RowsPass& pass);
+void rows_stage(const PassContext& context, const RowsActivations& kept, RowsPass& pass);
 
 // Between the products of a layer: kept.qkv to kept.context, and back.
 void rows_attention_forward(const PassContext& pass, const AttentionTensors& tensors,

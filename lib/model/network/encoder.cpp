@@ -129,7 +129,7 @@ kernels::QueryKeyValue inputs(kernels::Values qkv, kernels::Index first_row, ker
 
 // The calls of a layer whose attention is a plan alone.
 std::span<const AttentionRun> planned_runs(const PassContext& pass, std::int64_t layer) {
-  if (pass.windowed != nullptr || pass.recurrent != nullptr || pass.lists != nullptr) return {};
+  if (pass.windowed != nullptr || pass.lists != nullptr || pass.recurrent != nullptr) return {};
   return pass.runs[static_cast<std::size_t>(layer)];
 }
 

@@ -84,12 +84,12 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
         weight(projections + name, c, c);
       for (const char* name : {"query_global", "key_global", "value_global"}) bias(projections + name, c);
     }
+    if (depth_ > 0 && config.attention == AttentionPattern::bpt) {  // a name of our own
+      weight(projections + "relative", partition_labels(config.attention_options.bpt), config.head_size());
+    }
     if (is_recurrent(config)) {  // names of our own
       weight(projections + "position", c, c);
       if (config.attention_options.recurrent.untie) declare_recurrent_biases(config, projections);
-    }
-    if (depth_ > 0 && config.attention == AttentionPattern::bpt) {  // a name of our own
-      weight(projections + "relative", partition_labels(config.attention_options.bpt), config.head_size());
     }
     weight(output + "dense", c, c);
     if (config.output_bias) bias(output + "dense", c);

@@ -162,8 +162,8 @@ void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
     to.layers[i].attention.rotations = to.rotations;
     to.layers[i].attention.windowed = to.windowed;
     to.layers[i].attention.etc = to.etc;
-    to.layers[i].attention.recurrent = to.recurrent;
     to.layers[i].attention.lists = to.lists;
+    to.layers[i].attention.recurrent = to.recurrent;
   }
 }
 
@@ -236,22 +236,6 @@ void plan_etc(Planner& plan, EtcActivations& to, std::int64_t longs, std::int64_
   if (options.training && (plan.config.attention_options.etc.projections == EtcProjections::shared ||
                            plan.config.num_random_blocks > 0))
     to.dkey_value = plan.arena.values(what, most * 2 * plan.width, plan.operands);
-}
-
-void plan_lists(Planner& plan, RowsActivations& to, const BatchLimits& limits, bool training) {
-  if (plan.config.attention != AttentionPattern::bpt) return;
-  const std::string what = "lists of tokens and spans";
-  const std::int64_t entries = most_list_entries(plan.config, limits);
-  const auto integers = [&](std::int64_t count) { return plan.arena.integers(what, count); };
-  to.rows = integers(entries);
-  to.offsets = integers(plan.tokens + 1);
-  to.labels = integers(entries);
-  if (!training) return;
-  to.queries = integers(entries);
-  to.key_offsets = integers(plan.tokens + 1);
-  to.key_labels = integers(entries);
-  to.products = plan.arena.floats(what, plan.heads * plan.tokens);
-  to.label_parts = plan.arena.floats(what, kernels::row_label_parts * list_table_floats(plan.config));
 }
 
 void plan_contrast(Planner& plan, ContrastActivations& to, std::int64_t pairs, bool training) {
@@ -498,7 +482,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& given, const Batch
   to.recurrent = plan_recurrent(arena, config, limits, options.training);
   to.windowed = plan_windows(arena, config, tokens, plan.globals, options.training);
   plan_etc(plan, to.etc, limits.tokens, second_rows, options);
-  plan_lists(plan, to.lists, limits, options.training);
+  to.lists = plan_lists(arena, config, limits, tokens, options.training);
   plan_encoder(plan, to, options);
   if (head_rows > 0) plan_head_rows(plan, to.head_rows);
   plan_final_norm(plan, options, to);

@@ -32,13 +32,6 @@ namespace {
 // Numbers of models, for pass_key().
 std::atomic<std::uint64_t> models_made{0};
 
-std::size_t model_bytes(const kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
-                        const ModelOptions& options) {
-  Arena arena(nullptr, backend);
-  plan_model(arena, config, limits, options, backend);
-  return arena.used();
-}
-
 }  // namespace
 
 struct Model::Impl {
@@ -54,9 +47,9 @@ struct Model::Impl {
         decoder_plans(of.decoder.num_attention_heads),
         window_plans(of.num_attention_heads),
         etc_plans(config),
+        lists(config),
         recurrent_plans(of.num_attention_heads),
         streams(on, of, is_recurrent(of) ? up_to.streams : 0),
-        list_cache(config),
         memory(on, model_bytes(on, of, up_to, how)) {
     Arena arena(memory.bytes(), backend);
     held = plan_model(arena, given_config, given_limits, options, backend);
@@ -132,8 +125,8 @@ struct Model::Impl {
             &decoder,
             has_windows(config) ? &windowed : nullptr,
             config.attention == AttentionPattern::etc ? &etc : nullptr,
-            is_recurrent(config) ? &recurrent : nullptr,
             config.attention == AttentionPattern::bpt ? &lists : nullptr,
+            is_recurrent(config) ? &recurrent : nullptr,
             config.has_stem() ? &stem : nullptr,
             0,
             smoothing,
@@ -154,8 +147,8 @@ struct Model::Impl {
     head_stage(pass, kept);
     if (pass.windowed != nullptr) windowed_stage(pass, kept.windowed);
     if (pass.etc != nullptr) etc_stage(pass, kept.etc);
+    if (pass.lists != nullptr) rows_stage(pass, kept.lists, lists);
     if (pass.recurrent != nullptr) backend.prepare_attention(recurrent.run.front().call());
-    if (pass.lists != nullptr) rows_stage(pass, list_cache, kept.lists, lists);
     for (const auto* stack : {&runs, &decoder.runs, &decoder.cross_runs}) {
       for (const std::vector<AttentionRun>& layer : *stack) {
         for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
@@ -225,10 +218,10 @@ struct Model::Impl {
   DecoderPlans decoder_plans;
   WindowPlans window_plans;
   EtcPlans etc_plans;
+  RowsPass lists;
   RecurrentPlans recurrent_plans;
   StreamMemory streams;
   bool remembers_last = false;  // what the last pass read is still to be kept
-  PartitionCache list_cache;
   DeviceMemory memory;
   ModelMemory held;
   ModelTensors parameter_tensors;
@@ -247,7 +240,6 @@ struct Model::Impl {
   WindowedPass windowed;
   EtcPass etc;
   RecurrentPass recurrent;
-  RowsPass lists;
   StemPass stem;
   std::vector<float> contrast_gradients;  // of the sum of that loss
   kernels::Index first_slot = 0;
@@ -420,13 +412,12 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
              behind - etc_slots(impl_->config), kept.etc, impl_->parameter_tensors.layers, impl_->runs,
              impl_->etc);
   }
+  rows_pass(impl_->config, impl_->batch, kept.lists, impl_->lists);
   if (is_recurrent(impl_->config)) {
     recurrent_pass(impl_->config, batch, impl_->streams, wants_whole_blocks(), options.training,
                    !impl_->options.training, kept.scalars.dropout_seed, impl_->recurrent_plans,
                    behind - recurrent_slots, kept, impl_->recurrent);
   }
-  if (impl_->config.attention == AttentionPattern::bpt)
-    rows_pass(impl_->config, impl_->batch, kept.lists, impl_->lists);
   impl_->smoothing = options.smoothing;
   impl_->dropped = drawn_layers(impl_->config, options.training, options.dropout_seed);
   const bool in_pieces = impl_->options.training && impl_->options.logits_in_pieces;

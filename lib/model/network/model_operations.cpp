@@ -197,15 +197,16 @@ double ModelOperations::forward(const Batch& batch) {
 double ModelOperations::of_rows(const Batch& batch) {
   const double tokens = sum_of(batch.lengths);
   if (config_.attention == AttentionPattern::etc) return two_inputs(batch) + heads(batch, tokens);
-  double all = 0, nodes = 0, of_memories = 0;
+  double all = 0, nodes = 0;
+  double of_memories = 0;
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
-    if (is_recurrent(config_)) {
-      of_memories += of_memory(config_, batch, s);
-      continue;
-    }
     if (config_.attention == AttentionPattern::bpt) {
       all += pairs_of_nodes(batch.lengths[s]);
       nodes += real(partition_spans(batch.lengths[s]));
+      continue;
+    }
+    if (is_recurrent(config_)) {
+      of_memories += of_memory(config_, batch, s);
       continue;
     }
     if (has_windows(config_)) {

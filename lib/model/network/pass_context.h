@@ -115,6 +115,7 @@ std::int64_t masked_rows_of_pass(const kernels::Backend& backend, std::int64_t m
 struct DecoderPass;    // decoder.h
 struct WindowedPass;   // attention_windowed.h
 struct EtcPass;        // attention_etc.h
+struct RowsPass;       // attention_rows.h
 struct RecurrentPass;  // attention_recurrent.h
 struct RowsPass;       // attention_rows.h
 struct StemPass;       // stem.h
@@ -133,8 +134,8 @@ struct PassContext {
   const DecoderPass* decoder = nullptr;                // of models that have one
   const WindowedPass* windowed = nullptr;              // of has_windows() (attention_windowed.h)
   const EtcPass* etc = nullptr;                        // of AttentionPattern::etc
-  const RecurrentPass* recurrent = nullptr;            // of is_recurrent()
   const RowsPass* lists = nullptr;                     // of AttentionPattern::bpt
+  const RecurrentPass* recurrent = nullptr;            // of is_recurrent()
   const StemPass* stem = nullptr;                      // of has_stem(): config and batch are its trunk's
   // What layers are counted from where masks are drawn: a decoder's begin behind the encoder's.
   std::int64_t first_layer = 0;

@@ -176,8 +176,8 @@ RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, st
     case AttentionPattern::sparse_strided:
     case AttentionPattern::longformer:
     case AttentionPattern::etc:
-    case AttentionPattern::transformer_xl:
     case AttentionPattern::bpt:
+    case AttentionPattern::transformer_xl:
       break;
   }
   return {};
@@ -272,8 +272,8 @@ std::string full_attention_reason(const ModelConfig& config, std::int64_t blocks
     case AttentionPattern::sparse_strided:
     case AttentionPattern::longformer:
     case AttentionPattern::etc:
-    case AttentionPattern::transformer_xl:
     case AttentionPattern::bpt:
+    case AttentionPattern::transformer_xl:
       return own_length_reason(config, blocks);
     case AttentionPattern::bigbird:
       break;

@@ -256,12 +256,12 @@ KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int
       const std::int64_t radius = config.attention_options.etc.radius;
       return token_window_rows(blocks, config.num_attention_heads, config.block_size, radius, radius);
     }
+    case AttentionPattern::bpt:               // lists of tokens and spans: no blocks
     case AttentionPattern::transformer_xl: {  // of a segment that remembers nothing
       const std::int64_t before = key_groups(config, layer).front().before;
       return token_window_rows(blocks, config.num_attention_heads, config.block_size,
                                before < 0 ? blocks * config.block_size : before, 0);
     }
-    case AttentionPattern::bpt:  // lists of tokens and spans: no blocks
     case AttentionPattern::bigbird:
     case AttentionPattern::full:
     case AttentionPattern::window:
@@ -396,34 +396,6 @@ void check_etc(const ModelConfig& config, const std::string& where) {
   }
 }
 
-void check_recurrent(const ModelConfig& config, const std::string& where) {
-  const RecurrentOptions& options = config.attention_options.recurrent;
-  if (!config.causal) {
-    throw_bad_input(
-        fmt::format("{}: attention {} of a model that is not causal", where, name_of(config.attention)),
-        message("it reads left to right: take `objective` clm, or another `attention`"));
-  }
-  if (config.position_type != PositionType::none) {
-    throw_bad_input(fmt::format("{}: attention {} with {} positions", where, name_of(config.attention),
-                                name_of(config.position_type)),
-                    "distances between tokens stand for positions: take positions none");
-  }
-  if (config.norm_type != NormType::postnorm || config.use_bias) {
-    throw_bad_input(fmt::format("{}: attention {} with {}", where, name_of(config.attention),
-                                config.use_bias ? "biases of queries, keys and values"
-                                                : "LayerNorms before the parts of a layer"),
-                    "Transformer-XL is post-LN, and has biases of content and of distance instead");
-  }
-  if (config.has_decoder() || config.has_mlm()) {
-    throw_bad_input(fmt::format("{}: attention {} has no head {}", where, name_of(config.attention),
-                                name_of(config.head)),
-                    "its models learn next tokens (causal_lm), or classes");
-  }
-  if (options.same_length && options.memory == 0) {
-    refuse_option(where, "same_length with memory 0", "with it a token sees as many as the memory holds");
-  }
-}
-
 void check_bpt(const ModelConfig& config, const std::string& where) {
   const BptOptions& options = config.attention_options.bpt;
   if (partition_labels(options) > kernels::most_labels) {
@@ -448,6 +420,34 @@ void check_bpt(const ModelConfig& config, const std::string& where) {
   if (config.has_decoder()) {
     throw_bad_input(fmt::format("{}: attention bpt has no head {}", where, name_of(config.head)),
                     "its models learn masked tokens, or a task of text or DNA");
+  }
+}
+
+void check_recurrent(const ModelConfig& config, const std::string& where) {
+  const RecurrentOptions& options = config.attention_options.recurrent;
+  if (!config.causal) {
+    throw_bad_input(
+        fmt::format("{}: attention {} of a model that is not causal", where, name_of(config.attention)),
+        message("it reads left to right: take `objective` clm, or another `attention`"));
+  }
+  if (config.position_type != PositionType::none) {
+    throw_bad_input(fmt::format("{}: attention {} with {} positions", where, name_of(config.attention),
+                                name_of(config.position_type)),
+                    "distances tell it where tokens are: take positions none");
+  }
+  if (config.norm_type != NormType::postnorm || config.use_bias) {
+    throw_bad_input(fmt::format("{}: attention {} with {}", where, name_of(config.attention),
+                                config.use_bias ? "biases of queries, keys and values"
+                                                : "LayerNorms before the parts of a layer"),
+                    "Transformer-XL is post-LN, and has biases of content and of distance instead");
+  }
+  if (config.has_decoder() || config.has_mlm()) {
+    throw_bad_input(fmt::format("{}: attention {} has no head {}", where, name_of(config.attention),
+                                name_of(config.head)),
+                    "its models learn next tokens (causal_lm), or classes");
+  }
+  if (options.same_length && options.memory == 0) {
+    refuse_option(where, "same_length with memory 0", "with it a token sees as many as the memory holds");
   }
 }
 

@@ -109,8 +109,8 @@ std::vector<std::vector<std::int32_t>> partition_rows(const ModelConfig& config,
 
 bool decided_by_tokens(AttentionPattern pattern) {
   return pattern == AttentionPattern::sparse_strided || pattern == AttentionPattern::longformer ||
-         pattern == AttentionPattern::etc || pattern == AttentionPattern::transformer_xl ||
-         pattern == AttentionPattern::bpt;
+         pattern == AttentionPattern::etc || pattern == AttentionPattern::bpt ||
+         pattern == AttentionPattern::transformer_xl;
 }
 
 TokenNumbers token_numbers(const ModelConfig& config, std::int64_t length) {
