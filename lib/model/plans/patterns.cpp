@@ -433,7 +433,7 @@ void check_recurrent(const ModelConfig& config, const std::string& where) {
   if (config.position_type != PositionType::none) {
     throw_bad_input(fmt::format("{}: attention {} with {} positions", where, name_of(config.attention),
                                 name_of(config.position_type)),
-                    "distances tell it where tokens are: take positions none");
+                    "distances between tokens stand for positions: take positions none");
   }
   if (config.norm_type != NormType::postnorm || config.use_bias) {
     throw_bad_input(fmt::format("{}: attention {} with {}", where, name_of(config.attention),
