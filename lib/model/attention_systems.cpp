@@ -397,7 +397,7 @@ std::vector<AttentionSystem> make_systems() {
        "a window of tokens and all global tokens; these see each other and all tokens", false, true, false,
        true, etc_options()},
       {transformer_xl, "transformer-xl", "Transformer-XL",
-       "all tokens before it in its segment, and the last ones of earlier segments", false, true, true, false,
+       "all tokens before it in its segment, and the last ones of earlier segments", false, true, true, true,
        recurrent_options()},
   };
 }
