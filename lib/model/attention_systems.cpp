@@ -423,7 +423,7 @@ std::vector<AttentionSystem> make_systems() {
        "the next tokens, and beyond them spans of 2, 4, 8 ... tokens, which are nodes of their own", false,
        true, true, true, bpt_options()},
       {transformer_xl, "transformer-xl", "Transformer-XL",
-       "all tokens before it in its segment, and the last ones of earlier segments", false, true, true, false,
+       "all tokens before it in its segment, and the last ones of earlier segments", false, true, true, true,
        recurrent_options()},
   };
 }
