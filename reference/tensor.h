@@ -59,7 +59,8 @@ inline Matrix sum(const Matrix& a, const Matrix& b) {
   return Matrix(a.rows, a.columns, sum(a.values, b.values));
 }
 
-// A part of a matrix: `count` rows from `first` on, `columns` columns from `column` on; and a part added back.
+// A part of a matrix: `count` rows from `first` on, `columns` columns from `column` on; and a part added
+// back.
 inline Matrix rows_of(const Matrix& x, std::size_t first, std::size_t count, std::size_t column,
                       std::size_t columns) {
   Matrix result(count, columns);

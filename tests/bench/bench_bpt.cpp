@@ -1,7 +1,7 @@
 // A layer of BP-Transformer beside one of full attention, at 512 to 8,192 tokens: CPU seconds (that it may be
-// measured beside other work) of a forward pass and of a training step, in turns, and bytes that a model of one
-// layer plans beside its parameters; and how these grow from length to length beside T log T. The published
-// width: 512, 8 heads, 2,048 inside. bench_bpt [rounds [contextual [longest]]]
+// measured beside other work) of a forward pass and of a training step, in turns, and bytes that a model of
+// one layer plans beside its parameters; and how these grow from length to length beside T log T. The
+// published width: 512, 8 heads, 2,048 inside. bench_bpt [rounds [contextual [longest]]]
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,6 @@
 // BP-Transformer as a user meets it: pretraining on DNA and text, killed and resumed, fine-tuning, prediction
-// in any batch, int8, evaluation, convert, check and info, what is refused, and what `bigbird attention` counts.
+// in any batch, int8, evaluation, convert, check and info, what is refused, and what `bigbird attention`
+// counts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -179,8 +180,8 @@ TEST_F(BptVerbs, G11ItLearnsMoreThanTheUnigrams) {
   }
 }
 
-// What a token sees, found without a walk: from its own place outwards, of all nodes that begin where the last
-// one ended, the largest that the places of its level still allow.
+// What a token sees, found without a walk: from its own place outwards, of all nodes that begin where the
+// last one ended, the largest that the places of its level still allow.
 struct CountedNodes {
   std::int64_t edges = 0, most = 0, of_leaves = 0;
 };

@@ -14,9 +14,9 @@ namespace bigbird {
 // Of attention bpt there are no groups: its lists (partition_lists.h) are asked for.
 bool decided_by_tokens(AttentionPattern pattern);
 
-// Tokens of a sequence as they are numbered here: global ones first, nodes of spans (bpt) last. Those of BigBird-ETC are an input of
-// their own, as many as there are where no sentences are known; Longformer's are the sequence's first, as
-// many as its rule says of all sequences: those of a question are up to the caller.
+// Tokens of a sequence as they are numbered here: global ones first, nodes of spans (bpt) last. Those of
+// BigBird-ETC are an input of their own, as many as there are where no sentences are known; Longformer's are
+// the sequence's first, as many as its rule says of all sequences: those of a question are up to the caller.
 struct TokenNumbers {
   std::int64_t globals = 0;
   std::int64_t all = 0;
