@@ -12,9 +12,9 @@
 namespace bigbird {
 
 // ones_normal: as normal, around 1. relative_normal: tables of labels, which etcmodel draws wider than all
-// else. filter_normal: a table for
-// each token that a filter sees, wide enough for sums over all of them to have a variance of 1.
-enum class Init { zeros, ones, normal, ones_normal, relative_normal, filter_normal };
+// else. filter_normal: a table for each token that a filter sees, wide enough for sums over all of them to
+// have a variance of 1. unit_normal: a standard deviation of 1, not cut.
+enum class Init { zeros, ones, normal, ones_normal, relative_normal, filter_normal, unit_normal };
 
 // Standard deviation of a fresh table of labels (etcmodel).
 inline constexpr double relative_init_range = 0.5;
@@ -75,7 +75,8 @@ bool is_decoder_tensor(const std::string& name);
 bool is_position_table(const std::string& name);
 
 // Host values for a fresh model: normal(0, initializer_range) cut at two sigma, biases 0, LayerNorm 1/0, the
-// pad row of the word table 0. Of Transformer-XL the weights of LayerNorms are drawn around 1. Element i of tensor j is a function of (seed, tensor name, i).
+// pad row of the word table 0. Of Transformer-XL the weights of LayerNorms are drawn around 1. Element i of
+// tensor j is a function of (seed, tensor name, i).
 std::vector<float> initial_parameters(const ParameterLayout& layout, const ModelConfig& config,
                                       std::uint64_t seed);
 
