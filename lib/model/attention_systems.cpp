@@ -158,7 +158,7 @@ std::vector<AttentionOption> recurrent_options() {
   return {
       a_count("memory", "Last tokens that a layer keeps for the segments to come; 0: none", "512", 0,
               longest_chunk, count_shown<group, &O::memory>, count_set<group, &O::memory>),
-      a_count("clamp", "Largest distance of two tokens that is told apart; 0: all are", "0", 0, longest_chunk,
+      a_count("clamp", "Largest distance with a vector of its own; 0: every one has", "0", 0, longest_chunk,
               count_shown<group, &O::clamp>, count_set<group, &O::clamp>),
       a_choice("same_length", "Limit of what a token sees to as many tokens as the memory holds", "off",
                {"off", "on"}, choice_shown<switch_names, group, &O::same_length>,
@@ -406,7 +406,7 @@ std::vector<AttentionSystem> make_systems() {
        "a window of tokens and all global tokens; these see each other and all tokens", false, true, false,
        true, etc_options()},
       {transformer_xl, "transformer-xl", "Transformer-XL",
-       "all tokens before it in its segment, and those of the segments before that the memory holds", false,
+       "all tokens before it in its segment, and the last ones of earlier segments", false,
        true, true, false, recurrent_options()},
       {adaptive_span, "adaptive-span", "Adaptive-Span",
        "the tokens before it, in each head as far back as that head has learned to look", false, true, true,

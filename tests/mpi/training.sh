@@ -41,8 +41,11 @@ $(pretraining 1 one) -q
 lamb=(--optimizer lamb --clip-norm 1 --layer-decay 0.8 --seed 3)
 $(pretraining 1 one-adafactor "${adafactor[@]}") -q
 $(pretraining 1 one-lamb "${lamb[@]}") -q
+streams=(--objective clm --attention transformer-xl --memory 64)
+$(pretraining 1 one-streams "${streams[@]}") -q
 $(fine_tuning 1 one-promoter) -q
 "$program" evaluate -q -m one/final --data shards --baseline-from shards --no-provenance > one.json
+"$program" evaluate -q -m one-streams/final --data shards --baseline-from shards --no-provenance > one-streams.json
 
 # Everything of a run but the times that it took.
 digests() {
@@ -105,6 +108,8 @@ together() { # together RUN FOLDER OPTION...: four ranks; 0 when all ended well
 }
 together meeting "$work/meet" -q || failed "ranks by a folder: $(cat meeting.log)"
 same one meeting
+together meeting-streams "$work/meet" "${streams[@]}" -q || failed "streams on ranks by a folder: $(cat meeting-streams.log)"
+same one-streams meeting-streams
 [ ! -e meet ] || failed "ranks by a folder left it"
 (steps=100000 every=0 together meeting-dies "$work/meet") &
 pid=$!
@@ -137,6 +142,14 @@ for family in open_mpi mpich; do
   same one-adafactor run-adafactor
   "$launcher" -n 4 $(pretraining 4 run-lamb "${lamb[@]}") -q
   same one-lamb run-lamb
+  # What streams remember goes with their ranks, and from 8 of them to 2.
+  "$launcher" -n 8 $(pretraining 8 run-streams "${streams[@]}") -q
+  same one-streams run-streams
+  rm -r run-streams/checkpoint-8 run-streams/final
+  "$launcher" -n 2 $(pretraining 2 run-streams "${streams[@]}" --resume) -q
+  same one-streams run-streams
+  "$launcher" -n 4 "$program" evaluate -q -m one-streams/final --data shards --baseline-from shards --no-provenance > ranks.json
+  cmp one-streams.json ranks.json || failed "$launcher: evaluate, of streams"
   "$launcher" -n 2 $(fine_tuning 2 run-promoter) -q
   same one-promoter run-promoter
   "$launcher" -n 4 "$program" evaluate -q -m one/final --data shards --baseline-from shards --no-provenance > ranks.json

@@ -230,8 +230,8 @@ RecurrentActivations plan_recurrent(Arena& arena, const ModelConfig& config, con
     if (training) to.span_loss_gradient = arena.floats("spans", spans);
     return to;
   }
-  to.sinusoids = arena.values(what, labels * width);
-  to.distances = training ? arena.values(what, labels * width) : to.sinusoids;
+  to.sinusoids = arena.floats(what, labels * width);
+  to.distances = training ? kernels::Values(arena.floats(what, labels * width)) : to.sinusoids;
   to.signs = arena.floats(what, 2);
   to.difference = arena.floats(what, width);
   to.by_head = arena.floats(what, heads * width);

@@ -402,7 +402,7 @@ void check_recurrent(const ModelConfig& config, const std::string& where) {
   if (config.position_type != PositionType::none) {
     throw_bad_input(fmt::format("{}: attention {} with {} positions", where, name_of(config.attention),
                                 name_of(config.position_type)),
-                    "it tells tokens apart by their distances: take positions none");
+                    "distances tell it where tokens are: take positions none");
   }
   if (config.norm_type != NormType::postnorm || config.use_bias) {
     throw_bad_input(fmt::format("{}: attention {} with {}", where, name_of(config.attention),
