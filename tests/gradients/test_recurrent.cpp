@@ -140,7 +140,9 @@ TEST(AdaptiveSpan, A2GradientsAgainstDifferences) {
     ASSERT_EQ(gradients.size(), tensors.size());
     for (auto& [name, values] : tensors)
       EXPECT_LT(largest_gradient_error(values, gradients.at(name), loss), 1e-6) << name;
-    if (remembered > 0) EXPECT_NE(gradients.at("bert.encoder.spans")[1], 0.0);
+    if (remembered > 0) {
+      EXPECT_NE(gradients.at("bert.encoder.spans")[1], 0.0);
+    }
   }
 }
 

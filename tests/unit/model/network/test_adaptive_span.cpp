@@ -61,7 +61,9 @@ TEST(AdaptiveSpan, ReachEndsWithTheRamp) {
     const std::int64_t reach = span_reach(options, z, false);
     EXPECT_LE(reach, span_tokens(options, z) + options.ramp) << z;
     EXPECT_GT(span_ramp(options, z, reach), 0.0f) << z;
-    if (reach < options.max_span) EXPECT_LE(span_ramp(options, z, reach + 1), 0.0f) << z;
+    if (reach < options.max_span) {
+      EXPECT_LE(span_ramp(options, z, reach + 1), 0.0f) << z;
+    }
   }
 }
 
@@ -120,7 +122,9 @@ TEST_F(AdaptiveSpanModel, AgreesWithTheReferenceSegmentBySegment) {
           for (const reference::Matrix& layer : memories[stream])
             expected.insert(expected.end(), layer.values.begin(), layer.values.end());
           ASSERT_EQ(kept.size(), expected.size()) << stream;
-          if (!expected.empty()) EXPECT_LT(relative_error(kept.data(), expected), 1e-5) << stream;
+          if (!expected.empty()) {
+            EXPECT_LT(relative_error(kept.data(), expected), 1e-5) << stream;
+          }
         }
       }
     }
