@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "lib/core/rng.h"
 #include "lib/model/folder/checkpoint.h"
@@ -16,6 +19,7 @@
 namespace bigbird {
 namespace {
 
+using testing::error_of;
 using testing::expect_bad_input;
 
 ModelConfig span_folder_config(const SpanOptions& options) {
@@ -67,14 +71,16 @@ TEST(AdaptiveSpanFolder, G8ThereAndBack) {
 
 TEST(AdaptiveSpanFolder, G8RefusesByFileAndKey) {
   ModelConfig config = span_folder_config({});
-  expect_bad_input([&] { read_attention_options(R"({"ramp": 4, "window": 3})", "config.json", config); },
-                   {"config.json", "window", "adaptive-span"});
-  expect_bad_input([&] { read_attention_options(R"({"max_span": 0})", "config.json", config); },
-                   {"config.json", "max_span"});
-  expect_bad_input([&] { read_attention_options(R"({"span_loss": 2})", "config.json", config); },
-                   {"config.json", "span_loss", "0..1"});
-  expect_bad_input([&] { read_attention_options(R"({"span_loss": "much"})", "config.json", config); },
-                   {"config.json", "span_loss"});
+  const std::vector<std::pair<std::string, std::string>> refused{
+      {R"({"ramp": 4, "window": 3})", "window: attention adaptive-span"},
+      {R"({"max_span": 0})", "max_span"},
+      {R"({"span_loss": 2})", "span_loss: '2' is not a number within 0..1"},
+      {R"({"span_loss": "much"})", "span_loss"}};
+  for (const auto& [json, what] : refused) {
+    const std::string& text = json;
+    expect_bad_input(error_of([&] { read_attention_options(text, "config.json", config); }), "config.json",
+                     what);
+  }
 }
 
 // Every weight of a layer's products is one of an int8 layer's, each once; the table of distances is none.
