@@ -14,6 +14,7 @@
 namespace bigbird {
 namespace {
 
+using testing::error_of;
 using testing::expect_bad_input;
 
 ModelConfig xl_folder_config(const RecurrentOptions& options) {
@@ -62,12 +63,13 @@ TEST(TransformerXlFolder, G8ThereAndBack) {
 
 TEST(TransformerXlFolder, G8RefusesByFileAndKey) {
   ModelConfig config = xl_folder_config({});
-  expect_bad_input([&] { read_attention_options(R"({"memory": 4, "window": 3})", "config.json", config); },
-                   {"config.json", "window", "transformer-xl"});
-  expect_bad_input([&] { read_attention_options(R"({"memory": -1})", "config.json", config); },
-                   {"config.json", "memory"});
-  expect_bad_input([&] { read_attention_options(R"({"untie": "both"})", "config.json", config); },
-                   {"config.json", "untie"});
+  const auto refused = [&](const std::string& json, const std::string& what) {
+    expect_bad_input(error_of([&] { read_attention_options(json, "config.json", config); }), "config.json",
+                     what);
+  };
+  refused(R"({"memory": 4, "window": 3})", "window: attention transformer-xl has no such option");
+  refused(R"({"memory": -1})", "memory");
+  refused(R"({"untie": "both"})", "untie");
 }
 
 // Every weight of a layer's products is one of an int8 layer's, each once.
