@@ -410,7 +410,7 @@ std::vector<AttentionSystem> make_systems() {
        recurrent_options()},
       {adaptive_span, "adaptive-span", "Adaptive-Span",
        "the tokens before it, in each head as far back as that head has learned to look", false, true, true,
-       false, span_options()},
+       true, span_options()},
   };
 }
 
