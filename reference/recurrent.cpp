@@ -39,16 +39,24 @@ Matrix behind_each_other(const Matrix& first, const Matrix& second) {
 
 bool sees(const RecurrentHead& head, std::size_t query, std::size_t key) {
   const std::size_t own = head.start + query;
+  if (head.spans.longest > 0) return key < own && own - key <= head.spans.longest;
   return key <= own && (head.seen == 0 || own - key < head.seen);
 }
 std::size_t row_of_distance(const RecurrentHead& head, std::size_t query, std::size_t key) {
   const std::size_t distance = head.start + query - key;
+  if (head.spans.longest > 0) return distance - 1;
   return head.clamp > 0 ? std::min(distance, head.clamp) : distance;
+}
+
+double mask_of(const RecurrentHead& head, std::size_t query, std::size_t key) {
+  if (head.spans.longest == 0) return 1.0;
+  return std::clamp(head.spans.raw(head.z, head.start + query - key), 0.0, 1.0);
 }
 
 struct RecurrentHeadGradients {
   Matrix query, key, value, distance;
   Vector content_bias, position_bias;
+  double z = 0.0;
 };
 RecurrentHeadGradients recurrent_head_backward(const RecurrentHead& head, const Matrix& query,
                                                const Matrix& key, const Matrix& value,
@@ -66,6 +74,12 @@ RecurrentHeadGradients recurrent_head_backward(const RecurrentHead& head, const 
       double d_p = 0.0;
       for (std::size_t d = 0; d < size; ++d) d_p += d_output(i, d) * value(j, d);
       const double d_score = p * (d_p - mean) / std::sqrt(static_cast<double>(size));
+      if (head.spans.longest > 0) {
+        const double raw = head.spans.raw(head.z, head.start + i - j);
+        if (raw >= 0.0 && raw <= 1.0)
+          to.z +=
+              static_cast<double>(head.spans.longest) / head.spans.ramp * made.unmasked(i, j) * (d_p - mean);
+      }
       const std::size_t row = row_of_distance(head, i, j);
       for (std::size_t d = 0; d < size; ++d) {
         const double content = query(i, d) + head.content_bias[d],
@@ -92,9 +106,25 @@ std::string bias_name(const Network& network, const std::string& self, const cha
   return network.has(self + which) ? self + which : std::string("bert.encoder.") + which;
 }
 
+// The number in "bert.encoder.layer.N.attention.self.".
+std::size_t layer_of(const std::string& self) {
+  return std::stoul(self.substr(std::string("bert.encoder.layer.").size()));
+}
+
 RecurrentHead head_of(const RecurrentConfig& config, const Network& network, const std::string& self,
                       const Matrix& distances, std::size_t start, std::size_t number) {
   const std::size_t size = config.encoder.hidden / config.encoder.heads;
+  if (config.spans.longest > 0) {
+    const std::size_t layer = layer_of(self);
+    return {start,
+            0,
+            0,
+            Vector(size),
+            Vector(size),
+            Matrix(config.spans.longest, size, network.values("bert.encoder.distances.weight")),
+            config.spans,
+            network.values("bert.encoder.spans")[layer * config.encoder.heads + number]};
+  }
   const auto bias = [&](const char* which) {
     const Vector& all = network.values(bias_name(network, self, which));
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(number * size);
@@ -191,7 +221,8 @@ Vector distance_row(std::size_t distance, std::size_t width) {
 RecurrentHeadOutput recurrent_head_forward(const RecurrentHead& head, const Matrix& query, const Matrix& key,
                                            const Matrix& value) {
   const std::size_t size = query.columns;
-  RecurrentHeadOutput made{Matrix(query.rows, size), Matrix(query.rows, key.rows)};
+  RecurrentHeadOutput made{Matrix(query.rows, size), Matrix(query.rows, key.rows),
+                           Matrix(query.rows, key.rows)};
   for (std::size_t i = 0; i < query.rows; ++i) {
     Vector scores(key.rows, -INFINITY);
     for (std::size_t j = 0; j < key.rows; ++j) {
@@ -205,10 +236,15 @@ RecurrentHeadOutput recurrent_head_forward(const RecurrentHead& head, const Matr
       scores[j] = score / std::sqrt(static_cast<double>(size));
     }
     const double largest = *std::max_element(scores.begin(), scores.end());
+    if (largest == -INFINITY) continue;  // nothing to see
     double total = 0.0;
-    for (const double score : scores) total += std::exp(score - largest);
     for (std::size_t j = 0; j < key.rows; ++j) {
-      const double p = std::exp(scores[j] - largest) / total;
+      if (sees(head, i, j)) total += mask_of(head, i, j) * std::exp(scores[j] - largest);
+    }
+    for (std::size_t j = 0; j < key.rows; ++j) {
+      if (!sees(head, i, j)) continue;
+      made.unmasked(i, j) = std::exp(scores[j] - largest) / total;
+      const double p = mask_of(head, i, j) * made.unmasked(i, j);
       made.probabilities(i, j) = p;
       for (std::size_t d = 0; d < size; ++d) made.output(i, d) += p * value(j, d);
     }
@@ -240,7 +276,7 @@ Parameters recurrent_backward(const RecurrentConfig& config, const Parameters& p
     const Matrix d_context = network.linear_gradient(prefix + "attention.output.dense", of.context, d_sum);
     Matrix d_query(of.query.rows, width), d_key(of.key.rows, width), d_value(of.key.rows, width),
         d_distance(of.key.rows, width);
-    Vector d_content, d_position;
+    Vector d_content, d_position, d_z, d_table;
     for (std::size_t head = 0; head < config.encoder.heads; ++head) {
       const auto part = [&](const Matrix& all) { return columns_of(all, head * size, size); };
       const RecurrentHeadGradients made =
@@ -249,13 +285,26 @@ Parameters recurrent_backward(const RecurrentConfig& config, const Parameters& p
       put_columns(d_query, made.query, head * size);
       put_columns(d_key, made.key, head * size);
       put_columns(d_value, made.value, head * size);
+      d_z.push_back(made.z);
+      if (config.spans.longest > 0) {
+        d_table = d_table.empty() ? made.distance.values : sum(d_table, made.distance.values);
+        continue;
+      }
       put_columns(d_distance, made.distance, head * size);
       d_content.insert(d_content.end(), made.content_bias.begin(), made.content_bias.end());
       d_position.insert(d_position.end(), made.position_bias.begin(), made.position_bias.end());
     }
-    network.add_gradient(bias_name(network, self, "content_bias"), d_content);
-    network.add_gradient(bias_name(network, self, "position_bias"), d_position);
-    network.linear_gradient(self + "position", of.distances, d_distance);
+    if (config.spans.longest > 0) {
+      network.add_gradient("bert.encoder.distances.weight", d_table);
+      Vector all(config.encoder.layers * config.encoder.heads, 0.0);
+      std::copy(d_z.begin(), d_z.end(),
+                all.begin() + static_cast<std::ptrdiff_t>(layer * config.encoder.heads));
+      network.add_gradient("bert.encoder.spans", all);
+    } else {
+      network.add_gradient(bias_name(network, self, "content_bias"), d_content);
+      network.add_gradient(bias_name(network, self, "position_bias"), d_position);
+      network.linear_gradient(self + "position", of.distances, d_distance);
+    }
     const Matrix of_keys = sum(network.linear_gradient(self + "key", of.keys_input, d_key),
                                network.linear_gradient(self + "value", of.keys_input, d_value));
     d_x = sum(sum(d_sum, last_rows(of_keys, ids.size())),

@@ -1,5 +1,6 @@
-// Transformer-XL (Dai et al. 2019, sections 3.2 and 3.3) in double precision, one segment of one stream at a
-// time and without padding: scores are the paper's four terms, pair by pair.
+// Transformer-XL (Dai et al. 2019, sections 3.2 and 3.3) and Adaptive-Span (Sukhbaatar et al. 2019, section
+// 2.2) in double precision, one segment of one stream at a time and without padding: scores are the papers'
+// terms, pair by pair. Spans hide nothing here: what they leave out has a weight of 0.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +11,23 @@
 
 namespace bigbird::reference {
 
+// Of Adaptive-Span: a key at distance d, 1 .. longest, has the weight clamp((ramp + z longest + 1 - d) / ramp,
+// 0, 1) in front of its exponential; a token does not see itself.
+struct SpanMask {
+  std::size_t longest = 0;  // 0: not of Adaptive-Span
+  double ramp = 1.0;
+
+  double raw(double z, std::size_t distance) const {
+    return (ramp + z * static_cast<double>(longest) + 1.0 - static_cast<double>(distance)) / ramp;
+  }
+};
+
 struct RecurrentConfig {
   EncoderConfig encoder;  // positions, types, pre_layer_norm, rotary: not used
   std::size_t clamp = 0;  // larger distances count as this one; 0: none does
   // A query sees so many keys, its own among them; 0: all that are not behind it.
   std::size_t seen = 0;
+  SpanMask spans = {};
 };
 
 // [layer] what it remembers: (rows, hidden), as many rows in each, perhaps none.
@@ -28,15 +41,18 @@ Memories next_memories(const Memories& memories, const std::vector<Matrix>& stat
 Vector distance_row(std::size_t distance, std::size_t width);
 
 // One head: query [queries, size] at the key rows from start on, key and value [keys, size], `distance`
-// [distances, size] what W makes of each row of distances.
+// [distances, size] what W makes of each row of distances; of spans the table's row d - 1 of distance d.
 struct RecurrentHead {
   std::size_t start = 0;
   std::size_t clamp = 0, seen = 0;
   Vector content_bias, position_bias;  // [size]
   Matrix distance;
+  SpanMask spans = {};
+  double z = 0.0;
 };
 struct RecurrentHeadOutput {
   Matrix output, probabilities;
+  Matrix unmasked = {};  // of spans e^s over the sum of all masked ones
 };
 RecurrentHeadOutput recurrent_head_forward(const RecurrentHead& head, const Matrix& query, const Matrix& key,
                                            const Matrix& value);

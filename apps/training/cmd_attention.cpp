@@ -1,5 +1,5 @@
 // bigbird attention: prints an attention plan - block lists, degrees, path lengths - and draws it, or
-// compares several.
+// compares several, or shows how far back the heads of a model look.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
+#include "lib/model/folder/model_spans.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
 #include "lib/model/plans/plan_table.h"
@@ -227,6 +228,7 @@ void take_shape_of_plan(const Verb& verb, AttentionRequest& request) {
 struct AttentionOutputs {
   std::string svg, json;
   std::string compare;  // names of systems
+  std::string model;    // its spans
   bool lists = false;
 };
 
@@ -256,6 +258,34 @@ void add_options(Verb& verb, AttentionRequest& request, RandomModeOptions& rando
   verb.add_option("--compare NAME,...", typed.compare,
                   "Attentions to compare, instead of one plan: a row for each, with keys, pairs, work and "
                   "bytes of a layer, and its graph");
+  verb.add_option("-m,--model MODEL", typed.model,
+                  "Model folder of adaptive-span: the spans of its heads, instead of a plan");
+}
+
+void show_spans(const Verb& verb, const AttentionRequest& request, const AttentionOutputs& typed) {
+  std::vector<std::string> others = request.attention.flags();
+  others.insert(others.end(), {"--length", "--heads", "--layer", "--block-size", "--random-blocks",
+                               "--random-mode", "--plan", "--max-positions", "--global-tokens", "--lists",
+                               "--svg", "--head", "--compare", "--output"});
+  for (const std::string& option : others) {
+    if (verb.given(option))
+      throw_usage(fmt::format("{} with --model, whose spans are shown alone", option),
+                  fmt::format("leave {} out", option));
+  }
+  const ModelFolder folder(typed.model);
+  const std::vector<HeadSpan> spans = spans_of_heads(folder);
+  fmt::print("pattern\t{}\n", name_of(folder.config().attention));
+  for (const AttentionOption& option : system_of(folder.config().attention).options)
+    fmt::print("{}\t{}\n", option.key, option.shown(folder.config()));
+  std::int64_t all = 0, longest = 0;
+  for (const HeadSpan& span : spans) {
+    all += span.tokens;
+    longest = std::max(longest, span.tokens);
+  }
+  fmt::print("mean_span\t{:.3f}\nlongest_span\t{}\n\n#layer\thead\tfraction\tspan\treach\n",
+             static_cast<double>(all) / static_cast<double>(spans.size()), longest);
+  for (const HeadSpan& span : spans)
+    fmt::print("{}\t{}\t{:.6f}\t{}\t{}\n", span.layer, span.head, span.fraction, span.tokens, span.reach);
 }
 
 void compare(const Verb& verb, AttentionRequest& request, const AttentionOutputs& typed) {
@@ -310,6 +340,10 @@ int cmd_attention(int argc, char** argv) {
   add_options(verb, request, random_mode, typed);
   if (!verb.parse(argc, argv)) return 0;
 
+  if (verb.given("--model")) {
+    show_spans(verb, request, typed);
+    return 0;
+  }
   random_mode.apply(config);
   if (verb.given("--compare")) {
     compare(verb, request, typed);

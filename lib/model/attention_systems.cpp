@@ -1,4 +1,4 @@
-// The table of systems of attention, and what their options mean; see attention_systems.h.
+// The table of systems of attention; see attention_systems.h.
 #include "lib/model/attention_systems.h"
 
 #include <fmt/format.h>
@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <numeric>
+#include <cmath>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -40,6 +41,14 @@ std::int64_t count_in(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? count : -1;
 }
 
+// -1 for what is none.
+double number_in(const std::string& text) {
+  if (text.empty() || text.find_first_not_of("0123456789.eE+-") != std::string::npos) return -1;
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  return end == text.c_str() + text.size() && std::isfinite(number) ? number : -1;
+}
+
 // "10:2"; -1 for what is no number.
 std::vector<std::int64_t> counts_in(std::string_view text) {
   std::vector<std::int64_t> counts;
@@ -56,27 +65,6 @@ constexpr std::string_view first_prefix = "first:";
 std::int64_t count_of_first(std::string_view text) {
   if (!text.starts_with(first_prefix)) return -1;
   return count_in(text.substr(first_prefix.size()));
-}
-
-// The heads of the published models: 10:2 for 2 parts, 10:1:1 for 3.
-std::vector<std::int64_t> published_shares(std::int64_t parts) {
-  if (parts == 1) return {1};
-  if (parts == 2) return {10, 2};
-  std::vector<std::int64_t> shares(static_cast<std::size_t>(parts), 1);
-  shares[0] = std::max<std::int64_t>(12 - (parts - 1), 1);
-  return shares;
-}
-
-// The shares as heads, each share at least one head, rounded; what is left over has shift 0.
-std::vector<std::int64_t> heads_of_shares(const std::vector<std::int64_t>& shares, std::int64_t heads) {
-  const std::int64_t all = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
-  std::vector<std::int64_t> counts(shares.size(), 0);
-  counts[0] = heads;
-  for (std::size_t shift = 1; shift < shares.size(); ++shift) {
-    counts[shift] = std::max<std::int64_t>((2 * heads * shares[shift] + all) / (2 * all), 1);
-    counts[0] -= counts[shift];
-  }
-  return counts;
 }
 
 AttentionOption a_count(const char* key, const char* help, const char* otherwise, std::int64_t least,
@@ -201,6 +189,27 @@ std::vector<AttentionOption> bpt_options() {
        .names = {},
        .shown = [](const ModelConfig& c) { return std::to_string(c.attention_options.bpt.clip_levels); },
        .set = [](AttentionOptions& o, const std::string& t) { o.bpt.clip_levels = count_in(t); }},
+  };
+}
+
+std::vector<AttentionOption> span_options() {
+  using O = SpanOptions;
+  constexpr auto group = &AttentionOptions::spans;
+  return {
+      a_count("max_span", "Tokens before its own that a head sees at most", "1024", 1, longest_chunk,
+              count_shown<group, &O::max_span>, count_set<group, &O::max_span>),
+      a_count("ramp", "Tokens behind a span over which weights fall from 1 to 0", "32", 1, longest_chunk,
+              count_shown<group, &O::ramp>, count_set<group, &O::ramp>),
+      {.key = "span_loss",
+       .value = "X",
+       .help = "Part of the loss for each token of the mean span of a layer's heads",
+       .otherwise = "2e-6",
+       .type = AttentionOption::Type::number,
+       .least = 0,
+       .most = 1,
+       .names = {},
+       .shown = [](const ModelConfig& c) { return fmt::format("{}", c.attention_options.spans.span_loss); },
+       .set = [](AttentionOptions& o, const std::string& t) { o.spans.span_loss = number_in(t); }},
   };
 }
 
@@ -425,6 +434,9 @@ std::vector<AttentionSystem> make_systems() {
       {transformer_xl, "transformer-xl", "Transformer-XL",
        "all tokens before it in its segment, and the last ones of earlier segments", false, true, true, true,
        recurrent_options()},
+      {adaptive_span, "adaptive-span", "Adaptive-Span",
+       "the tokens before it, in each head as far back as that head has learned to look", false, true, true,
+       true, span_options()},
   };
 }
 
@@ -498,6 +510,15 @@ void AttentionOption::parse(AttentionOptions& options, const std::string& typed,
     set(options, typed);
     return;
   }
+  if (type == Type::number) {
+    const double number = number_in(typed);
+    if (number < static_cast<double>(least) || number > static_cast<double>(most)) {
+      throw_usage(
+          fmt::format("{}: '{}' is not a number within {}..{}", where, text_for_message(typed), least, most));
+    }
+    set(options, typed);
+    return;
+  }
   const std::vector<std::int64_t> counts =
       type == Type::counts ? counts_in(typed) : std::vector<std::int64_t>{count_in(typed)};
   if (std::any_of(counts.begin(), counts.end(), [&](std::int64_t n) { return n < least || n > most; })) {
@@ -506,86 +527,6 @@ void AttentionOption::parse(AttentionOptions& options, const std::string& typed,
                 type == Type::counts ? "numbers with colons between them, such as 10:2" : "");
   }
   set(options, typed);
-}
-
-std::vector<std::int64_t> blockbert_heads(const ModelConfig& config) {
-  const BlockBertOptions& options = config.attention_options.blockbert;
-  const std::int64_t heads = config.num_attention_heads;
-  if (!options.head_split.empty()) return heads_of_shares(options.head_split, heads);
-  std::vector<std::int64_t> shares = published_shares(options.parts);
-  // Fewer heads than parts: the first shifts only.
-  if (static_cast<std::int64_t>(shares.size()) > heads)
-    shares.resize(static_cast<std::size_t>(std::max<std::int64_t>(heads, 1)));
-  std::vector<std::int64_t> counts = heads_of_shares(shares, heads);
-  for (std::size_t shift = counts.size(); counts[0] < 1 && shift-- > 1;) {
-    counts[0] += counts[shift] - 1;
-    counts[shift] = 1;
-  }
-  return counts;
-}
-
-std::string blockbert_obstacle(const ModelConfig& config) {
-  const BlockBertOptions& options = config.attention_options.blockbert;
-  const auto shifts = static_cast<std::int64_t>(options.head_split.size());
-  if (shifts > options.parts) {
-    return fmt::format("head_split {} has {} shares for {} parts", fmt::join(options.head_split, ":"), shifts,
-                       options.parts);
-  }
-  if (blockbert_heads(config)[0] >= 1) return {};
-  return fmt::format("head_split {} leaves none of num_attention_heads {} to its first share",
-                     fmt::join(options.head_split, ":"), config.num_attention_heads);
-}
-
-bool is_recurrent(const ModelConfig& config) {
-  return config.attention == AttentionPattern::transformer_xl;
-}
-
-void become_recurrent(ModelConfig& config) {
-  config.norm_type = NormType::postnorm;
-  config.embedding_norm = EmbeddingNorm::none;
-  config.layer_norm_eps = 1e-5;
-  config.activation = Activation::relu;
-  config.position_type = PositionType::none;
-  config.rotary_dim = 0;
-  config.type_vocab_size = 0;
-  config.use_bias = config.output_bias = false;
-  config.rescale_embeddings = true;
-  config.causal = true;
-  config.num_random_blocks = 0;
-  config.random_mode = RandomMode::none;
-  config.plan = nullptr;
-  if (config.has_mlm()) config.head = HeadType::causal_lm;
-}
-
-std::int64_t etc_labels(const EtcOptions& options) {
-  if (options.labels > 0 || options.distance == 0) return options.labels;
-  return 2 * options.distance + 8;
-}
-
-std::int64_t sparse_summary(const ModelConfig& config) {
-  const std::int64_t summary = config.attention_options.sparse.summary;
-  return summary > 0 ? summary : config.block_size;
-}
-
-std::int64_t longformer_window(const ModelConfig& config, std::int64_t layer) {
-  const std::vector<std::int64_t>& windows = config.attention_options.longformer.windows;
-  return windows.size() == 1 ? windows[0] : windows.at(static_cast<std::size_t>(layer));
-}
-
-std::int64_t longformer_dilation(const ModelConfig& config, std::int64_t layer) {
-  const std::vector<std::int64_t>& dilations = config.attention_options.longformer.dilations;
-  return dilations.size() == 1 ? dilations[0] : dilations.at(static_cast<std::size_t>(layer));
-}
-
-LongformerGlobals longformer_globals(const ModelConfig& config) {
-  if (config.attention != AttentionPattern::longformer) return {};
-  const LongformerOptions& options = config.attention_options.longformer;
-  if (options.global_first > 0) return {options.global_first, false};
-  if (options.global_rule != GlobalRule::task) return {0, options.global_rule == GlobalRule::question};
-  const bool answers =
-      config.head == HeadType::question_answering || config.head == HeadType::structured_answers;
-  const bool first = config.head == HeadType::classification || config.head == HeadType::generation;
-  return {first ? 1 : 0, answers};
 }
 
 }  // namespace bigbird

@@ -10,9 +10,9 @@ namespace bigbird {
 
 struct ModelConfig;
 
-// What a row sees. Most are block plans alone; sparse_strided, longformer, etc and transformer_xl have rules
-// for pairs of tokens as well (lib/model/plans/token_pairs.h), bpt has lists for every token alone
-// (partition_lists.h).
+// What a row sees. Most are block plans alone; sparse_strided, longformer, etc, transformer_xl and
+// adaptive_span have rules for pairs of tokens as well (lib/model/plans/token_pairs.h), bpt has lists for
+// every token alone (partition_lists.h).
 enum class AttentionPattern {
   bigbird,         // ITC (paper section 2 and Fig. 1): global first and last block, window of 3, r random
   full,            // every block
@@ -27,6 +27,7 @@ enum class AttentionPattern {
   etc,             // BigBird-ETC, Ainslie et al. 2020: two inputs, long and global, and labels of pairs
   bpt,             // BP-Transformer, Ye et al. 2019: tokens and the spans of a binary tree over them
   transformer_xl,  // Dai et al. 2019: left to right, over a memory of earlier segments, by distances
+  adaptive_span,   // Sukhbaatar et al. 2019: as far back as every head has learned to look
 };
 
 // What the options of a system are, one struct for each that has any. A model has those of its own system;
@@ -109,6 +110,13 @@ struct RecurrentOptions {
   bool operator==(const RecurrentOptions&) const = default;
 };
 
+struct SpanOptions {
+  std::int64_t max_span = 1024;  // S: no head sees further back; and what a layer's memory holds
+  std::int64_t ramp = 32;        // R: distances over which a weight falls from 1 to 0
+  double span_loss = 2e-6;       // what a token of mean span adds to the loss, for each layer
+  bool operator==(const SpanOptions&) const = default;
+};
+
 struct AttentionOptions {
   BlockBertOptions blockbert = {};
   SparseOptions sparse = {};
@@ -116,21 +124,22 @@ struct AttentionOptions {
   EtcOptions etc = {};
   BptOptions bpt = {};
   RecurrentOptions recurrent = {};
+  SpanOptions spans = {};
   bool operator==(const AttentionOptions&) const = default;
 };
 
 // An option of a system: "head_split" of bigbird.attention_options in config.json, and, with dashes, of the
 // command line.
 struct AttentionOption {
-  // In JSON a whole number, an array of them, a text, and a text that is one of `names` or "first:N".
-  enum class Type { count, counts, name, first };
+  // In JSON a whole number, an array of them, a text, a text that is one of `names` or "first:N", and a number.
+  enum class Type { count, counts, name, first, number };
 
   const char* key;
   const char* value;  // what --help calls its value
   const char* help;
   const char* otherwise;  // the default, in words
   Type type = Type::count;
-  std::int64_t least = 1, most = 1;  // of a count and of each of several
+  std::int64_t least = 1, most = 1;  // of a count, of each of several, and of a number
   std::vector<const char*> names;    // that a name may be
   // As a model has it, with the default made out: "128", "10:2", "merged".
   std::string (*shown)(const ModelConfig& config);
@@ -167,11 +176,18 @@ std::string attention_system_names();
 // Rows of each table of labels of a model of BigBird-ETC; 0 without labels.
 std::int64_t etc_labels(const EtcOptions& options);
 
-// Whether a model is a Transformer-XL: its layers read what came before, by distances
+// Whether the layers of a model read what came before, by distances: of Transformer-XL and Adaptive-Span
 // (lib/model/network/attention_recurrent.h).
 bool is_recurrent(const ModelConfig& config);
-// What a fresh one has: post-LN as published, no positions, no biases of projections, vectors of tokens times
-// the root of the width.
+// Whether every head has a span of its own (lib/model/network/adaptive_span.h).
+bool has_spans(const ModelConfig& config);
+// Of a layer's last inputs so many are remembered.
+std::int64_t remembered_rows(const ModelConfig& config);
+// Keys at most so many rows before a query, within a segment and of what is remembered; -1: all. Of spans the
+// longest that they may become.
+std::int64_t rows_before(const ModelConfig& config);
+// What a fresh one has: post-LN as published, no positions, no biases of projections; Transformer-XL vectors
+// of tokens times the root of the width.
 void become_recurrent(ModelConfig& config);
 
 // The options of a model's attention as "parts 2, head_split 10:2"; empty where its system has none.

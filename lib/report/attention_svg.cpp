@@ -83,6 +83,7 @@ std::vector<Panel> panels_of(AttentionPattern pattern) {
               {"(b) spans", {Kind::global}},
               {"(c) together", {Kind::window, Kind::global}}};
     case AttentionPattern::transformer_xl:
+    case AttentionPattern::adaptive_span:
       return {{"the segment", {Kind::window}}};
     case AttentionPattern::longformer:
     case AttentionPattern::etc:

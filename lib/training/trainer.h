@@ -25,6 +25,7 @@ struct LossColumns {
   std::string sequence;           // <name>_loss and <name>_accuracy: "nsp"; empty: neither
   bool sequence_accuracy = true;  // the second of them; a multi-label loss has none
   bool contrast = false;          // contrast_loss and contrast_accuracy
+  bool span = false;              // span_loss, of training alone
   std::string tokens = "mlm";     // what the first two are named after
 };
 

@@ -191,6 +191,7 @@ std::optional<Update> Updater::update(std::uint64_t step, const std::function<st
     }
     return update;
   }
+  model_.after_update();
   streams.keep();
   return update;
 }

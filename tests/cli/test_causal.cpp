@@ -94,13 +94,15 @@ TEST_F(Causal, LearnsWhatBigramsKnow) {
 }
 
 TEST_F(Causal, ARunInPartsIsTheRunInOnePiece) {
-  for (const char* attention : {"full", "sparse-fixed", "transformer-xl"}) {
+  for (const char* attention : {"full", "sparse-fixed", "transformer-xl", "adaptive-span"}) {
     const std::vector<std::string> of = {"--attention", attention, "--save-every", "3", "--seed", "5"};
     const std::string one = std::string("one-") + attention, two = std::string("two-") + attention;
     const auto with = [&](std::vector<std::string> more) {
       std::vector<std::string> all = of;
       if (attention == std::string("sparse-fixed")) all.insert(all.end(), {"--stride", "32"});
       if (attention == std::string("transformer-xl")) all.insert(all.end(), {"--memory", "48"});
+      if (attention == std::string("adaptive-span"))
+        all.insert(all.end(), {"--max-span", "40", "--ramp", "8"});
       all.insert(all.end(), more.begin(), more.end());
       return all;
     };
@@ -113,8 +115,8 @@ TEST_F(Causal, ARunInPartsIsTheRunInOnePiece) {
     EXPECT_EQ(testing::read_text(path(one) + "/final/model.safetensors"),
               testing::read_text(path(two) + "/final/model.safetensors"))
         << attention;
-    if (attention == std::string("transformer-xl")) {
-      for (const char* run : {"one-transformer-xl", "two-transformer-xl"})
+    if (attention == std::string("transformer-xl") || attention == std::string("adaptive-span")) {
+      for (const std::string& run : {one, two})
         EXPECT_TRUE(fs::exists(path(run) + "/checkpoint-6/streams.safetensors"));
       EXPECT_EQ(testing::read_text(path(one) + "/checkpoint-6/streams.safetensors"),
                 testing::read_text(path(two) + "/checkpoint-6/streams.safetensors"));

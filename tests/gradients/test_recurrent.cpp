@@ -1,7 +1,8 @@
-// The oracle of Transformer-XL: its gradients of every tensor against central differences, and a small
-// example that was worked out by hand.
+// The oracles of Transformer-XL and Adaptive-Span: their gradients of every tensor against central
+// differences, and small examples that were worked out by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "reference/finite_difference.h"
@@ -102,6 +103,84 @@ TEST(TransformerXl, G10WorkedExample) {
   for (std::size_t i = 0; i < probabilities.size(); ++i)
     EXPECT_NEAR(made.probabilities.values[i], probabilities[i], 1e-7) << i;
   for (std::size_t i = 0; i < output.size(); ++i) EXPECT_NEAR(made.output.values[i], output[i], 1e-7) << i;
+}
+
+Parameters random_spans(std::size_t longest, const Vector& z, RandomNumbers& random) {
+  Parameters tensors = random_xl(false, random);
+  for (const char* name : {"content_bias", "position_bias"})
+    tensors.erase(std::string("bert.encoder.") + name);
+  for (std::size_t layer = 0; layer < xl_layers; ++layer)
+    tensors.erase("bert.encoder.layer." + std::to_string(layer) + ".attention.self.position.weight");
+  tensors["bert.encoder.distances.weight"] = random.vector(longest * xl_width / xl_heads, -0.8, 0.8);
+  tensors["bert.encoder.spans"] = z;
+  return tensors;
+}
+
+// A2: spans whose ramp covers all distances there are, some, and none, each away from its corners.
+TEST(AdaptiveSpan, A2GradientsAgainstDifferences) {
+  for (const std::size_t remembered : {0u, 6u}) {
+    SCOPED_TRACE("memory of " + std::to_string(remembered));
+    RandomNumbers random(9);
+    RecurrentConfig config = small_xl();
+    config.encoder.rescale_embeddings = false;
+    config.spans = {8, 4.0};
+    Parameters tensors = random_spans(8, {0.03, 0.33, 0.55, 0.95}, random);
+    Memories memories;
+    for (std::size_t layer = 0; layer < xl_layers; ++layer)
+      memories.emplace_back(remembered, xl_width, random.vector(remembered * xl_width, -1.0, 1.0));
+    const std::vector<std::size_t> ids{1, 4, 2, 6, 3};
+    const Matrix d_last(5, xl_width, random.vector(5 * xl_width, -1.0, 1.0));
+    const Parameters gradients = recurrent_backward(config, tensors, ids, memories, d_last);
+    const auto loss = [&] {
+      const Matrix last = recurrent_forward(config, tensors, ids, memories).back();
+      double sum = 0.0;
+      for (std::size_t i = 0; i < last.values.size(); ++i) sum += last.values[i] * d_last.values[i];
+      return sum;
+    };
+    ASSERT_EQ(gradients.size(), tensors.size());
+    for (auto& [name, values] : tensors)
+      EXPECT_LT(largest_gradient_error(values, gradients.at(name), loss), 1e-6) << name;
+    if (remembered > 0) {
+      EXPECT_NE(gradients.at("bert.encoder.spans")[1], 0.0);
+    }
+  }
+}
+
+// The ramp of 4 distances from a span of 8 z tokens: inside of it no distance is on the ramp.
+TEST(AdaptiveSpan, A2OnTheRampInsideAndOutside) {
+  RecurrentHead head;
+  head.spans = {8, 4.0};
+  head.start = 6;
+  RandomNumbers random(11);
+  head.distance = Matrix(8, 2, random.vector(16, -1.0, 1.0));
+  const Matrix query(1, 2, random.vector(2, -1.0, 1.0)), key(7, 2, random.vector(14, -1.0, 1.0)),
+      value(7, 2, random.vector(14, -1.0, 1.0));
+  for (const double z : {0.05, 0.3, 0.99}) {
+    head.content_bias = head.position_bias = Vector(2);
+    head.z = z;
+    const RecurrentHeadOutput made = recurrent_head_forward(head, query, key, value);
+    for (std::size_t distance = 1; distance <= 6; ++distance) {
+      const double raw = head.spans.raw(z, distance), p = made.probabilities(0, 6 - distance);
+      EXPECT_EQ(p == 0.0, raw <= 0.0) << z << " " << distance;
+      EXPECT_NEAR(p, std::clamp(raw, 0.0, 1.0) * made.unmasked(0, 6 - distance), 1e-15);
+    }
+    EXPECT_EQ(made.probabilities(0, 6), 0.0);  // never itself
+  }
+}
+
+// Four keys behind a query at distances 1 to 4 with scores .3, -.2, .5 and .1.
+TEST(AdaptiveSpan, G10WorkedExample) {
+  RecurrentHead head;
+  head.start = 4;
+  head.content_bias = head.position_bias = {0.0};
+  head.distance = Matrix(4, 1, {.3, -.2, .5, .1});
+  head.spans = {4, 2.0};
+  head.z = .25;
+  const RecurrentHeadOutput made =
+      recurrent_head_forward(head, Matrix(1, 1, {1.0}), Matrix(5, 1, Vector(5)), Matrix(5, 1, Vector(5)));
+  const Vector by_distance{.45101279, .27355308, .27543413, 0.0};
+  for (std::size_t distance = 1; distance <= 4; ++distance)
+    EXPECT_NEAR(made.probabilities(0, 4 - distance), by_distance[distance - 1], 1e-7) << distance;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "lib/core/error.h"
 #include "lib/model/attention_systems.h"
+#include "lib/model/network/adaptive_span.h"
 
 namespace bigbird {
 namespace {
@@ -18,24 +19,21 @@ std::int64_t in_whole_blocks(std::int64_t rows, std::int64_t block) {
   return (rows + block - 1) / block * block;
 }
 
-std::int64_t rows_of_memory(const ModelConfig& config) {
-  return config.attention_options.recurrent.memory;
-}
-
 std::size_t bytes_of(kernels::Values values, std::int64_t count) {
   return static_cast<std::size_t>(count) * kernels::size_of(values.type());
 }
 
-// kept.rows: of every segment what its layer remembers, then the input, then zeros.
-void gather_rows_of_layer(const PassContext& pass, std::int64_t layer, kernels::ConstValues input,
-                          const RecurrentActivations& kept) {
+// kept.rows: of every segment what is read of what its layer remembers, then the input, then zeros.
+void gather_rows_of_layer(const PassContext& pass, const std::vector<RecurrentSegment>& segments,
+                          std::int64_t layer, kernels::ConstValues input, const RecurrentActivations& kept) {
   kernels::Backend& backend = pass.backend;
   const kernels::Index width = pass.width();
   const auto at = [&](std::int64_t row) { return kept.rows + row * width; };
-  for (const RecurrentSegment& of : pass.recurrent->segments) {
+  for (const RecurrentSegment& of : segments) {
     const std::int64_t real = of.memory + of.length;
     if (of.memory > 0) {
-      backend.copy(at(of.first_key).data(), pass.recurrent->streams->at(layer, of.stream).data(),
+      const kernels::Values all = pass.recurrent->streams->at(layer, of.stream);
+      backend.copy(at(of.first_key).data(), (all + (of.remembered - of.memory) * width).data(),
                    bytes_of(kept.rows, of.memory * width));
     }
     backend.copy(at(of.first_key + of.memory).data(), (input + of.first * width).data(),
@@ -46,10 +44,10 @@ void gather_rows_of_layer(const PassContext& pass, std::int64_t layer, kernels::
 }
 
 std::int64_t kept_rows(const ModelConfig& config, const RecurrentSegment& of) {
-  return std::min(rows_of_memory(config), of.memory + of.length);
+  return std::min(remembered_rows(config), of.remembered + of.length);
 }
 
-// What streams remember of the layer from now on, out of what was gathered.
+// What streams remember of the layer from now on, out of all rows that were gathered.
 void remember_layer(const PassContext& pass, std::int64_t layer, const RecurrentActivations& kept) {
   const kernels::Index width = pass.width();
   for (const RecurrentSegment& of : pass.recurrent->segments) {
@@ -61,7 +59,7 @@ void remember_layer(const PassContext& pass, std::int64_t layer, const Recurrent
 }
 
 kernels::AttentionBatch call_of(const PassContext& pass, std::int64_t layer) {
-  kernels::AttentionBatch call = pass.recurrent->run.front().call();
+  kernels::AttentionBatch call = pass.recurrent->of(layer).run.front().call();
   call.relative = &pass.recurrent->terms[static_cast<std::size_t>(layer)];
   if (call.drop_probability > 0)
     call.dropout_site = dropout_site(DropoutSite::attention_probabilities, pass.first_layer + layer);
@@ -105,7 +103,7 @@ void backward_of_labels(const PassContext& pass, const AttentionTensors& tensors
   kernels::Backend& backend = pass.backend;
   const RecurrentActivations& work = kept.recurrent;
   const kernels::Index width = pass.width(), heads = pass.config.num_attention_heads,
-                       size = pass.config.head_size(), labels = pass.recurrent->labels;
+                       size = pass.config.head_size(), labels = pass.recurrent->labels();
   make_biases_by_head(pass, tensors, work);
   const LinearTensors of_heads = by_head(pass, work.by_head);
   kernels::LinearGradients to_heads{work.dby_head, nullptr, true};
@@ -121,10 +119,11 @@ void backward_of_labels(const PassContext& pass, const AttentionTensors& tensors
 }
 
 // Gradients of the keys and values of tokens alone, [T, 2C], zeros of padding.
-void gather_gradients_of_tokens(const PassContext& pass, kernels::Values dkey_value, kernels::Values to) {
+void gather_gradients_of_tokens(const PassContext& pass, std::int64_t layer, kernels::Values dkey_value,
+                                kernels::Values to) {
   kernels::Backend& backend = pass.backend;
   const kernels::Index width = 2 * pass.width();
-  for (const RecurrentSegment& of : pass.recurrent->segments) {
+  for (const RecurrentSegment& of : pass.recurrent->of(layer).segments) {
     backend.copy((to + of.first * width).data(), (dkey_value + (of.first_key + of.memory) * width).data(),
                  bytes_of(to, of.length * width));
     if (of.rows > of.length)
@@ -132,11 +131,60 @@ void gather_gradients_of_tokens(const PassContext& pass, kernels::Values dkey_va
   }
 }
 
+// Lays the rows of keys of segments behind each other.
+void lay_keys(const ModelConfig& config, bool whole_blocks, std::vector<RecurrentSegment>& segments) {
+  std::int64_t first_key = 0;
+  for (RecurrentSegment& of : segments) {
+    of.first_key = first_key;
+    of.key_rows = of.memory + of.length;
+    if (whole_blocks) of.key_rows = in_whole_blocks(of.key_rows, config.block_size);
+    first_key += of.key_rows;
+  }
+}
+
+std::vector<RecurrentSegment> segments_of(const ModelConfig& config, const Batch& batch,
+                                          const StreamMemory& streams, bool whole_blocks) {
+  std::vector<RecurrentSegment> segments;
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    RecurrentSegment& of = segments.emplace_back();
+    of.first = batch.token_offsets[s];
+    of.rows = batch.token_offsets[s + 1] - of.first;
+    of.length = batch.lengths[s];
+    if (batch.places.empty() || remembered_rows(config) == 0) continue;
+    of.stream = batch.places.streams[s];
+    if (batch.places.begins[s] == 0)
+      of.memory = of.remembered = streams.rows()[static_cast<std::size_t>(of.stream)];
+  }
+  lay_keys(config, whole_blocks, segments);
+  return segments;
+}
+
+// Labels of distances up to `most`, -1: all, of so many keys.
+std::int64_t labels_of(const ModelConfig& config, std::int64_t keys, std::int64_t most) {
+  const std::int64_t clamp = has_spans(config) ? 0 : config.attention_options.recurrent.clamp;
+  const std::int64_t largest = clamp > 0 ? clamp : has_spans(config) ? most : -1;
+  return largest < 0 ? keys : std::min(keys, largest + 1);
+}
+
 }  // namespace
+
+kernels::Index recurrent_slots(const ModelConfig& config) {
+  return has_spans(config) ? config.num_hidden_layers : 1;
+}
+
+std::int64_t key_rows_of(const std::vector<RecurrentSegment>& segments) {
+  return segments.back().first_key + segments.back().key_rows;
+}
+
+std::int64_t RecurrentPass::labels() const {
+  std::int64_t most = 0;
+  for (const RecurrentKeys& of : keys) most = std::max(most, of.labels);
+  return most;
+}
 
 std::int64_t most_memory_rows_of_one(const ModelConfig& config, const BatchLimits& limits) {
   if (!is_recurrent(config) || limits.streams == 0) return 0;
-  return in_whole_blocks(rows_of_memory(config), config.block_size);
+  return in_whole_blocks(remembered_rows(config), config.block_size);
 }
 
 std::int64_t most_memory_rows(const ModelConfig& config, const BatchLimits& limits) {
@@ -145,13 +193,12 @@ std::int64_t most_memory_rows(const ModelConfig& config, const BatchLimits& limi
 
 std::int64_t recurrent_labels(const ModelConfig& config, const BatchLimits& limits) {
   if (!is_recurrent(config)) return 0;
-  const RecurrentOptions& options = config.attention_options.recurrent;
-  const std::int64_t keys = limits.longest + (limits.streams > 0 ? options.memory : 0);
-  const std::int64_t labels = options.clamp > 0 ? std::min(keys, options.clamp + 1) : keys;
+  const std::int64_t keys = limits.longest + (limits.streams > 0 ? remembered_rows(config) : 0);
+  const std::int64_t labels = labels_of(config, keys, rows_before(config));
   if (labels > kernels::most_labels) {
     throw_bad_input(fmt::format("a memory of {} tokens and segments of {} have {} distances, of at most {}",
                                 keys - limits.longest, limits.longest, labels, kernels::most_labels),
-                    "with clamp larger ones count as one");
+                    has_spans(config) ? "take a smaller max_span" : "with clamp larger ones count as one");
   }
   return labels;
 }
@@ -164,20 +211,30 @@ RecurrentActivations plan_recurrent(Arena& arena, const ModelConfig& config, con
   const std::int64_t width = config.hidden_size, heads = config.num_attention_heads;
   const std::int64_t labels = recurrent_labels(config, limits);
   const std::int64_t rows = limits.tokens + most_memory_rows(config, limits);
-  const std::int64_t memory = config.num_hidden_layers * limits.streams * rows_of_memory(config);
+  const std::int64_t memory = config.num_hidden_layers * limits.streams * remembered_rows(config);
   if (memory > 0)
     to.remembered = arena.values(fmt::format("memory of {} streams", limits.streams), memory * width);
+  to.rows = arena.values(what, rows * width);
+  to.labels = labels;
+  if (training) {
+    to.dkey_value = arena.values(what, rows * 2 * width, arena.operands());
+    to.dweight = arena.floats(what, labels * width);
+    to.dbias = arena.floats(what, labels * heads);
+    to.dby_head = arena.floats(what, heads * (has_spans(config) ? heads : width));
+  }
+  if (has_spans(config)) {
+    const std::int64_t spans = config.num_hidden_layers * heads;
+    to.by_distance = arena.floats(what, labels * width);
+    to.span_biases = arena.floats("spans", labels * spans);
+    if (training) to.span_slopes = arena.floats("spans", labels * spans);
+    if (training) to.span_loss_gradient = arena.floats("spans", spans);
+    return to;
+  }
   to.sinusoids = arena.floats(what, labels * width);
   to.distances = training ? kernels::Values(arena.floats(what, labels * width)) : to.sinusoids;
-  to.rows = arena.values(what, rows * width);
   to.signs = arena.floats(what, 2);
   to.difference = arena.floats(what, width);
   to.by_head = arena.floats(what, heads * width);
-  if (!training) return to;
-  to.dkey_value = arena.values(what, rows * 2 * width, arena.operands());
-  to.dweight = arena.floats(what, labels * width);
-  to.dbias = arena.floats(what, labels * heads);
-  to.dby_head = arena.floats(what, heads * width);
   return to;
 }
 
@@ -217,106 +274,134 @@ void check_places(const Batch& batch, const ModelConfig& config, const BatchLimi
 }
 
 const BlockPlan& RecurrentPlans::plan(std::int64_t blocks, std::int64_t own, std::int64_t key_blocks,
-                                      std::int64_t block_size, std::int64_t start, std::int64_t before) {
+                                      std::int64_t block_size, std::int64_t start,
+                                      const std::vector<std::int64_t>& before) {
   const auto blocks_below = [&](std::int64_t row) {  // of rows before 0 as well
     return row >= 0 ? row / block_size : -((-row + block_size - 1) / block_size);
   };
   // Of the first query block, whose lists move on by a block with each that follows.
   const std::int64_t last = blocks_below(start + block_size - 1);
-  const std::int64_t first = before < 0 ? -blocks : blocks_below(start - before);
-  auto& slot = plans_[{blocks, own, key_blocks, last, first}];
+  std::vector<std::int64_t> key{blocks, own, key_blocks, last};
+  for (const std::int64_t rows : before) key.push_back(rows < 0 ? -blocks : blocks_below(start - rows));
+  auto& slot = plans_[key];
   if (slot) return *slot;
-  std::vector<std::vector<std::int32_t>> rows(static_cast<std::size_t>(blocks));
-  for (std::int64_t row = 0; row < own; ++row) {
-    for (std::int64_t key = std::max<std::int64_t>(first + row, 0);
-         key <= std::min(last + row, key_blocks - 1); ++key)
-      rows[static_cast<std::size_t>(row)].push_back(static_cast<std::int32_t>(key));
+  std::vector<std::vector<std::vector<std::int32_t>>> heads;
+  for (std::size_t head = 4; head < key.size(); ++head) {
+    auto& rows = heads.emplace_back(static_cast<std::size_t>(blocks));
+    for (std::int64_t row = 0; row < own; ++row) {
+      for (std::int64_t at = std::max<std::int64_t>(key[head] + row, 0);
+           at <= std::min(last + row, key_blocks - 1); ++at)
+        rows[static_cast<std::size_t>(row)].push_back(static_cast<std::int32_t>(at));
+    }
   }
-  slot = std::make_unique<BlockPlan>(std::vector(static_cast<std::size_t>(heads_), rows), key_blocks);
+  if (heads.size() == 1) heads.resize(static_cast<std::size_t>(heads_), heads.front());
+  slot = std::make_unique<BlockPlan>(heads, key_blocks);
   return *slot;
 }
 
 void recurrent_pass(const ModelConfig& config, const Batch& batch, const StreamMemory& streams,
                     bool whole_blocks, bool training, bool keeps_at_once, const std::uint64_t* dropout_seed,
-                    RecurrentPlans& plans, kernels::Index slot, const Activations& kept,
-                    RecurrentPass& pass) {
-  const RecurrentOptions& options = config.attention_options.recurrent;
-  const std::int64_t block = config.block_size;
+                    RecurrentPlans& plans, kernels::Index first_slot, const Activations& kept,
+                    const Spans& spans, RecurrentPass& pass) {
+  const std::int64_t block = config.block_size, calls = recurrent_slots(config);
+  plans.drop_old_ones();
   pass = {};
   pass.streams = &streams;
   pass.keeps_at_once = keeps_at_once;
-  if (options.same_length) pass.rule.before = options.memory - 1;
+  pass.segments = segments_of(config, batch, streams, whole_blocks);
   kernels::AttentionBatch call = attention_call(config);
   call.causal = true;
   if (training && config.attention_probs_dropout_prob > 0) {
     call.drop_probability = static_cast<float>(config.attention_probs_dropout_prob);
     call.dropout_seed = dropout_seed;
   }
-  AttentionRun run(0, call);
-  run.set_slot(slot);
-  if (options.same_length) run.set_rule(&pass.rule);
-  std::int64_t first_key = 0;
-  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
-    RecurrentSegment of;
-    of.first = batch.token_offsets[s];
-    of.rows = batch.token_offsets[s + 1] - of.first;
-    of.length = batch.lengths[s];
-    if (!batch.places.empty() && options.memory > 0) {
-      of.stream = batch.places.streams[s];
-      if (batch.places.begins[s] == 0) of.memory = streams.rows()[static_cast<std::size_t>(of.stream)];
+  pass.keys.reserve(static_cast<std::size_t>(calls));  // calls know their rules by address
+  for (std::int64_t number = 0; number < calls; ++number) {
+    RecurrentKeys& keys = pass.keys.emplace_back();
+    keys.before = has_spans(config) ? spans.reaches(number) : std::vector{rows_before(config)};
+    keys.segments = pass.segments;
+    const std::int64_t furthest = *std::max_element(keys.before.begin(), keys.before.end());
+    AttentionRun run(0, call);
+    run.set_slot(first_slot + number);
+    if (furthest >= 0) {
+      keys.rule.before = furthest;
+      keys.rule.no_self = has_spans(config);
+      run.set_rule(&keys.rule);
     }
-    of.first_key = first_key;
-    const std::int64_t real = of.memory + of.length;
-    of.key_rows = whole_blocks ? in_whole_blocks(real, block) : real;
-    first_key += of.key_rows;
-    const std::int64_t most = options.clamp > 0 ? std::min(real, options.clamp + 1) : real;
-    pass.labels = std::max(pass.labels, most);
-    const auto blocks = [&](std::int64_t rows) { return (rows + block - 1) / block; };
-    run.append_behind(of.rows, of.length, of.key_rows, real, of.memory,
-                      plans.plan(blocks(of.rows), blocks(of.length), blocks(real), block, of.memory,
-                                 options.same_length ? options.memory - 1 : -1));
-    pass.segments.push_back(of);
+    // What no head of the layer sees has neither keys nor values.
+    for (RecurrentSegment& of : keys.segments)
+      of.memory = has_spans(config) ? std::min(of.remembered, furthest) : of.remembered;
+    lay_keys(config, whole_blocks, keys.segments);
+    for (const RecurrentSegment& of : keys.segments) {
+      const std::int64_t real = of.memory + of.length;
+      keys.labels = std::max(keys.labels, labels_of(config, real, furthest));
+      const auto blocks = [&](std::int64_t rows) { return (rows + block - 1) / block; };
+      run.append_behind(
+          of.rows, of.length, of.key_rows, real, of.memory,
+          plans.plan(blocks(of.rows), blocks(of.length), blocks(real), block, of.memory, keys.before));
+    }
+    keys.run.push_back(std::move(run));
   }
-  for (const LayerActivations& layer : kept.layers) {
+  for (std::size_t layer = 0; layer < kept.layers.size(); ++layer) {
     kernels::RelativeTerm& term = pass.terms.emplace_back();
-    term.weight = layer.attention.relative_weight;
-    term.bias = layer.attention.relative_bias;
-    term.labels = pass.labels;
-    term.most = pass.labels - 1;
+    const RecurrentActivations& shared = kept.recurrent;
+    const AttentionActivations& own = kept.layers[layer].attention;
+    term.weight = has_spans(config) ? shared.by_distance : own.relative_weight;
+    term.bias = has_spans(config) ? shared.span_biases + static_cast<std::int64_t>(layer) * shared.labels *
+                                                             config.num_attention_heads
+                                  : own.relative_bias;
+    term.labels = pass.of(static_cast<std::int64_t>(layer)).labels;
+    term.most = term.labels - 1;
     term.behind = true;
   }
-  pass.run.push_back(std::move(run));
 }
 
 void add_to_key(const RecurrentPass& pass, const std::function<void(std::int64_t)>& add) {
   for (const RecurrentSegment& of : pass.segments) {
     add(of.stream);
     add(of.length);
-    add(of.memory);
+    add(of.remembered);
+  }
+  for (const RecurrentKeys& keys : pass.keys) {
+    for (const std::int64_t rows : keys.before) add(rows);
   }
 }
 
-void recurrent_begin(const PassContext& pass, const RecurrentActivations& kept) {
+void recurrent_stage(const PassContext& pass, Spans& spans, const RecurrentActivations& kept) {
+  if (has_spans(pass.config)) spans.bring(pass.backend, kept);
+  for (const RecurrentKeys& keys : pass.recurrent->keys)
+    pass.backend.prepare_attention(keys.run.front().call());
+}
+
+void recurrent_begin(const PassContext& pass, const ModelTensors& tensors, const RecurrentActivations& kept) {
+  if (has_spans(pass.config))
+    return make_rows_of_distances(pass, tensors.layers.front().attention.position, kept);
   if (kept.distances.data() == kept.sinusoids.data()) return;
-  pass.backend.dropout(kept.sinusoids, kept.distances, pass.recurrent->labels * pass.width(),
+  pass.backend.dropout(kept.sinusoids, kept.distances, pass.recurrent->labels() * pass.width(),
                        pass.dropout(DropoutSite::distances, 0));
 }
 
 void recurrent_attention_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
                                  kernels::ConstValues input, const AttentionActivations& kept) {
   kernels::Backend& backend = pass.backend;
-  const kernels::Index width = pass.width(), labels = pass.recurrent->labels;
+  const RecurrentKeys& keys = pass.recurrent->of(layer);
+  const kernels::Index width = pass.width(), labels = keys.labels;
   const RecurrentActivations& work = kept.recurrent;
   const Projections of = projections_in(pass, kept.qkv);
-  gather_rows_of_layer(pass, layer, input, work);
-  if (pass.recurrent->keeps_at_once) remember_layer(pass, layer, work);
+  gather_rows_of_layer(pass, keys.segments, layer, input, work);
   backend.linear_forward(input, tensors.query, of.query, pass.tokens());
-  backend.linear_forward(work.rows, tensors.key_value, of.key_value, pass.recurrent->key_rows());
+  backend.linear_forward(work.rows, tensors.key_value, of.key_value, keys.rows());
+  if (pass.recurrent->keeps_at_once) {
+    if (has_spans(pass.config)) gather_rows_of_layer(pass, pass.recurrent->segments, layer, input, work);
+    remember_layer(pass, layer, work);
+  }
 
-  make_biases_by_head(pass, tensors, work);
-  const kernels::Values weight(kept.relative_weight), bias(kept.relative_bias);
-  backend.linear_forward(work.distances, tensors.position, weight, labels);
-  backend.linear_forward(weight, by_head(pass, work.by_head), bias, labels);
+  if (!has_spans(pass.config)) {
+    make_biases_by_head(pass, tensors, work);
+    const kernels::Values weight(kept.relative_weight), bias(kept.relative_bias);
+    backend.linear_forward(work.distances, tensors.position, weight, labels);
+    backend.linear_forward(weight, by_head(pass, work.by_head), bias, labels);
+  }
   backend.attention_forward(call_of(pass, layer), read(of, width), {kept.context, width}, kept.log_sum_exp);
 }
 
@@ -325,7 +410,8 @@ void recurrent_attention_backward(const PassContext& pass, std::int64_t layer,
                                   kernels::ConstValues input, const AttentionActivations& kept,
                                   const BackwardWorkspace& work) {
   kernels::Backend& backend = pass.backend;
-  const kernels::Index rows = pass.tokens(), width = pass.width(), labels = pass.recurrent->labels;
+  const RecurrentKeys& keys = pass.recurrent->of(layer);
+  const kernels::Index rows = pass.tokens(), width = pass.width(), labels = keys.labels;
   const RecurrentActivations& scratch = kept.recurrent;
   const kernels::Values dcontext = work.wide, dquery = work.wide + rows * width,
                         dtokens = work.wide + 2 * rows * width, dkey_value = scratch.dkey_value;
@@ -338,25 +424,30 @@ void recurrent_attention_backward(const PassContext& pass, std::int64_t layer,
                               {dkey_value, 2 * width},
                               {dkey_value + width, 2 * width},
                               {scratch.dweight, scratch.dbias}});
-  backward_of_labels(pass, tensors, gradients, kept);
+  if (has_spans(pass.config)) {
+    backward_of_spans(pass, layer, gradients, scratch);
+  } else {
+    backward_of_labels(pass, tensors, gradients, kept);
+  }
 
   backend.linear_backward_weight(dquery, input, tensors.query, gradients.query, rows);
   backend.linear_backward_input(dquery, tensors.query, work.gradient, rows, true);
-  gather_rows_of_layer(pass, layer, input, scratch);
+  gather_rows_of_layer(pass, keys.segments, layer, input, scratch);
   backend.linear_backward_weight(dkey_value, scratch.rows, tensors.key_value, gradients.key_value,
-                                 pass.recurrent->key_rows());
-  gather_gradients_of_tokens(pass, dkey_value, dtokens);
+                                 keys.rows());
+  gather_gradients_of_tokens(pass, layer, dkey_value, dtokens);
   backend.linear_backward_input(dtokens, tensors.key_value, work.gradient, rows, true);
 }
 
 void recurrent_remember(const PassContext& pass, const Activations& kept, StreamMemory& streams) {
   if (streams.bytes() == 0) return;
-  for (std::int64_t layer = 0; !pass.recurrent->keeps_at_once && layer < pass.config.num_hidden_layers;
-       ++layer) {
-    gather_rows_of_layer(pass, layer, kept.states[static_cast<std::size_t>(layer)], kept.recurrent);
+  const RecurrentPass& of_pass = *pass.recurrent;
+  for (std::int64_t layer = 0; !of_pass.keeps_at_once && layer < pass.config.num_hidden_layers; ++layer) {
+    gather_rows_of_layer(pass, of_pass.segments, layer, kept.states[static_cast<std::size_t>(layer)],
+                         kept.recurrent);
     remember_layer(pass, layer, kept.recurrent);
   }
-  for (const RecurrentSegment& of : pass.recurrent->segments) {
+  for (const RecurrentSegment& of : of_pass.segments) {
     if (of.stream >= 0) streams.set_rows(of.stream, kept_rows(pass.config, of));
   }
 }

@@ -305,6 +305,13 @@ std::vector<float> rotary_table(const ModelConfig& config, std::int64_t position
   return rotations;
 }
 
+void fill_rotary_table(kernels::Backend& backend, const ModelConfig& config, std::int64_t positions,
+                       const RotaryTable& to) {
+  if (to.table == nullptr) return;
+  const std::vector<float> rotations = rotary_table(config, positions);
+  backend.upload(to.table, rotations.data(), rotations.size() * sizeof(float));
+}
+
 void residual_forward(const PassContext& pass, const kernels::Dropout& dropout, const NormTensors& tensors,
                       kernels::ConstValues input, const ResidualActivations& kept) {
   const kernels::Index rows = pass.rows();
@@ -499,7 +506,7 @@ void encoder_forward(const PassContext& pass, const ModelTensors& tensors, const
   };
 
   embeddings_forward(pass, tensors.embeddings, kept.embeddings, kept.states[0]);
-  if (pass.recurrent != nullptr) recurrent_begin(pass, kept.recurrent);
+  if (pass.recurrent != nullptr) recurrent_begin(pass, tensors, kept.recurrent);
   report(0, kept.states[0]);
   for (std::size_t layer = 0; layer < layers; ++layer) {
     throw_if_cancelled_anywhere();

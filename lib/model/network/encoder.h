@@ -37,6 +37,9 @@ void embeddings_backward(const PassContext& pass, const EmbeddingTensors& tensor
 // rounded to fp32 step by step as the published PyTorch code does, since at position 4096 the last bit of a
 // frequency is seen in the hidden states.
 std::vector<float> rotary_table(const ModelConfig& config, std::int64_t positions);
+// The same on the device, where there is a table.
+void fill_rotary_table(kernels::Backend& backend, const ModelConfig& config, std::int64_t positions,
+                       const RotaryTable& to);
 
 // Where a branch of a layer (attention or feed-forward) joins the residual stream, and on the way back, where
 // it leaves it.

@@ -30,6 +30,8 @@ std::optional<double> init_range(const TensorSpec& spec, const ModelConfig& conf
       return config.initializer_range;
     case Init::relative_normal:
       return relative_init_range;
+    case Init::unit_normal:
+      return 1.0;
     case Init::filter_normal:
       return 1.0 / std::sqrt(static_cast<double>(spec.shape.front()));
   }
@@ -68,7 +70,8 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     weight(name, out, in);
     bias(name, out);
   };
-  const Init norm_weight = is_recurrent(config) ? Init::ones_normal : Init::ones;
+  const bool xl = config.attention == AttentionPattern::transformer_xl;
+  const Init norm_weight = xl ? Init::ones_normal : Init::ones;
   const auto layernorm = [&](const std::string& name) {
     declare(name + ".weight", {c}, norm_weight, false);
     declare(name + ".bias", {c}, Init::zeros, false);
@@ -87,7 +90,7 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     if (depth_ > 0 && config.attention == AttentionPattern::bpt) {  // a name of our own
       weight(projections + "relative", partition_labels(config.attention_options.bpt), config.head_size());
     }
-    if (is_recurrent(config)) {  // names of our own
+    if (xl) {  // names of our own
       weight(projections + "position", c, c);
       if (config.attention_options.recurrent.untie) declare_recurrent_biases(config, projections);
     }
@@ -133,8 +136,12 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     feed_forward(prefix, f);
   }
   depth_ = config.num_hidden_layers + 1;
-  if (is_recurrent(config) && !config.attention_options.recurrent.untie)
-    declare_recurrent_biases(config, "bert.encoder.");
+  if (xl && !config.attention_options.recurrent.untie) declare_recurrent_biases(config, "bert.encoder.");
+  if (has_spans(config)) {  // names of our own
+    declare("bert.encoder.distances.weight", {config.attention_options.spans.max_span, config.head_size()},
+            Init::unit_normal, true);
+    declare("bert.encoder.spans", {config.num_hidden_layers, config.num_attention_heads}, Init::zeros, false);
+  }
   if (config.has_final_norm()) layernorm("bert.encoder.LayerNorm");  // a name of our own
   if (config.has_pooler()) {
     declare("bert.pooler.weight", {c, c}, Init::normal, config.uses_pooler());
@@ -284,7 +291,7 @@ std::vector<float> initial_parameters(const ParameterLayout& layout, const Model
       const std::int64_t end = std::min(begin + init_chunk, spec.count);
       for (std::int64_t i = begin; i < end; ++i) {
         double draw = rng.normal();
-        while (draw < -2.0 || draw > 2.0) draw = rng.normal();
+        while (spec.init != Init::unit_normal && (draw < -2.0 || draw > 2.0)) draw = rng.normal();
         target[i] = static_cast<float>(centre + draw * range);
       }
     });

@@ -13,8 +13,8 @@ namespace bigbird {
 
 // ones_normal: as normal, around 1. relative_normal: tables of labels, which etcmodel draws wider than all
 // else. filter_normal: a table for each token that a filter sees, wide enough for sums over all of them to
-// have a variance of 1.
-enum class Init { zeros, ones, normal, ones_normal, relative_normal, filter_normal };
+// have a variance of 1. unit_normal: a standard deviation of 1, not cut.
+enum class Init { zeros, ones, normal, ones_normal, relative_normal, filter_normal, unit_normal };
 
 // Standard deviation of a fresh table of labels (etcmodel).
 inline constexpr double relative_init_range = 0.5;

@@ -56,7 +56,7 @@ std::vector<LinearLayer> linear_layers(const ModelConfig& config) {
     if (is_recurrent(config)) {
       layers.push_back({self + ".query", {self + ".query.weight"}, c, c});
       layers.push_back({self + ".key", {self + ".key.weight", self + ".value.weight"}, c, 2 * c});
-      layers.push_back({self + ".position", {self + ".position.weight"}, c, c});
+      if (!has_spans(config)) layers.push_back({self + ".position", {self + ".position.weight"}, c, c});
     } else {
       layers.push_back(
           {self, {self + ".query.weight", self + ".key.weight", self + ".value.weight"}, c, 3 * c});
@@ -110,7 +110,7 @@ std::vector<PackedLayer> packed_layers(const ModelConfig& config, const ModelTen
     if (attention.query.weight != nullptr) {
       add(attention.query);
       add(attention.key_value);
-      add(attention.position);
+      if (attention.spans == nullptr) add(attention.position);
     } else if (whole_products) {
       add(attention.qkv);
     } else {

@@ -29,6 +29,9 @@ enum class Loss {
   mark,
   target,    // what a decoder predicts, nats over the labels of Batch::targets
   contrast,  // masked sentences among those of the batch, nats over Batch::sentence_pairs (contrast.h)
+  // What the spans of a model cost in training (adaptive_span.h): the same of every micro-batch, each of which
+  // counts as one label, so that the mean is what one of them has.
+  span,
 };
 
 // Of pretraining with contrast, 0.8 of masked tokens and 0.2 of sentences (ETC's own weights as far as they
@@ -37,20 +40,21 @@ inline constexpr double contrast_share = 0.2;
 
 // What training minimises is a sum of means (with sentences to predict: weighted, contrast_share). Losses of
 // one mean count their labels together.
-enum class LossMean { mlm, sequence, mark, contrast };
+enum class LossMean { mlm, sequence, mark, contrast, span };
 
 struct LossKind {
   const char* name;
   LossMean mean;
 };
-inline constexpr std::array<LossKind, 8> loss_kinds = {{{"mlm", LossMean::mlm},
+inline constexpr std::array<LossKind, 9> loss_kinds = {{{"mlm", LossMean::mlm},
                                                         {"sequence", LossMean::sequence},
                                                         {"start", LossMean::sequence},
                                                         {"end", LossMean::sequence},
                                                         {"choice", LossMean::sequence},
                                                         {"mark", LossMean::mark},
                                                         {"target", LossMean::sequence},
-                                                        {"contrast", LossMean::contrast}}};
+                                                        {"contrast", LossMean::contrast},
+                                                        {"span", LossMean::span}}};
 
 constexpr const char* name_of(Loss loss) {
   return loss_kinds[static_cast<std::size_t>(loss)].name;
@@ -109,12 +113,12 @@ class LossSums {
   double loss() const;
 
   // As doubles, which hold the counts exactly: what goes from rank to rank.
-  static constexpr std::size_t width = 12;
+  static constexpr std::size_t width = 15;
   std::array<double, width> numbers() const;
   static LossSums of_numbers(const double* numbers);
 
  private:
-  std::array<LossTerm, 4> means_;
+  std::array<LossTerm, 5> means_;
 };
 
 }  // namespace bigbird

@@ -110,7 +110,7 @@ struct Planner {
   }
 
   void add_labels(LayerActivations& layer, const std::string& what) {
-    if (labels == 0) return;
+    if (labels == 0 || has_spans(config)) return;
     layer.attention.relative_weight = arena.floats(what, labels * width);
     layer.attention.relative_bias = arena.floats(what, labels * heads);
   }
@@ -525,7 +525,7 @@ kernels::AttentionLimits attention_limits(const ModelConfig& given, const BatchL
   most.tokens = limits.tokens;
   most.longest = limits.longest;
   if (is_recurrent(config)) {
-    most.slots += recurrent_slots;
+    most.slots += recurrent_slots(config);
     most.tokens += most_memory_rows(config, limits);
     most.longest += most_memory_rows_of_one(config, limits);
     most.labels = recurrent_labels(config, limits);

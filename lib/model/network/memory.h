@@ -124,20 +124,26 @@ struct RowsActivations {
 };
 
 // Shared by all layers with a memory (attention_recurrent.h). K rows are those of memories and segments
-// together, R labels; numbers of the host's choice are rounded to the type of what products read.
+// together, R labels; numbers of the host's choice are rounded to the type of what products read. Of
+// Transformer-XL and of spans (adaptive_span.h) each has its own; the others' are null.
 struct RecurrentActivations {
-  kernels::Values remembered;  // [L, streams, M, C]; null where no stream is kept
-  kernels::Values sinusoids;   // [R, C]
-  kernels::Values distances;   // [R, C] the same through the dropout of a pass
-  kernels::Values rows;        // [K, C] a layer's memories and its input
-  kernels::Values signs;       // [2] -1, 1
-  kernels::Values difference;  // [C] the bias of distance less that of content; then its gradient
-  float* by_head = nullptr;    // [H, C] the same, each head's part in a row of its own among zeros
+  kernels::Values remembered;    // [L, streams, M, C]; null where no stream is kept
+  kernels::Values sinusoids;     // [R, C]
+  kernels::Values distances;     // [R, C] the same through the dropout of a pass
+  kernels::Values rows;          // [K, C] a layer's memories and its input
+  kernels::Values signs;         // [2] -1, 1
+  kernels::Values difference;    // [C] the bias of distance less that of content; then its gradient
+  float* by_head = nullptr;      // [H, C] the same, each head's part in a row of its own among zeros
+  std::int64_t labels = 0;       // R
+  float* by_distance = nullptr;  // [R, C] of spans: the table of distances, the same for each head
+  float* span_biases = nullptr;  // [L, R, H]
   // Gradients; training only.
-  kernels::Values dkey_value;  // [K, 2C]
-  float* dweight = nullptr;    // [R, C]
-  float* dbias = nullptr;      // [R, H]
-  float* dby_head = nullptr;   // [H, C]
+  kernels::Values dkey_value;           // [K, 2C]
+  float* dweight = nullptr;             // [R, C]
+  float* dbias = nullptr;               // [R, H]
+  float* dby_head = nullptr;            // [H, C]; of spans [H, H]
+  float* span_slopes = nullptr;         // [L, R, H]: what a gradient of span_biases is for that of z
+  float* span_loss_gradient = nullptr;  // [L, H] of a pass
 };
 
 // Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->

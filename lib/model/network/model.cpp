@@ -10,6 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/rng.h"
+#include "lib/model/network/adaptive_span.h"
 #include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_recurrent.h"
 #include "lib/model/network/attention_rows.h"
@@ -50,6 +51,7 @@ struct Model::Impl {
         lists(config),
         recurrent_plans(of.num_attention_heads),
         streams(on, of, is_recurrent(of) ? up_to.streams : 0),
+        spans(of, how.training),
         memory(on, model_bytes(on, of, up_to, how)) {
     Arena arena(memory.bytes(), backend);
     held = plan_model(arena, given_config, given_limits, options, backend);
@@ -65,21 +67,10 @@ struct Model::Impl {
     if (!options.training) packed = packed_layers(config, parameter_tensors, backend);
     if (options.training) {
       gradient_tensors = first_gradient_tensors = model_tensors(config, layout, held.gradients);
-      kernels::Index end = 0;  // of what came so far
-      for (LinearTensors* const weight : written_once(config, first_gradient_tensors)) {
-        weight->fresh = true;
-        const kernels::FloatRange range{weight->weight - held.gradients, weight->in * weight->out};
-        written.push_back(range);
-        added_to.push_back({end, range.first - end});
-        end = range.first + range.count;
-      }
-      added_to.push_back({end, layout.count() - end});
+      ranges = mark_written_once(config, held.gradients, layout.count(), first_gradient_tensors);
       backend.zero(held.gradients, parameter_bytes());
     }
-    if (RotaryTable& rotary = held.activations.rotations; rotary.table != nullptr) {
-      const std::vector<float> rotations = rotary_table(config, limits.longest);
-      backend.upload(rotary.table, rotations.data(), rotations.size() * sizeof(float));
-    }
+    fill_rotary_table(backend, config, limits.longest, held.activations.rotations);
     fill_recurrent(backend, config, limits, held.activations.recurrent);
     streams.place(held.activations.recurrent.remembered);
     if (held.working_weights != nullptr) {
@@ -148,7 +139,7 @@ struct Model::Impl {
     if (pass.windowed != nullptr) windowed_stage(pass, kept.windowed);
     if (pass.etc != nullptr) etc_stage(pass, kept.etc);
     if (pass.lists != nullptr) rows_stage(pass, kept.lists, lists);
-    if (pass.recurrent != nullptr) backend.prepare_attention(recurrent.run.front().call());
+    if (pass.recurrent != nullptr) recurrent_stage(pass, spans, kept.recurrent);
     for (const auto* stack : {&runs, &decoder.runs, &decoder.cross_runs}) {
       for (const std::vector<AttentionRun>& layer : *stack) {
         for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
@@ -169,6 +160,7 @@ struct Model::Impl {
     const LossScale weights = answer_weights(config);
     for (std::size_t loss = 0; loss < scale.all.size(); ++loss) scale.all[loss] *= weights.all[loss];
     backend.upload(held.activations.scalars.loss_scales, scale.all.data(), sizeof scale.all);
+    spans.bring_loss(backend, scale[Loss::span], held.activations.recurrent);
   }
 
   // What streams remember is that of all passes so far; the last one cannot go back any more.
@@ -180,7 +172,7 @@ struct Model::Impl {
 
   // Gradients that zero_gradients() left to the next backward(): zeros after all.
   void clear_written() {
-    if (unwritten) backend.zero_ranges(held.gradients, written);
+    if (unwritten) backend.zero_ranges(held.gradients, ranges.written);
     unwritten = false;
   }
 
@@ -221,15 +213,15 @@ struct Model::Impl {
   RowsPass lists;
   RecurrentPlans recurrent_plans;
   StreamMemory streams;
+  Spans spans;
   bool remembers_last = false;  // what the last pass read is still to be kept
   DeviceMemory memory;
   ModelMemory held;
   ModelTensors parameter_tensors;
   ModelTensors gradient_tensors;
-  ModelTensors first_gradient_tensors;       // the same, of the first backward() after zero_gradients()
-  std::vector<kernels::FloatRange> written;  // by that one, and all others, of the gradients
-  std::vector<kernels::FloatRange> added_to;
-  bool unwritten = false;  // what is there in `written` is of no update
+  ModelTensors first_gradient_tensors;  // the same, of the first backward() after zero_gradients()
+  GradientRanges ranges;                // written by that one, and all others, of the gradients
+  bool unwritten = false;               // what is there in ranges.written is of no update
   std::vector<PackedLayer> packed;
   std::shared_ptr<const std::byte> packed_weights;
   bool without_floats = false;  // of what is packed
@@ -285,6 +277,7 @@ void Model::set_parameters(const std::vector<float>& host) {
     throw_runtime(fmt::format("{} values for a model of {} parameters", host.size(), layout().count()));
   }
   impl_->require_parameters();
+  impl_->spans.forget();
   impl_->int8->forget();
   impl_->int8_asked = !impl_->int8_names.empty();
   impl_->backend.upload(impl_->held.parameters, host.data(), impl_->parameter_bytes());
@@ -292,6 +285,7 @@ void Model::set_parameters(const std::vector<float>& host) {
 }
 
 float* Model::parameters_on_host() {
+  impl_->spans.forget();
   const bool host = impl_->backend.in_host_memory() && impl_->held.working_weights == nullptr;
   return host ? impl_->held.parameters : nullptr;
 }
@@ -326,6 +320,10 @@ void Model::use_packed_weights(std::shared_ptr<const std::byte> packed) {
   }
 }
 
+void Model::after_update() {
+  impl_->spans.limit(impl_->backend, impl_->parameter_tensors.spans);
+}
+
 std::vector<float> Model::host_parameters() const {
   impl_->require_parameters();
   return impl_->download(impl_->held.parameters, layout().count());
@@ -344,8 +342,8 @@ std::vector<float> Model::host_gradients() const {
 
 void Model::zero_gradients() {
   if (!impl_->options.training) return;
-  impl_->backend.zero_ranges(impl_->held.gradients, impl_->added_to);
-  impl_->unwritten = !impl_->written.empty();
+  impl_->backend.zero_ranges(impl_->held.gradients, impl_->ranges.added_to);
+  impl_->unwritten = !impl_->ranges.written.empty();
 }
 
 bool Model::compute_in_int8(const std::vector<std::string>& layers) {
@@ -414,9 +412,10 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
   }
   rows_pass(impl_->config, impl_->batch, kept.lists, impl_->lists);
   if (is_recurrent(impl_->config)) {
+    impl_->spans.read(impl_->backend, impl_->parameter_tensors.spans);
     recurrent_pass(impl_->config, batch, impl_->streams, wants_whole_blocks(), options.training,
                    !impl_->options.training, kept.scalars.dropout_seed, impl_->recurrent_plans,
-                   behind - recurrent_slots, kept, impl_->recurrent);
+                   behind - recurrent_slots(impl_->config), kept, impl_->spans, impl_->recurrent);
   }
   impl_->smoothing = options.smoothing;
   impl_->dropped = drawn_layers(impl_->config, options.training, options.dropout_seed);
@@ -455,6 +454,7 @@ ForwardResult Model::read_result() {
   for (std::size_t loss = 0; loss < labels.all.size(); ++loss) result.all[loss].count = labels.all[loss];
   head_result(pass, kept, result);
   if (impl_->config.has_contrast()) contrast_result(pass, kept.contrast, result, impl_->contrast_gradients);
+  if (labels[Loss::span] > 0) result[Loss::span] = impl_->spans.loss(impl_->dropout_on);
   return result;
 }
 
@@ -494,6 +494,7 @@ void Model::backward(const LossScale& scale) {
     impl_->zero_gradient(pass);
     head_backward(pass, impl_->parameter_tensors, gradients, kept, impl_->options.grad_checkpoint);
     encoder_backward(pass, impl_->parameter_tensors, gradients, kept, impl_->options.grad_checkpoint);
+    backward_of_span_loss(pass, gradients.spans, kept.recurrent);
   });
 }
 

@@ -88,6 +88,9 @@ class Model {
   // From now on forward() reads these, of pack_weights() of a model of the same parameters.
   void use_packed_weights(std::shared_ptr<const std::byte> packed);
 
+  // After each update of the parameters: brings those back that have limits (spans, adaptive_span.h).
+  void after_update();
+
   std::vector<float> host_parameters() const;
   // The same numbers without a copy where they are in the program's memory.
   HostValues parameters_to_read() const;

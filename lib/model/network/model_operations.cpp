@@ -57,16 +57,16 @@ constexpr std::array<DevicePeak, 7> device_peaks{{{"H200 NVL", 835.5e12},
                                                   {"A100-", 312e12},
                                                   {"A100 80GB PCIe", 312e12}}};
 
-// A segment of Transformer-XL with a full memory, where its batch has streams: keys and values of what is
-// remembered, rows of distances, and pairs.
+// A segment over a full memory, where its batch has streams: keys and values of what is remembered, rows of
+// distances, and pairs. Of spans as if all were the longest.
 double of_memory(const ModelConfig& config, const Batch& batch, std::size_t sequence) {
-  const RecurrentOptions& options = config.attention_options.recurrent;
   const double width = real(config.hidden_size), length = real(batch.lengths[sequence]);
   const bool goes_on = !batch.places.empty() && batch.places.begins[sequence] == 0;
-  const double memory = goes_on ? real(options.memory) : 0.0;
+  const double memory = goes_on ? real(remembered_rows(config)) : 0.0;
   const double pairs =
-      options.same_length && goes_on ? length * memory : length * (memory + (length + 1.0) / 2.0);
-  const double products = 2.0 * width * width * (3.0 * memory + length);
+      rows_before(config) >= 0 && goes_on ? length * memory : length * (memory + (length + 1.0) / 2.0);
+  const double of_distances = has_spans(config) ? 0.0 : memory + length;
+  const double products = 2.0 * width * width * (2.0 * memory + of_distances);
   return real(config.num_hidden_layers) * (products + 6.0 * width * pairs);  // with the terms of distances
 }
 

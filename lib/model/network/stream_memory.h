@@ -35,7 +35,7 @@ class StreamMemory {
   void forget() { rows_.assign(rows_.size(), 0); }
 
  private:
-  std::int64_t most_rows() const { return config_.attention_options.recurrent.memory; }
+  std::int64_t most_rows() const { return remembered_rows(config_); }
   void require(std::int64_t stream) const;
 
   kernels::Backend& backend_;

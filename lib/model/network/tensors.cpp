@@ -13,14 +13,30 @@ std::vector<LinearTensors*> written_once(const ModelConfig& config, ModelTensors
   for (LayerTensors& layer : tensors.layers) {
     if (is_recurrent(config)) {
       AttentionTensors& of = layer.attention;
-      weights.insert(weights.end(), {&of.query, &of.key_value, &of.position, &of.output,
-                                     &layer.feed_forward.inner, &layer.feed_forward.output});
+      weights.insert(weights.end(), {&of.query, &of.key_value});
+      if (!has_spans(config)) weights.push_back(&of.position);
+      weights.insert(weights.end(), {&of.output, &layer.feed_forward.inner, &layer.feed_forward.output});
       continue;
     }
     weights.insert(weights.end(), {&layer.attention.qkv, &layer.attention.output, &layer.feed_forward.inner,
                                    &layer.feed_forward.output});
   }
   return weights;
+}
+
+GradientRanges mark_written_once(const ModelConfig& config, const float* base, kernels::Index count,
+                                 ModelTensors& gradients) {
+  GradientRanges ranges;
+  kernels::Index end = 0;  // of what came so far
+  for (LinearTensors* const weight : written_once(config, gradients)) {
+    weight->fresh = true;
+    const kernels::FloatRange range{weight->weight - base, weight->in * weight->out};
+    ranges.written.push_back(range);
+    ranges.added_to.push_back({end, range.first - end});
+    end = range.first + range.count;
+  }
+  ranges.added_to.push_back({end, count - end});
+  return ranges;
 }
 
 ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& layout, float* base) {
@@ -49,22 +65,28 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     return AttentionTensors{projections(prefix + "self.", 0, 3), attention_output(prefix + "output."),
                             norm(prefix + "output.LayerNorm")};
   };
-  const auto recurrent_attention = [&](const std::string& prefix) {
+  const auto recurrent_attention = [&](const std::string& prefix, std::int64_t layer) {
     const kernels::Index c = config.hidden_size;
     const std::string self = prefix + "self.";
-    float* const biases =
-        tensor((config.attention_options.recurrent.untie ? self : "bert.encoder.") + "content_bias");
     AttentionTensors tensors;
-    tensors.query = {tensor(self + "query.weight"), biases, c, c};
+    tensors.query = {tensor(self + "query.weight"), nullptr, c, c};
     tensors.key_value = {tensor(self + "key.weight"), nullptr, c, 2 * c};
-    tensors.position = {tensor(self + "position.weight"), nullptr, c, c};
-    tensors.biases = {biases, nullptr, c, 2};
+    if (has_spans(config)) {
+      tensors.position = {tensor("bert.encoder.distances.weight"), nullptr, config.head_size(),
+                          config.attention_options.spans.max_span};
+      tensors.spans = tensor("bert.encoder.spans") + layer * config.num_attention_heads;
+    } else {
+      tensors.position = {tensor(self + "position.weight"), nullptr, c, c};
+      tensors.query.bias =
+          tensor((config.attention_options.recurrent.untie ? self : "bert.encoder.") + "content_bias");
+      tensors.biases = {tensors.query.bias, nullptr, c, 2};
+    }
     tensors.output = attention_output(prefix + "output.");
     tensors.norm = norm(prefix + "output.LayerNorm");
     return tensors;
   };
-  const auto encoder_attention = [&](const std::string& prefix) {
-    if (is_recurrent(config)) return recurrent_attention(prefix);
+  const auto encoder_attention = [&](const std::string& prefix, std::int64_t layer) {
+    if (is_recurrent(config)) return recurrent_attention(prefix, layer);
     AttentionTensors tensors = attention(prefix);
     if (config.attention == AttentionPattern::bpt)
       tensors.label_weight = tensor(prefix + "self.relative.weight");
@@ -133,6 +155,7 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
       tensors.embeddings.global_position = tensor("bert.embeddings.global_position_embeddings.weight");
   }
   if (config.has_final_norm()) tensors.final_norm = norm("bert.encoder.LayerNorm");
+  if (has_spans(config)) tensors.spans = tensor("bert.encoder.spans");
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const std::string prefix = fmt::format("bert.encoder.layer.{}.", layer);
     if (config.attention == AttentionPattern::etc) {
@@ -140,7 +163,7 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
       of.sides = {etc_side(prefix, false), etc_side(prefix, true)};
       continue;
     }
-    tensors.layers.push_back({encoder_attention(prefix + "attention."), feed_forward(prefix)});
+    tensors.layers.push_back({encoder_attention(prefix + "attention.", layer), feed_forward(prefix)});
   }
   // Of heads that read one row of a sequence; see kernels::Linear::exact.
   const auto exact_linear = [&](const std::string& name) {

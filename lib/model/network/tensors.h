@@ -69,8 +69,9 @@ struct AttentionTensors {
   // Of a layer with a memory (attention_recurrent.h), whose qkv is null.
   LinearTensors query = {};      // [C, C] with the bias of content [C]
   LinearTensors key_value = {};  // [2C, C]: neighbours in the arena
-  LinearTensors position = {};   // [C, C]
+  LinearTensors position = {};   // [C, C]; of spans the table of distances [S, D], of all layers
   LinearTensors biases = {};     // [2, C]: of content, then of distance; where they are tied, of all layers
+  float* spans = nullptr;        // [H] of adaptive_span.h
 };
 
 struct FeedForwardTensors {
@@ -156,6 +157,7 @@ struct ModelTensors {
   EmbeddingTensors embeddings;
   std::vector<LayerTensors> layers;
   NormTensors final_norm;    // null without one
+  float* spans = nullptr;    // [L, H] of adaptive_span.h
   MaskedHeadTensors masked;  // each filled for the heads that have it
   PooledHeadTensors pooled;
   ClassificationHeadTensors classification;
@@ -169,6 +171,12 @@ struct ModelTensors {
 // arena: it can be written where it would be added to zeros. None of models whose weights are used twice
 // (BigBird-ETC, a coupled decoder).
 std::vector<LinearTensors*> written_once(const ModelConfig& config, ModelTensors& tensors);
+// Marks those among the gradients at `base` as fresh. Their places, and all others of `count` floats.
+struct GradientRanges {
+  std::vector<kernels::FloatRange> written, added_to;
+};
+GradientRanges mark_written_once(const ModelConfig& config, const float* base, kernels::Index count,
+                                 ModelTensors& gradients);
 
 // base: the arena of layout.count() floats; not owned. A tensor that has no gradient has a place among the
 // gradients all the same, which stays 0.

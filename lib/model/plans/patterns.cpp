@@ -256,12 +256,13 @@ KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int
       const std::int64_t radius = config.attention_options.etc.radius;
       return token_window_rows(blocks, config.num_attention_heads, config.block_size, radius, radius);
     }
-    case AttentionPattern::bpt:               // lists of tokens and spans: no blocks
-    case AttentionPattern::transformer_xl: {  // of a segment that remembers nothing
+    case AttentionPattern::transformer_xl:
+    case AttentionPattern::adaptive_span: {  // of a segment that remembers nothing
       const std::int64_t before = key_groups(config, layer).front().before;
       return token_window_rows(blocks, config.num_attention_heads, config.block_size,
                                before < 0 ? blocks * config.block_size : before, 0);
     }
+    case AttentionPattern::bpt:  // lists of tokens and spans: no blocks
     case AttentionPattern::bigbird:
     case AttentionPattern::full:
     case AttentionPattern::window:
@@ -439,7 +440,9 @@ void check_recurrent(const ModelConfig& config, const std::string& where) {
     throw_bad_input(fmt::format("{}: attention {} with {}", where, name_of(config.attention),
                                 config.use_bias ? "biases of queries, keys and values"
                                                 : "LayerNorms before the parts of a layer"),
-                    "Transformer-XL is post-LN, and has biases of content and of distance instead");
+                    has_spans(config)
+                        ? "Adaptive-Span is post-LN, and its projections have no biases"
+                        : "Transformer-XL is post-LN, and has biases of content and of distance instead");
   }
   if (config.has_decoder() || config.has_mlm()) {
     throw_bad_input(fmt::format("{}: attention {} has no head {}", where, name_of(config.attention),

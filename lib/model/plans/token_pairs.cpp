@@ -54,9 +54,10 @@ std::vector<KeyGroup> etc_groups(const ModelConfig& config) {
 
 // Within a segment; those before it are known to its stream alone.
 std::vector<KeyGroup> recurrent_groups(const ModelConfig& config) {
-  const RecurrentOptions& options = config.attention_options.recurrent;
-  const std::int64_t before = options.same_length ? std::max<std::int64_t>(options.memory, 1) - 1 : -1;
-  return {{.heads = config.num_attention_heads, .before = before, .after = 0}};
+  return {{.heads = config.num_attention_heads,
+           .before = rows_before(config),
+           .after = 0,
+           .itself = !has_spans(config)}};
 }
 
 bool asks(const KeyGroup& group, const TokenNumbers& tokens, std::int64_t query) {
@@ -110,7 +111,7 @@ std::vector<std::vector<std::int32_t>> partition_rows(const ModelConfig& config,
 bool decided_by_tokens(AttentionPattern pattern) {
   return pattern == AttentionPattern::sparse_strided || pattern == AttentionPattern::longformer ||
          pattern == AttentionPattern::etc || pattern == AttentionPattern::bpt ||
-         pattern == AttentionPattern::transformer_xl;
+         pattern == AttentionPattern::transformer_xl || pattern == AttentionPattern::adaptive_span;
 }
 
 TokenNumbers token_numbers(const ModelConfig& config, std::int64_t length) {

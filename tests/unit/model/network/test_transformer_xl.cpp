@@ -12,8 +12,7 @@
 #include "lib/model/network/memory.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/token_pairs.h"
-#include "reference/recurrent.h"
-#include "tests/unit/model/network/model_fixture.h"
+#include "tests/unit/model/network/recurrent_fixture.h"
 
 namespace bigbird {
 namespace {
@@ -30,104 +29,6 @@ ModelConfig xl_config(const RecurrentOptions& options = {.memory = 10}) {
   return config;
 }
 
-// One segment of one stream or more; each token's label is the one behind it.
-struct Segments {
-  std::vector<std::vector<std::int32_t>> ids;  // one token more than is read
-  std::vector<std::int32_t> streams;           // empty: none
-  std::vector<std::uint8_t> begins;
-};
-
-std::vector<std::int32_t> random_ids(const ModelConfig& config, std::int64_t count, std::uint64_t seed) {
-  CounterRng rng(seed, Purpose::test, 77);
-  std::vector<std::int32_t> ids;
-  for (std::int64_t i = 0; i < count; ++i)
-    ids.push_back(static_cast<std::int32_t>(rng.between(1, config.vocab_size - 1)));
-  return ids;
-}
-
-Batch batch_of(const ModelConfig& config, const Segments& segments, std::int64_t pad_to = 0,
-               bool whole_blocks = true) {
-  Batch batch;
-  for (const std::vector<std::int32_t>& all : segments.ids) {
-    for (std::size_t i = 0; i + 1 < all.size(); ++i) {
-      batch.masked_rows.push_back(static_cast<std::int32_t>(batch.tokens() + static_cast<std::int64_t>(i)));
-      batch.masked_labels.push_back(all[i + 1]);
-    }
-    batch.append({all.begin(), all.end() - 1}, {}, whole_blocks ? config.block_size : 1,
-                 static_cast<std::int32_t>(config.pad_token_id), pad_to);
-  }
-  batch.places = {segments.streams, segments.begins};
-  return batch;
-}
-
-BatchLimits roomy_limits(std::int64_t streams) {
-  BatchLimits limits;
-  limits.tokens = 160;
-  limits.masked_tokens = 160;
-  limits.sequences = 4;
-  limits.longest = 64;
-  limits.streams = streams;
-  return limits;
-}
-
-reference::RecurrentConfig xl_reference(const ModelConfig& config) {
-  const RecurrentOptions& options = config.attention_options.recurrent;
-  reference::RecurrentConfig of;
-  of.encoder = reference_config(config);
-  of.clamp = static_cast<std::size_t>(options.clamp);
-  of.seen = static_cast<std::size_t>(options.same_length ? options.memory : 0);
-  return of;
-}
-
-// What the reference says of a segment: its loss, a sum over its tokens, and gradients of that.
-struct Expected {
-  std::vector<reference::Matrix> states;
-  double loss = 0.0;
-  reference::Parameters gradients;
-};
-Expected expected_of(const ModelConfig& config, const reference::Parameters& parameters,
-                     const std::vector<std::int32_t>& all, const reference::Memories& memories) {
-  const std::vector<std::size_t> ids(all.begin(), all.end() - 1);
-  const auto words = static_cast<std::size_t>(config.vocab_size),
-             width = static_cast<std::size_t>(config.hidden_size);
-  Expected made;
-  made.states = reference::recurrent_forward(xl_reference(config), parameters, ids, memories);
-  const reference::Matrix table(words, width, parameters.at("bert.embeddings.word_embeddings.weight"));
-  const reference::Vector& bias = parameters.at("cls.predictions.bias");
-  reference::Matrix d_logits(ids.size(), words);
-  const reference::Matrix logits = reference::product(made.states.back(), reference::transposed(table));
-  reference::Vector d_bias(words, 0.0);
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    double total = 0.0;
-    for (std::size_t v = 0; v < words; ++v) total += std::exp(logits(i, v) + bias[v]);
-    const auto right = static_cast<std::size_t>(all[i + 1]);
-    made.loss += std::log(total) - logits(i, right) - bias[right];
-    for (std::size_t v = 0; v < words; ++v) {
-      d_logits(i, v) = std::exp(logits(i, v) + bias[v]) / total - (v == right ? 1.0 : 0.0);
-      d_bias[v] += d_logits(i, v);
-    }
-  }
-  made.gradients = reference::recurrent_backward(xl_reference(config), parameters, ids, memories,
-                                                 reference::product(d_logits, table));
-  const reference::Matrix of_table = reference::product(reference::transposed(d_logits), made.states.back());
-  reference::Vector& words_too = made.gradients.at("bert.embeddings.word_embeddings.weight");
-  words_too = reference::sum(words_too, of_table.values);
-  made.gradients["cls.predictions.bias"] = d_bias;
-  return made;
-}
-
-LossScale sum_scale() {
-  LossScale scale{};
-  scale[Loss::mlm] = 1.0f;
-  return scale;
-}
-
-std::vector<float> rows_of(const Model& model, std::int64_t first, std::int64_t count) {
-  const std::vector<float> all = model.last_hidden_state();
-  const std::int64_t width = model.config().hidden_size;
-  return {all.begin() + first * width, all.begin() + (first + count) * width};
-}
-
 class TransformerXlModel : public ::testing::Test {
  protected:
   const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
@@ -142,41 +43,42 @@ TEST_F(TransformerXlModel, AgreesWithTheReferenceSegmentBySegment) {
       const ModelConfig config = xl_config(options);
       const std::vector<float> parameters = random_parameters(config, 5);
       const reference::Parameters doubles = reference_parameters(config, parameters);
-      Model model(*backend, config, roomy_limits(3), {.training = true, .grad_checkpoint = checkpoint});
+      Model model(*backend, config, stream_limits(3), {.training = true, .grad_checkpoint = checkpoint});
       model.set_parameters(parameters);
-      std::vector<reference::Memories> memories(3, reference::no_memories(xl_reference(config)));
+      std::vector<reference::Memories> memories(3, reference::no_memories(recurrent_reference(config)));
       std::uint64_t seed = 1;
       // Streams of other order and number from pass to pass; lengths below and above the memory.
       const std::vector<std::pair<std::vector<std::int32_t>, std::vector<std::int64_t>>> passes{
           {{2, 0}, {3, 13}}, {{0, 1, 2}, {9, 4, 21}}, {{1, 0}, {12, 5}}, {{0, 2, 1}, {17, 2, 1}}};
       for (std::size_t pass = 0; pass < passes.size(); ++pass) {
-        Segments segments;
+        StreamSegments segments;
         const auto& [streams, lengths] = passes[pass];
         reference::Parameters sum;
         double loss = 0.0;
-        std::vector<Expected> made;
+        std::vector<ExpectedSegment> made;
         for (std::size_t s = 0; s < streams.size(); ++s) {
           const auto stream = static_cast<std::size_t>(streams[s]);
-          segments.ids.push_back(random_ids(config, lengths[s] + 1, ++seed));
+          segments.ids.push_back(segment_ids(config, lengths[s] + 1, ++seed));
           segments.streams.push_back(streams[s]);
           segments.begins.push_back(pass == 2 && streams[s] == 1 ? 1 : 0);
-          if (segments.begins.back() != 0) memories[stream] = reference::no_memories(xl_reference(config));
-          made.push_back(expected_of(config, doubles, segments.ids.back(), memories[stream]));
+          if (segments.begins.back() != 0)
+            memories[stream] = reference::no_memories(recurrent_reference(config));
+          made.push_back(expected_of_segment(config, doubles, segments.ids.back(), memories[stream]));
           memories[stream] = reference::next_memories(memories[stream], made.back().states,
                                                       static_cast<std::size_t>(options.memory));
           loss += made.back().loss;
           for (const auto& [name, gradient] : made.back().gradients)
             sum[name] = sum.count(name) != 0 ? reference::sum(sum[name], gradient) : gradient;
         }
-        const Batch batch = batch_of(config, segments);
+        const Batch batch = segment_batch(config, segments);
         const ForwardResult result = model.forward(batch, {});
         EXPECT_NEAR(result[Loss::mlm].sum, loss, 1e-5 * loss);
         for (std::size_t s = 0; s < made.size(); ++s) {
-          const std::vector<float> states = rows_of(model, batch.token_offsets[s], batch.lengths[s]);
+          const std::vector<float> states = state_rows(model, batch.token_offsets[s], batch.lengths[s]);
           EXPECT_LT(relative_error(states.data(), made[s].states.back().values), 1e-5) << s;
         }
         model.zero_gradients();
-        model.backward(sum_scale());
+        model.backward(scale_of_sum());
         expect_gradients(model, sum, 1e-4);
         for (std::size_t stream = 0; options.memory > 0 && stream < 3; ++stream) {
           const std::vector<float> kept = model.stream_memory(static_cast<std::int64_t>(stream));
@@ -197,15 +99,16 @@ TEST_F(TransformerXlModel, AgreesWithTheReferenceSegmentBySegment) {
 TEST_F(TransformerXlModel, InferenceRemembersWhatTrainingDoes) {
   const ModelConfig config = xl_config();
   const std::vector<float> parameters = random_parameters(config, 6);
-  Model training(*backend, config, roomy_limits(2), {.training = true});
-  Model inference(*backend, config, roomy_limits(2), {});
+  Model training(*backend, config, stream_limits(2), {.training = true});
+  Model inference(*backend, config, stream_limits(2), {});
   for (Model* model : {&training, &inference}) model->set_parameters(parameters);
   for (std::uint64_t pass = 0; pass < 3; ++pass) {
-    const Segments segments{
-        {random_ids(config, 8, 2 * pass), random_ids(config, 14, 2 * pass + 1)}, {1, 0}, {0, 0}};
-    const double loss = training.forward(batch_of(config, segments), {})[Loss::mlm].sum;
+    const StreamSegments segments{
+        {segment_ids(config, 8, 2 * pass), segment_ids(config, 14, 2 * pass + 1)}, {1, 0}, {0, 0}};
+    const double loss = training.forward(segment_batch(config, segments), {})[Loss::mlm].sum;
     const double other =
-        inference.forward(batch_of(config, segments, 0, inference.wants_whole_blocks()), {})[Loss::mlm].sum;
+        inference.forward(segment_batch(config, segments, 0, inference.wants_whole_blocks()), {})[Loss::mlm]
+            .sum;
     EXPECT_EQ(loss, other);
     EXPECT_EQ(training.stream_memory(0), inference.stream_memory(0));
     EXPECT_EQ(training.stream_memory(1), inference.stream_memory(1));
@@ -216,46 +119,48 @@ TEST_F(TransformerXlModel, InferenceRemembersWhatTrainingDoes) {
 TEST_F(TransformerXlModel, MemoryIsThatOfTheOrderOfPasses) {
   const ModelConfig config = xl_config();
   const std::vector<float> parameters = random_parameters(config, 7);
-  const Segments first{{random_ids(config, 12, 1)}, {0}, {1}}, second{{random_ids(config, 12, 2)}, {0}, {0}};
-  Segments alone = second;
+  const StreamSegments first{{segment_ids(config, 12, 1)}, {0}, {1}},
+      second{{segment_ids(config, 12, 2)}, {0}, {0}};
+  StreamSegments alone = second;
   alone.streams.clear();
   alone.begins.clear();
-  Model model(*backend, config, roomy_limits(1), {.training = true});
+  Model model(*backend, config, stream_limits(1), {.training = true});
   model.set_parameters(parameters);
-  model.forward(batch_of(config, first), {});
+  model.forward(segment_batch(config, first), {});
   const std::vector<float> kept = model.stream_memory(0);
-  EXPECT_THROW(model.backward(sum_scale()), Error);  // what it would read is gone
+  EXPECT_THROW(model.backward(scale_of_sum()), Error);  // what it would read is gone
   EXPECT_EQ(kept.size(), 2u * 10u * 24u);
-  const double plain = model.forward(batch_of(config, alone), {})[Loss::mlm].sum;
+  const double plain = model.forward(segment_batch(config, alone), {})[Loss::mlm].sum;
   EXPECT_EQ(model.stream_memory(0), kept);
-  const double after = model.forward(batch_of(config, second), {})[Loss::mlm].sum;
+  const double after = model.forward(segment_batch(config, second), {})[Loss::mlm].sum;
   EXPECT_NE(after, plain);
   EXPECT_NE(model.stream_memory(0), kept);
   model.set_stream_memory(0, kept);
-  EXPECT_EQ(model.forward(batch_of(config, second), {})[Loss::mlm].sum, after);
+  EXPECT_EQ(model.forward(segment_batch(config, second), {})[Loss::mlm].sum, after);
   model.forget_streams();
   EXPECT_TRUE(model.stream_memory(0).empty());
-  EXPECT_EQ(model.forward(batch_of(config, second), {})[Loss::mlm].sum, plain);
+  EXPECT_EQ(model.forward(segment_batch(config, second), {})[Loss::mlm].sum, plain);
   EXPECT_THROW(model.stream_memory(1), Error);
   EXPECT_THROW(model.set_stream_memory(0, std::vector<float>(47)), Error);
   EXPECT_THROW(model.set_stream_memory(0, std::vector<float>(2 * 11 * 24)), Error);
-  Batch twice = batch_of(config, {{random_ids(config, 4, 1), random_ids(config, 4, 2)}, {0, 0}, {0, 0}});
+  Batch twice =
+      segment_batch(config, {{segment_ids(config, 4, 1), segment_ids(config, 4, 2)}, {0, 0}, {0, 0}});
   EXPECT_THROW(model.forward(twice, {}), Error);
 }
 
 TEST_F(TransformerXlModel, X2SegmentsAreOneLongSegment) {
   const ModelConfig config = xl_config({.memory = 64});
   const std::vector<float> parameters = random_parameters(config, 8);
-  const std::vector<std::int32_t> ids = random_ids(config, 65, 3);
+  const std::vector<std::int32_t> ids = segment_ids(config, 65, 3);
   for (const bool training : {false, true}) {
-    Model model(*backend, config, roomy_limits(1), {.training = training});
+    Model model(*backend, config, stream_limits(1), {.training = training});
     model.set_parameters(parameters);
     const auto states = [&](std::int64_t first, std::int64_t count) {
-      const Segments segments{{{ids.begin() + first, ids.begin() + first + count + 1}},
-                              {0},
-                              {first == 0 ? std::uint8_t{1} : std::uint8_t{0}}};
-      model.forward(batch_of(config, segments), {});
-      return rows_of(model, 0, count);
+      const StreamSegments segments{{{ids.begin() + first, ids.begin() + first + count + 1}},
+                                    {0},
+                                    {first == 0 ? std::uint8_t{1} : std::uint8_t{0}}};
+      model.forward(segment_batch(config, segments), {});
+      return state_rows(model, 0, count);
     };
     const std::vector<float> whole = states(0, 64);
     std::vector<double> pieces;
@@ -275,20 +180,20 @@ TEST_F(TransformerXlModel, G4PaddingAndBatchMatesChangeNoBit) {
     const ModelConfig config = xl_config(options);
     const std::vector<float> parameters = random_parameters(config, 9);
     const auto read = [&](bool mates, std::int64_t pad_to) {
-      Model model(*backend, config, roomy_limits(3), {.training = true});
+      Model model(*backend, config, stream_limits(3), {.training = true});
       model.set_parameters(parameters);
       std::vector<float> all;
       for (std::uint64_t pass = 0; pass < 3; ++pass) {
-        Segments segments{{random_ids(config, 7, 10 + pass)}, {1}, {0}};
+        StreamSegments segments{{segment_ids(config, 7, 10 + pass)}, {1}, {0}};
         if (mates) {
-          segments.ids.insert(segments.ids.begin(), random_ids(config, 20, 20 + pass));
-          segments.ids.push_back(random_ids(config, 4, 30 + pass));
+          segments.ids.insert(segments.ids.begin(), segment_ids(config, 20, 20 + pass));
+          segments.ids.push_back(segment_ids(config, 4, 30 + pass));
           segments.streams = {2, 1, 0};
           segments.begins = {0, 0, 1};
         }
-        const Batch batch = batch_of(config, segments, pad_to);
+        const Batch batch = segment_batch(config, segments, pad_to);
         model.forward(batch, {});
-        const std::vector<float> states = rows_of(model, batch.token_offsets[mates ? 1 : 0], 6);
+        const std::vector<float> states = state_rows(model, batch.token_offsets[mates ? 1 : 0], 6);
         all.insert(all.end(), states.begin(), states.end());
       }
       return all;
@@ -306,18 +211,18 @@ TEST_F(TransformerXlModel, G5ThreadsChangeNoBit) {
   const std::vector<float> parameters = random_parameters(config, 12);
   const auto gradients = [&](int threads) {
     kernels::set_thread_count(threads);
-    Model model(*backend, config, roomy_limits(3), {.training = true});
+    Model model(*backend, config, stream_limits(3), {.training = true});
     model.set_parameters(parameters);
     ForwardOptions drawn;
     drawn.training = true;
     for (std::uint64_t pass = 0; pass < 3; ++pass) {
-      const Segments segments{{random_ids(config, 30, 3 * pass), random_ids(config, 9, 3 * pass + 1),
-                               random_ids(config, 22, 3 * pass + 2)},
-                              {2, 0, 1},
-                              {0, 0, 0}};
+      const StreamSegments segments{{segment_ids(config, 30, 3 * pass), segment_ids(config, 9, 3 * pass + 1),
+                                     segment_ids(config, 22, 3 * pass + 2)},
+                                    {2, 0, 1},
+                                    {0, 0, 0}};
       drawn.dropout_seed = pass;
-      model.forward(batch_of(config, segments), drawn);
-      model.backward(sum_scale());
+      model.forward(segment_batch(config, segments), drawn);
+      model.backward(scale_of_sum());
     }
     std::vector<float> all = model.host_gradients();
     const std::vector<float> memory = model.stream_memory(1);
@@ -354,21 +259,22 @@ TEST_F(TransformerXlModel, DropoutIsTheSameOnTheWayBack) {
   for (const ModelOptions options :
        {ModelOptions{.training = true}, ModelOptions{.training = true, .grad_checkpoint = true},
         ModelOptions{.training = true, .keep_activated = true}}) {
-    Model model(*backend, config, roomy_limits(1), options);
-    const Segments first{{random_ids(config, 9, 1)}, {0}, {1}}, second{{random_ids(config, 9, 2)}, {0}, {0}};
+    Model model(*backend, config, stream_limits(1), options);
+    const StreamSegments first{{segment_ids(config, 9, 1)}, {0}, {1}},
+        second{{segment_ids(config, 9, 2)}, {0}, {0}};
     ForwardOptions drawn;
     drawn.training = true;
     drawn.dropout_seed = 5;
     model.set_parameters(parameters);
-    model.forward(batch_of(config, first), drawn);
+    model.forward(segment_batch(config, first), drawn);
     const std::vector<float> kept = model.stream_memory(0);
     const auto loss = [&] {
       model.set_stream_memory(0, kept);
-      return model.forward(batch_of(config, second), drawn)[Loss::mlm].sum;
+      return model.forward(segment_batch(config, second), drawn)[Loss::mlm].sum;
     };
     loss();
     model.zero_gradients();
-    model.backward(sum_scale());
+    model.backward(scale_of_sum());
     const std::vector<float> gradients = model.host_gradients();
     for (const char* name :
          {"bert.encoder.layer.0.attention.self.position.weight",
@@ -400,7 +306,7 @@ TEST_F(TransformerXlModel, DropoutIsTheSameOnTheWayBack) {
 
 TEST_F(TransformerXlModel, PlannedMemoryHasItsOwnRow) {
   const ModelConfig config = xl_config();
-  const BatchLimits limits = roomy_limits(3);
+  const BatchLimits limits = stream_limits(3);
   const auto row_of = [&](const BatchLimits& of) {
     for (const MemoryRow& row : plan_model_memory(config, of, {.training = true}, *backend)) {
       if (row.what == "memory of 3 streams") return row.bytes;
@@ -410,7 +316,7 @@ TEST_F(TransformerXlModel, PlannedMemoryHasItsOwnRow) {
   Model model(*backend, config, limits, {.training = true});
   EXPECT_EQ(model.memory_bytes(), 2u * 3u * 10u * 24u * sizeof(float));
   EXPECT_EQ(row_of(limits), (model.memory_bytes() + 255) / 256 * 256);
-  EXPECT_EQ(row_of(roomy_limits(0)), 0u);
+  EXPECT_EQ(row_of(stream_limits(0)), 0u);
 }
 
 TEST_F(TransformerXlModel, RefusesWhatItIsNot) {
@@ -433,13 +339,13 @@ TEST_F(TransformerXlModel, RefusesWhatItIsNot) {
           "same_length");
   ModelConfig far = xl_config({.memory = 20000});
   try {
-    plan_model_memory(far, roomy_limits(1), {}, *backend);
+    plan_model_memory(far, stream_limits(1), {}, *backend);
     ADD_FAILURE() << "20,000 distances";
   } catch (const Error& error) {
     EXPECT_NE(error.hint().find("clamp"), std::string::npos) << error.hint();
   }
   far.attention_options.recurrent.clamp = 400;
-  EXPECT_EQ(attention_limits(far, roomy_limits(1), {}).labels, 401);
+  EXPECT_EQ(attention_limits(far, stream_limits(1), {}).labels, 401);
 }
 
 TEST_F(TransformerXlModel, FreshWeightsAreDrawnAsPublished) {

@@ -1,0 +1,132 @@
+// What the options of the systems of attention mean for a model; see attention_systems.h.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "lib/model/attention_systems.h"
+#include "lib/model/config.h"
+
+namespace bigbird {
+namespace {
+
+// The heads of the published models: 10:2 for 2 parts, 10:1:1 for 3.
+std::vector<std::int64_t> published_shares(std::int64_t parts) {
+  if (parts == 1) return {1};
+  if (parts == 2) return {10, 2};
+  std::vector<std::int64_t> shares(static_cast<std::size_t>(parts), 1);
+  shares[0] = std::max<std::int64_t>(12 - (parts - 1), 1);
+  return shares;
+}
+
+// The shares as heads, each share at least one head, rounded; what is left over has shift 0.
+std::vector<std::int64_t> heads_of_shares(const std::vector<std::int64_t>& shares, std::int64_t heads) {
+  const std::int64_t all = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
+  std::vector<std::int64_t> counts(shares.size(), 0);
+  counts[0] = heads;
+  for (std::size_t shift = 1; shift < shares.size(); ++shift) {
+    counts[shift] = std::max<std::int64_t>((2 * heads * shares[shift] + all) / (2 * all), 1);
+    counts[0] -= counts[shift];
+  }
+  return counts;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> blockbert_heads(const ModelConfig& config) {
+  const BlockBertOptions& options = config.attention_options.blockbert;
+  const std::int64_t heads = config.num_attention_heads;
+  if (!options.head_split.empty()) return heads_of_shares(options.head_split, heads);
+  std::vector<std::int64_t> shares = published_shares(options.parts);
+  // Fewer heads than parts: the first shifts only.
+  if (static_cast<std::int64_t>(shares.size()) > heads)
+    shares.resize(static_cast<std::size_t>(std::max<std::int64_t>(heads, 1)));
+  std::vector<std::int64_t> counts = heads_of_shares(shares, heads);
+  for (std::size_t shift = counts.size(); counts[0] < 1 && shift-- > 1;) {
+    counts[0] += counts[shift] - 1;
+    counts[shift] = 1;
+  }
+  return counts;
+}
+
+std::string blockbert_obstacle(const ModelConfig& config) {
+  const BlockBertOptions& options = config.attention_options.blockbert;
+  const auto shifts = static_cast<std::int64_t>(options.head_split.size());
+  if (shifts > options.parts) {
+    return fmt::format("head_split {} has {} shares for {} parts", fmt::join(options.head_split, ":"), shifts,
+                       options.parts);
+  }
+  if (blockbert_heads(config)[0] >= 1) return {};
+  return fmt::format("head_split {} leaves none of num_attention_heads {} to its first share",
+                     fmt::join(options.head_split, ":"), config.num_attention_heads);
+}
+
+bool is_recurrent(const ModelConfig& config) {
+  return config.attention == AttentionPattern::transformer_xl || has_spans(config);
+}
+
+bool has_spans(const ModelConfig& config) {
+  return config.attention == AttentionPattern::adaptive_span;
+}
+
+std::int64_t remembered_rows(const ModelConfig& config) {
+  const AttentionOptions& options = config.attention_options;
+  return has_spans(config) ? options.spans.max_span : options.recurrent.memory;
+}
+
+std::int64_t rows_before(const ModelConfig& config) {
+  const AttentionOptions& options = config.attention_options;
+  if (has_spans(config)) return options.spans.max_span;
+  return options.recurrent.same_length ? std::max<std::int64_t>(options.recurrent.memory, 1) - 1 : -1;
+}
+
+void become_recurrent(ModelConfig& config) {
+  config.norm_type = NormType::postnorm;
+  config.embedding_norm = EmbeddingNorm::none;
+  config.layer_norm_eps = 1e-5;
+  config.activation = Activation::relu;
+  config.position_type = PositionType::none;
+  config.rotary_dim = 0;
+  config.type_vocab_size = 0;
+  config.use_bias = config.output_bias = false;
+  config.rescale_embeddings = !has_spans(config);
+  config.causal = true;
+  config.num_random_blocks = 0;
+  config.random_mode = RandomMode::none;
+  config.plan = nullptr;
+  if (config.has_mlm()) config.head = HeadType::causal_lm;
+}
+
+std::int64_t etc_labels(const EtcOptions& options) {
+  if (options.labels > 0 || options.distance == 0) return options.labels;
+  return 2 * options.distance + 8;
+}
+
+std::int64_t sparse_summary(const ModelConfig& config) {
+  const std::int64_t summary = config.attention_options.sparse.summary;
+  return summary > 0 ? summary : config.block_size;
+}
+
+std::int64_t longformer_window(const ModelConfig& config, std::int64_t layer) {
+  const std::vector<std::int64_t>& windows = config.attention_options.longformer.windows;
+  return windows.size() == 1 ? windows[0] : windows.at(static_cast<std::size_t>(layer));
+}
+
+std::int64_t longformer_dilation(const ModelConfig& config, std::int64_t layer) {
+  const std::vector<std::int64_t>& dilations = config.attention_options.longformer.dilations;
+  return dilations.size() == 1 ? dilations[0] : dilations.at(static_cast<std::size_t>(layer));
+}
+
+LongformerGlobals longformer_globals(const ModelConfig& config) {
+  if (config.attention != AttentionPattern::longformer) return {};
+  const LongformerOptions& options = config.attention_options.longformer;
+  if (options.global_first > 0) return {options.global_first, false};
+  if (options.global_rule != GlobalRule::task) return {0, options.global_rule == GlobalRule::question};
+  const bool answers =
+      config.head == HeadType::question_answering || config.head == HeadType::structured_answers;
+  const bool first = config.head == HeadType::classification || config.head == HeadType::generation;
+  return {first ? 1 : 0, answers};
+}
+
+}  // namespace bigbird

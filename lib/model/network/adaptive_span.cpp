@@ -1,0 +1,154 @@
+// See adaptive_span.h.
+#include "lib/model/network/adaptive_span.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/model/network/attention_recurrent.h"
+
+namespace bigbird {
+namespace {
+
+constexpr float least_weight = 0x1p-40f;
+
+bool on_ramp(float ramp) {
+  return ramp >= 0.0f && ramp <= 1.0f;
+}
+
+}  // namespace
+
+float span_ramp(const SpanOptions& options, float z, std::int64_t distance) {
+  const float span = z * static_cast<float>(options.max_span);
+  return (static_cast<float>(1 - distance) + span) / static_cast<float>(options.ramp) + 1.0f;
+}
+
+std::int64_t span_reach(const SpanOptions& options, float z, bool with_gradients) {
+  const std::int64_t beyond = span_tokens(options, z) + options.ramp + 2;
+  for (std::int64_t distance = std::min(options.max_span, beyond); distance > 0; --distance) {
+    const float ramp = span_ramp(options, z, distance);
+    if (ramp > 0.0f || (with_gradients && ramp == 0.0f)) return distance;
+  }
+  return 0;
+}
+
+std::int64_t span_tokens(const SpanOptions& options, float z) {
+  return static_cast<std::int64_t>(std::ceil(z * static_cast<float>(options.max_span)));
+}
+
+void Spans::read(kernels::Backend& backend, const float* z) {
+  if (!has_spans(config_) || !z_.empty()) return;
+  std::vector<float> host(count());
+  backend.download_values(host.data(), kernels::ConstValues(z), static_cast<kernels::Index>(count()));
+  const auto bad = std::find_if(host.begin(), host.end(), [](float x) { return !(x >= 0.0f && x <= 1.0f); });
+  if (bad != host.end())
+    throw_bad_input(fmt::format("bert.encoder.spans: {} is not within 0..1", *bad),
+                    "each is a fraction of max_span: the weights are of another model, or damaged");
+  set(std::move(host));
+}
+
+void Spans::limit(kernels::Backend& backend, float* z) {
+  if (!has_spans(config_)) return;
+  const auto values = static_cast<kernels::Index>(count());
+  std::vector<float> host(count()), limited;
+  backend.download_values(host.data(), kernels::ConstValues(z), values);
+  for (const float x : host) limited.push_back(std::clamp(x, 0.0f, 1.0f));
+  if (limited != host) backend.upload(z, limited.data(), count() * sizeof(float));
+  set(std::move(limited));
+}
+
+void Spans::set(std::vector<float> z) {
+  brought_ = false;
+  z_ = std::move(z);
+  const auto heads = static_cast<std::size_t>(config_.num_attention_heads);
+  reaches_.assign(static_cast<std::size_t>(config_.num_hidden_layers), {});
+  for (std::size_t i = 0; i < z_.size(); ++i)
+    reaches_[i / heads].push_back(span_reach(config_.attention_options.spans, z_[i], with_gradients_));
+}
+
+double Spans::loss_of_one() const {
+  const SpanOptions& options = config_.attention_options.spans;
+  return options.span_loss * static_cast<double>(options.max_span) /
+         static_cast<double>(config_.num_attention_heads);
+}
+
+LossTerm Spans::loss(bool training) const {
+  if (!training) return {};
+  return {loss_of_one() * std::accumulate(z_.begin(), z_.end(), 0.0), 1, 0};
+}
+
+void Spans::bring_loss(kernels::Backend& backend, float scale, const RecurrentActivations& kept) const {
+  if (kept.span_loss_gradient == nullptr) return;
+  const std::vector<float> all(count(), static_cast<float>(scale * loss_of_one()));
+  backend.upload(kept.span_loss_gradient, all.data(), all.size() * sizeof(float));
+}
+
+void Spans::bring(kernels::Backend& backend, const RecurrentActivations& kept) {
+  if (std::exchange(brought_, true)) return;
+  const std::int64_t labels = kept.labels;
+  const SpanOptions& options = config_.attention_options.spans;
+  const auto heads = static_cast<std::size_t>(config_.num_attention_heads),
+             of_layer = static_cast<std::size_t>(labels) * heads;
+  const float scale = attention_call(config_).scale;
+  const float slope = static_cast<float>(options.max_span) / (static_cast<float>(options.ramp) * scale);
+  std::vector<float> biases(reaches_.size() * of_layer, -std::numeric_limits<float>::infinity());
+  std::vector<float> slopes(biases.size(), 0.0f);
+  for (std::size_t i = 0; i < z_.size(); ++i) {
+    const std::size_t layer = i / heads, head = i % heads;
+    const std::int64_t reach = reaches_[layer][head];
+    for (std::int64_t distance = 1; distance <= std::min(reach, labels - 1); ++distance) {
+      const std::size_t at = layer * of_layer + static_cast<std::size_t>(distance) * heads + head;
+      const float ramp = span_ramp(options, z_[i], distance), weight = std::clamp(ramp, least_weight, 1.0f);
+      biases[at] = std::log(weight) / scale;
+      if (on_ramp(ramp)) slopes[at] = slope / weight;
+    }
+  }
+  backend.upload(kept.span_biases, biases.data(), biases.size() * sizeof(float));
+  if (kept.span_slopes != nullptr)
+    backend.upload(kept.span_slopes, slopes.data(), slopes.size() * sizeof(float));
+}
+
+void make_rows_of_distances(const PassContext& pass, const LinearTensors& table,
+                            const RecurrentActivations& kept) {
+  const kernels::Index width = pass.width(), size = pass.config.head_size(),
+                       labels = pass.recurrent->labels();
+  const kernels::Values rows(kept.by_distance);
+  pass.backend.zero(kept.by_distance, static_cast<std::size_t>(labels * width) * sizeof(float));
+  for (kernels::Index head = 0; labels > 1 && head < pass.config.num_attention_heads; ++head) {
+    pass.backend.add_rows({kernels::ConstValues(table.weight), size}, {rows + (width + head * size), width},
+                          labels - 1, size);
+  }
+}
+
+void backward_of_spans(const PassContext& pass, std::int64_t layer, const AttentionTensors& gradients,
+                       const RecurrentActivations& kept) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index width = pass.width(), size = pass.config.head_size(),
+                       heads = pass.config.num_attention_heads, labels = pass.recurrent->of(layer).labels,
+                       of_layer = kept.labels * heads;
+  const kernels::ConstValues dweight(kept.dweight), dbias(kept.dbias);
+  for (kernels::Index head = 0; labels > 1 && head < heads; ++head) {
+    backend.add_rows({dweight + (width + head * size), width},
+                     {kernels::Values(gradients.position.weight), size}, labels - 1, size);
+  }
+  // Sums over labels are the products of two matrices [labels, H]: of each head with its own, the diagonal.
+  LinearTensors products{kept.dby_head, nullptr, heads, heads, true};
+  products.fresh = true;
+  backend.linear_backward_weight(dbias, kernels::ConstValues(kept.span_slopes + layer * of_layer), products,
+                                 products, labels);
+  backend.add_rows({kernels::ConstValues(kept.dby_head), heads + 1}, {kernels::Values(gradients.spans), 1},
+                   heads, 1);
+}
+
+void backward_of_span_loss(const PassContext& pass, float* gradients, const RecurrentActivations& kept) {
+  if (gradients == nullptr) return;
+  pass.backend.add(kernels::ConstValues(kept.span_loss_gradient), kernels::Values(gradients),
+                   pass.config.num_hidden_layers * pass.config.num_attention_heads);
+}
+
+}  // namespace bigbird
