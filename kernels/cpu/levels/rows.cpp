@@ -183,7 +183,8 @@ void layernorm_backward_row(const float* dy, const float* x, const float* gamma,
 
 void sum_of_three(const float* a, float scale, const float* b, const float* c, float* y, Index count) {
   for_each_vector(count, [&](Index i, auto part) {
-    Floats sum = part.get(a + i) * splat(scale) + part.get(b + i);
+    Floats sum = part.get(a + i) * splat(scale);
+    if (b != nullptr) sum += part.get(b + i);
     if (c != nullptr) sum += part.get(c + i);
     part.put(y + i, sum);
   });

@@ -40,6 +40,7 @@ struct ForwardOptions {
 };
 
 struct DecoderTensors;  // tensors.h
+struct ModelTensors;
 
 // What a decoder's steps (decoder_steps.h) go on from: of the last forward(), and valid until the next.
 struct DecoderView {
@@ -141,6 +142,9 @@ class Model {
   std::vector<float> decoder_hidden_state() const;
   std::vector<float> target_logits() const;
   DecoderView decoder_view() const;
+  // Of the parameters, for steps that make their own pass (causal_steps.h); what is to be computed in int8 is
+  // bound.
+  const ModelTensors& tensors();
 
  private:
   // The two halves of forward(): work is given to the device; its results are waited for.
