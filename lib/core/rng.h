@@ -42,6 +42,7 @@ enum class Purpose : std::uint32_t {
   theory_edges = 27,
   theory_graphs = 28,
   theory_vectors = 29,
+  text_sampling = 30,
   test = 1000,
 };
 
