@@ -1,3 +1,6 @@
+// lib/text/generate holds what goes on behind a prompt, of text or of DNA, by a model that reads left to
+// right.
+//
 // What `text generate` does: prompts in, JSON Lines, a table, lines or FASTA of what goes on behind them out,
 // in the order of the input, in chunks (lib/parts/chunked_outputs.h).
 #pragma once

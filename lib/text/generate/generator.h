@@ -1,6 +1,3 @@
-// lib/text/generate holds what goes on behind a prompt, of text or of DNA, by a model that reads left to
-// right.
-//
 // Continuations of prompts, in order. They are functions of the prompt, the model and the search alone: not
 // of batch, threads or neighbours; those that are drawn at random, of the prompt's number too.
 #pragma once

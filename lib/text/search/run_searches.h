@@ -1,3 +1,6 @@
+// lib/text/search holds searches for the tokens of a text that a model writes, whatever the model: of a
+// summary, or of what goes on behind a prompt.
+//
 // Searches side by side over one model, which reads a token in each of their rows at once.
 #pragma once
 

@@ -1,6 +1,3 @@
-// lib/text/search holds searches for the tokens of a text that a model writes, whatever the model: of a
-// summary, or of what goes on behind a prompt.
-//
 // Greedy search, beam search and sampling as Hugging Face's generate() has them (4.57), and the beam search
 // of the published code (docs/specification.md 5.6). A search knows no model: it says which tokens stand
 // last, and is told the logits of the next one. Texts are independent of each other, so a batch is many
