@@ -89,7 +89,7 @@ void ModelFolder::require_masked_token_head() const {
 void ModelFolder::require_next_token_head() const {
   if (config_.predicts_next()) return;
   throw_bad_input(fmt::format("{}: the model predicts no next token, its head is {}", path_, head_words()),
-                  "make one that reads left to right with `bigbird pretrain --objective clm`");
+                  message("make one that reads left to right by `bigbird pretrain` with `objective` clm"));
 }
 
 void ModelFolder::require_question_head() const {

@@ -217,7 +217,7 @@ void CausalSteps::read(std::span<const ReadText> texts) {
   if (rows > of.limits.rows || asked > of.limits.asked || of.written + rows > of.limits.cached ||
       longest > std::min(of.limits.length, of.config.max_position_embeddings)) {
     throw_runtime(fmt::format(
-        "{} tokens behind {}, {} texts asked of, up to {} tokens: made for {} of {}, {} texts, {} tokens",
+        "{} tokens after {}, {} texts asked of, up to {} tokens: made for {} of {}, {} texts, {} tokens",
         rows, of.written, asked, longest, of.limits.rows, of.limits.cached, of.limits.asked,
         of.limits.length));
   }

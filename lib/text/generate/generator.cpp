@@ -144,7 +144,7 @@ std::vector<std::int32_t> Generator::encode(std::string_view text, const std::st
   if (static_cast<std::int64_t>(prompt.size()) > positions) {
     throw_bad_input(fmt::format("{}: {} tokens with [CLS]; {} has {} positions", where, prompt.size(),
                                 folder_.path(), positions),
-                    "give the end of it alone, or take a model with more positions");
+                    "shorten the prompt, or take a model with more positions");
   }
   return prompt;
 }
