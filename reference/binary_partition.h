@@ -1,6 +1,6 @@
 // BP-Transformer (Ye et al. 2019; graph_builder/builder.pyx and modules/attention.py of yzh119/BPT) in double
-// precision, one sequence at a time: its lists as the two pointers of the published code walk, but for children
-// that a level has not, and an encoder over its nodes.
+// precision, one sequence at a time: its lists as the two pointers of the published code walk, but for
+// children that a level has not, and an encoder over its nodes.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // BP-Transformer as a user meets it: pretraining on DNA and text, killed and resumed, fine-tuning, prediction
-// in any batch, int8, evaluation, convert, check and info, what is refused, and what `bigbird attention` counts.
+// in any batch, int8, evaluation, convert, check and info, what is refused, and what `bigbird attention`
+// counts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,8 +53,9 @@ TEST_F(BptVerbs, G5G7ThreadsKillsAndResumingGiveEqualBytes) {
   EXPECT_TRUE(trained == weights("threads/final"));
   const Words again = pretrain("killed", steps + Words{"-@", "1"});
   // Killed as soon as there is a checkpoint.
-  const char* const script =
-      R"("$@" 2> "$0.log" & p=$!; while [ ! -d "$0/checkpoint-2" ]; do kill -0 $p || exit 1; sleep 0.01; done; kill -9 $p; wait $p)";
+  const char* const script = R"("$@" 2> "$0.log" & p=$!; while [ ! -d "$0/checkpoint-2" ]; do )"
+                             "kill -0 $p || exit 1; sleep 0.01; done; "
+                             "kill -9 $p; wait $p";
   const RunResult killed = run_program(Words{"sh", "-c", script, path("killed"), bigbird_binary()} + again);
   ASSERT_EQ(killed.status, 128 + 9) << killed.err;
   ASSERT_FALSE(std::filesystem::exists(path("killed/final")));
@@ -176,8 +178,8 @@ TEST_F(BptVerbs, G11ItLearnsMoreThanTheUnigrams) {
   }
 }
 
-// What a token sees, found without a walk: from its own place outwards, of all nodes that begin where the last
-// one ended, the largest that the places of its level still allow.
+// What a token sees, found without a walk: from its own place outwards, of all nodes that begin where the
+// last one ended, the largest that the places of its level still allow.
 struct CountedNodes {
   std::int64_t edges = 0, most = 0, of_leaves = 0;
 };

@@ -5,8 +5,8 @@
 //
 //   (q.k + q.table[label]) / sqrt(D)
 //
-// with a table [labels, D] of the layer, the same for all heads. The head reads the tokens, and of classes the
-// root, the last node of a sequence (of one token: that). Probabilities are not dropped.
+// with a table [labels, D] of the layer, the same for all heads. The head reads the tokens, and of classes
+// the root, the last node of a sequence (of one token: that). Probabilities are not dropped.
 #pragma once
 
 #include <cstdint>

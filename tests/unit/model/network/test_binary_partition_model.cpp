@@ -1,5 +1,5 @@
-// BP-Transformer in fp32 against the oracle in double: states of tokens, the root that classes read, and every
-// gradient; and what must hold whatever the padding, the batch and the threads.
+// BP-Transformer in fp32 against the oracle in double: states of tokens, the root that classes read, and
+// every gradient; and what must hold whatever the padding, the batch and the threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -109,8 +109,8 @@ TEST(Bpt, P2EveryTokenSeesEveryTokenOnce) {
   }
 }
 
-// A node is nearer to the token the smaller its level: levels never fall along a walk to one side, and a level
-// has no more nodes than there are places, a child besides.
+// A node is nearer to the token the smaller its level: levels never fall along a walk to one side, and a
+// level has no more nodes than there are places, a child besides.
 TEST(Bpt, P2LevelsGrowWithTheDistance) {
   const std::int64_t tokens = 100;
   for (const std::int64_t contextual : contexts) {
