@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -38,7 +39,9 @@ class BptVerbs : public TextFixture {
   // Without the header, which says where they come from.
   static std::string values_of(const std::string& folder) {
     const std::string all = weights(folder);
-    return all.substr(all.find("}}") + 2);
+    std::uint64_t header = 0;
+    std::memcpy(&header, all.data(), sizeof header);
+    return all.substr(sizeof header + header);
   }
   static nlohmann::json config(const std::string& folder) {
     return nlohmann::json::parse(read_text(path(folder + "/config.json")));
