@@ -391,7 +391,9 @@ struct QueryKeyValue {
 };
 
 // Queries that each see rows of their own of a matrix of keys and values: query i those numbered
-// rows[offsets[i]] .. rows[offsets[i + 1]), one at least.
+// rows[offsets[i]] .. rows[offsets[i + 1]); one without any has zeros and a log_sum_exp of +infinity. With
+// labels every entry e of the lists has a term beside the product with its key (Shaw et al. 2018, section
+// 3.2, keys only): score = scale (q.k + q.label_weight[labels[e]]).
 struct RowAttention {
   Index queries = 0;
   Index heads = 0;      // H
@@ -399,7 +401,31 @@ struct RowAttention {
   float scale = 1.0f;
   const std::int32_t* rows = nullptr;
   const std::int32_t* offsets = nullptr;  // [queries + 1]
+  const std::int32_t* labels = nullptr;   // [entries] below label_count; null: no such term
+  const float* label_weight = nullptr;    // [label_count, D] for all heads, or by head [label_count, H, D]
+  Index label_count = 0;
+  bool labels_by_head = false;
+
+  Index label_stride() const { return labels_by_head ? heads * head_size : head_size; }
 };
+// The lists of a RowAttention the other way around: of every row of keys the queries that name it,
+// ascending, with the labels they have for it. What a key gets in a backward pass is gathered in this order.
+struct RowsByKey {
+  Index rows = 0;                         // of keys and values
+  const std::int32_t* queries = nullptr;  // [entries]
+  const std::int32_t* offsets = nullptr;  // [rows + 1] into queries
+  const std::int32_t* labels = nullptr;   // [entries]; null without
+};
+struct RowAttentionGradients {
+  Rows q, k, v;                   // overwritten, for every query and every row of keys
+  float* label_weight = nullptr;  // as RowAttention has it; added to
+  // Scratch of the caller: the products of outputs with their gradients, [H, queries], and sums of parts of
+  // the queries, which are added up in their order, [row_label_parts, label_count, label_stride()].
+  float* products = nullptr;
+  float* label_parts = nullptr;
+};
+constexpr Index row_label_parts = 64;
+
 struct QueryKeyValueGradients {
   Rows q, k, v;
   RelativeGradients relative = {};  // where the batch has such a term

@@ -39,7 +39,7 @@ documents_of() {
   local book
   for book in "$@"; do
     gzip -dc "$book" | awk '
-      /\*\*\* ?END OF/ { exit }
+      /\*\*\* ?END OF/ { inside = 0 }
       inside && /^[ \r]*$/ { if (size > 60000) { print ""; size = 0 } next }
       inside { print; size += length($0) + 1 }
       /\*\*\* ?START OF/ { inside = 1 }
@@ -51,7 +51,7 @@ if wants text; then # Frankenstein is held out
   once text.train.txt documents_of "${others[@]}"
   once text.test.txt documents_of "$books/84-0.txt.gz"
   made text.tokenizer bigbird text vocabulary -q text.train.txt -o text.tokenizer --vocab-size 400
-  for side in train test; do made text.$side.json bigbird text pretrain-data -q text.$side.txt -m text.tokenizer -o text.$side; done
+  for set in train test; do made text.$set.json bigbird text pretrain-data -q text.$set.txt -m text.tokenizer -o text.$set; done
 fi
 if wants dna; then # a token a base; chr20:1,000,001-2,000,000 is held out
   once dna.fa gzip -dc "$pieces"
@@ -59,7 +59,7 @@ if wants dna; then # a token a base; chr20:1,000,001-2,000,000 is held out
   made dna.train.bed.gz bigbird chunk -q -f dna.fa --chromosomes all --exclude held-out.bed --max-n 0.2 --strands both -o dna.train.bed.gz
   made dna.test.bed.gz bigbird chunk -q -f dna.fa --chromosomes chr20:1000001-2000000 --passes 1 --max-start 0 -o dna.test.bed.gz
   made dna.tokenizer bigbird train-bpe -q -f dna.fa -d dna.train.bed.gz -o dna.tokenizer --vocab-size 10
-  for side in train test; do made dna.$side.json bigbird tokenize -q -m dna.tokenizer -f dna.fa -d dna.$side.bed.gz -o dna.$side; done
+  for set in train test; do made dna.$set.json bigbird tokenize -q -m dna.tokenizer -f dna.fa -d dna.$set.bed.gz -o dna.$set; done
 fi
 
 # Options of a model. A plain window has segments of 512 tokens, of which a token sees 256.5 on average. The others read segments of 128 and see

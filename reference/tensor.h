@@ -59,4 +59,19 @@ inline Matrix sum(const Matrix& a, const Matrix& b) {
   return Matrix(a.rows, a.columns, sum(a.values, b.values));
 }
 
+// A part of a matrix: `count` rows from `first` on, `columns` columns from `column` on; and a part added
+// back.
+inline Matrix rows_of(const Matrix& x, std::size_t first, std::size_t count, std::size_t column,
+                      std::size_t columns) {
+  Matrix result(count, columns);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) result(i, j) = x(first + i, column + j);
+  }
+  return result;
+}
+inline void add_rows(Matrix& x, const Matrix& part, std::size_t first, std::size_t column) {
+  for (std::size_t i = 0; i < part.rows; ++i) {
+    for (std::size_t j = 0; j < part.columns; ++j) x(first + i, column + j) += part(i, j);
+  }
+}
 }  // namespace bigbird::reference

@@ -31,19 +31,6 @@ bool meets_by_chance(const TwoInputsConfig& config, const TwoInputsSequence& seq
   return std::find(blocks.begin(), blocks.end(), key / config.block) != blocks.end();
 }
 
-Matrix rows_of(const Matrix& x, std::size_t first, std::size_t count, std::size_t column,
-               std::size_t columns) {
-  Matrix result(count, columns);
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t j = 0; j < columns; ++j) result(i, j) = x(first + i, column + j);
-  }
-  return result;
-}
-void add_rows(Matrix& x, const Matrix& part, std::size_t first, std::size_t column) {
-  for (std::size_t i = 0; i < part.rows; ++i) {
-    for (std::size_t j = 0; j < part.columns; ++j) x(first + i, column + j) += part(i, j);
-  }
-}
 Matrix one_below_the_other(const Matrix& above, const Matrix& below) {
   Matrix result(above.rows + below.rows, above.columns);
   add_rows(result, above, 0, 0);

@@ -115,9 +115,12 @@ std::string graph_json(const TokenGraph& graph) {
 }
 
 void check_drawn_attention(ModelConfig& config, std::int64_t blocks, const std::string& where) {
-  if (decided_by_tokens(config.attention) && blocks * config.block_size > most_compared_tokens) {
+  // Of bpt there are as many nodes of spans besides.
+  const std::int64_t most =
+      config.attention == AttentionPattern::bpt ? most_compared_tokens / 2 : most_compared_tokens;
+  if (decided_by_tokens(config.attention) && blocks * config.block_size > most) {
     throw_usage(fmt::format("{}: {} tokens, of at most {} where single tokens decide", where,
-                            blocks * config.block_size, most_compared_tokens),
+                            blocks * config.block_size, most),
                 "its graph is measured exactly, token by token: give a shorter --length");
   }
   if (longformer_globals(config).question) {

@@ -24,6 +24,7 @@ namespace {
 struct HeadFacts {
   TokenHeads heads;
   std::int64_t pairs = 0;  // of one head
+  std::int64_t seen = 0;   // of them those of queries that are no spans, as the next two
   std::int64_t least_keys = 0, most_keys = 0;
   TokenGraph graph;
 };
@@ -43,24 +44,28 @@ LayerFacts facts_of_layer(const TokenAttention& request) {
   LayerFacts layer;
   layer.length = request.blocks * config.block_size;
   layer.tokens = token_numbers(config, layer.length);
-  layer.groups = key_groups(config, request.layer);
+  if (layer.tokens.spans == 0) layer.groups = key_groups(config, request.layer);
+  std::int64_t seen = 0;
   for (TokenHeads& alike : token_heads(config, request.layer, layer.length)) {
     HeadFacts facts;
     facts.least_keys = layer.tokens.all;
-    for (const auto& row : alike.rows) {
-      const auto keys = static_cast<std::int64_t>(row.size());
+    for (std::size_t row = 0; row < alike.rows.size(); ++row) {
+      const auto keys = static_cast<std::int64_t>(alike.rows[row].size());
       facts.pairs += keys;
+      if (static_cast<std::int64_t>(row) >= layer.tokens.all - layer.tokens.spans) continue;
+      facts.seen += keys;
       facts.least_keys = std::min(facts.least_keys, keys);
       facts.most_keys = std::max(facts.most_keys, keys);
     }
     layer.pairs += alike.heads * facts.pairs;
+    seen += alike.heads * facts.seen;
     layer.most_keys = std::max(layer.most_keys, facts.most_keys);
     facts.graph = token_graph(alike.rows, 1);
     facts.heads = std::move(alike);
     layer.heads.push_back(std::move(facts));
   }
-  layer.mean_keys =
-      static_cast<double>(layer.pairs) / static_cast<double>(config.num_attention_heads * layer.tokens.all);
+  layer.mean_keys = static_cast<double>(seen) /
+                    static_cast<double>(config.num_attention_heads * (layer.tokens.all - layer.tokens.spans));
   return layer;
 }
 
@@ -88,11 +93,12 @@ void print_layer(const TokenAttention& request, const LayerFacts& layer) {
   const ModelConfig& config = request.config;
   fmt::print("pattern\t{}\nlength\t{}\nglobal_tokens\t{}\nblock_size\t{}\nlayer\t{}\n",
              name_of(config.attention), layer.length, layer.tokens.globals, config.block_size, request.layer);
+  if (layer.tokens.spans > 0) fmt::print("span_nodes\t{}\n", layer.tokens.spans);
   for (const AttentionOption& option : system_of(config.attention).options)
     fmt::print("{}\t{}\n", option.key, option.shown(config));
   fmt::print("visible_pairs\t{}\nmean_keys\t{:.3f}\nmost_keys\t{}\n", layer.pairs, layer.mean_keys,
              layer.most_keys);
-  fmt::print("\n#heads\tqueries\tkeys\tstep\tbefore\tafter\titself\n");
+  if (!layer.groups.empty()) fmt::print("\n#heads\tqueries\tkeys\tstep\tbefore\tafter\titself\n");
   for (const KeyGroup& group : layer.groups) {
     fmt::print("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", heads_text(group.first_head, group.heads),
                kind_name(group.queries), group.linked ? "linked" : kind_name(group.keys), group.step,
@@ -105,8 +111,9 @@ void print_layer(const TokenAttention& request, const LayerFacts& layer) {
     const TokenGraph& graph = facts.graph;
     fmt::print("{}\t{}\t{}\t{:.3f}\t{}\t{:.4f}\t{}\t{}\t{:.4f}\t{:.6f}\n",
                heads_text(facts.heads.first_head, facts.heads.heads), facts.pairs, facts.least_keys,
-               static_cast<double>(facts.pairs) / static_cast<double>(layer.tokens.all), facts.most_keys,
-               graph.mean_path, graph.longest_path, graph.unreachable_pairs, graph.clustering, graph.gap);
+               static_cast<double>(facts.seen) / static_cast<double>(layer.tokens.all - layer.tokens.spans),
+               facts.most_keys, graph.mean_path, graph.longest_path, graph.unreachable_pairs,
+               graph.clustering, graph.gap);
   }
   if (!request.lists) return;
   fmt::print("\n#heads\tquery_token\tkey_tokens\n");
@@ -127,6 +134,7 @@ std::string layer_json(const TokenAttention& request, const LayerFacts& layer, c
     json["attention_options"][option.key] = option.shown(config);
   json["length"] = layer.length;
   json["global_tokens"] = layer.tokens.globals;
+  if (layer.tokens.spans > 0) json["span_nodes"] = layer.tokens.spans;
   json["layer"] = request.layer;
   json["visible_pairs"] = layer.pairs;
   json["keys_per_query"] = {{"mean", layer.mean_keys}, {"max", layer.most_keys}};

@@ -193,8 +193,8 @@ void set_objective(Verb& verb, const Typed& typed, PretrainOptions& options) {
 int cmd_pretrain(int argc, char** argv) {
   Verb verb(
       "pretrain",
-      "Train a BigBird encoder on token shards: masked tokens and next sentences, or next tokens left to "
-      "right, with checkpoints, and a memory plan before the first step.",
+      "Train a model on token shards: masked tokens and next sentences, or next tokens; with checkpoints and "
+      "a memory plan.",
       {("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
         "demo-output/tokenizer -o run"),
        ("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "

@@ -1,4 +1,4 @@
-// See attention_heads.h. Here are also the operations of attention that walk over rows, not over blocks.
+// See attention_heads.h. Here is also the merge of what two groups of keys gave, row by row.
 #include "kernels/cpu/attention_heads.h"
 
 namespace bigbird::kernels {
@@ -144,47 +144,6 @@ void CpuBackend::merge_attention(const AttentionPart& first, const AttentionPart
       if (narrow) put_rows(level_, to, head_size, out, row, column, 1);
     }
   });
-}
-
-void CpuBackend::attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out) {
-  const bool narrow = out.data.type() == ElementType::bf16;
-  const Index size = batch.head_size;
-  Index most = 0;
-  for (Index query = 0; query < batch.queries; ++query)
-    most = std::max<Index>(most, batch.offsets[query + 1] - batch.offsets[query]);
-  // The scores; of bf16 numbers the listed rows, the query and what comes out as well, in floats.
-  const Index room = most + (narrow ? 2 * (most + 1) * size : 0);
-  float* const scratch = scratch_.reserve(room * thread_count());
-  parallel_for_worker(
-      static_cast<std::size_t>(batch.queries * batch.heads), [&](std::size_t task, int worker) {
-        const Index query = static_cast<Index>(task) / batch.heads,
-                    column = static_cast<Index>(task) % batch.heads * size;
-        const std::int32_t* const rows = batch.rows + batch.offsets[query];
-        const Index count = batch.offsets[query + 1] - batch.offsets[query];
-        float* const own = scratch + room * worker;
-        if (!narrow) {
-          const RowsOfHead head{floats(inputs.k.data) + column,
-                                floats(inputs.v.data) + column,
-                                inputs.k.stride,
-                                inputs.v.stride,
-                                size,
-                                batch.scale};
-          level_.attend_rows(head, floats(inputs.q.data) + query * inputs.q.stride + column, rows, count,
-                             floats(out.data) + query * out.stride + column, own);
-          return;
-        }
-        float* const keys = own + most;
-        float* const values = keys + most * size;
-        float* const asking = values + most * size;
-        for (Index i = 0; i < count; ++i) {
-          take_rows(level_, inputs.k, rows[i], column, 1, size, keys + i * size);
-          take_rows(level_, inputs.v, rows[i], column, 1, size, values + i * size);
-        }
-        take_rows(level_, inputs.q, query, column, 1, size, asking);
-        level_.attend_rows({keys, values, size, size, size, batch.scale}, asking, nullptr, count,
-                           asking + size, own);
-        put_rows(level_, asking + size, size, out, query, column, 1);
-      });
 }
 
 }  // namespace bigbird::kernels

@@ -80,6 +80,24 @@ struct RowsOfHead {
   Index v_stride = 0;
   Index head_size = 0;
   float scale = 1.0f;
+  const float* label_weight = nullptr;  // of this head, from label 0 on; read where there are labels
+  Index label_stride = 0;
+};
+// One query of a head, and what a backward pass knows of it.
+struct QueryOfHead {
+  const float* q = nullptr;
+  const float* dout = nullptr;
+  float log_sum_exp = 0.0f;
+  float product = 0.0f;  // of its output with dout
+};
+// Queries of one head, wherever their rows are; of log_sum_exp and product [queries].
+struct QueriesOfHead {
+  const float* q = nullptr;
+  const float* dout = nullptr;
+  Index q_stride = 0;
+  Index dout_stride = 0;
+  const float* log_sum_exp = nullptr;
+  const float* product = nullptr;
 };
 
 // Strided operands of c[m, n] (+)= a[m, k] b[k, n]. Element (i, p) of a is a[i * a_row + p * a_column], and
@@ -151,10 +169,20 @@ struct Level {
   float (*merge_row)(const float* first, float first_sum, const float* second, float second_sum, float* out,
                      Index head_size);
 
-  // out[head_size] of one query over `count` rows, the first ones where `rows` is null; scratch of `count`
-  // floats.
-  void (*attend_rows)(const RowsOfHead& head, const float* q, const std::int32_t* rows, Index count,
-                      float* out, float* scratch);
+  // out[head_size] of one query over `count` rows, the first ones where `rows` is null, one at least; labels
+  // of those, or null. Returns log_sum_exp. Scratch of `count` floats.
+  float (*attend_rows)(const RowsOfHead& head, const float* q, const std::int32_t* rows,
+                       const std::int32_t* labels, Index count, float* out, float* scratch);
+  // The way back: dq[head_size] of one query, and added to dlabels what its labels get, which lies as the
+  // table does. Scratch of 2 `count` floats.
+  void (*attend_rows_backward_query)(const RowsOfHead& head, const QueryOfHead& query,
+                                     const std::int32_t* rows, const std::int32_t* labels, Index count,
+                                     float* dq, float* dlabels, float* scratch);
+  // dk and dv [head_size] of the key row `key` by the `count` queries that see it, the first ones where
+  // `which` is null; labels of those, or null. Scratch of 2 `count` floats.
+  void (*attend_rows_backward_key)(const RowsOfHead& head, Index key, const QueriesOfHead& queries,
+                                   const std::int32_t* which, const std::int32_t* labels, Index count,
+                                   float* dk, float* dv, float* scratch);
 
   // One row. y may be x.
   void (*layernorm_row)(const float* x, const float* gamma, const float* beta, float epsilon, float* y,

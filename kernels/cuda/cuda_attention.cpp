@@ -54,9 +54,17 @@ void* behind_workspace(const AttentionCall& call) {
 
 }  // namespace
 
-void CudaBackend::attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out) {
+void CudaBackend::attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out,
+                              float* log_sum_exp) {
   if (const std::string why = attention_refusal(batch.head_size, 16); !why.empty()) throw DeviceError(why);
-  cuda::attend_rows(batch, inputs, out, stream_);
+  cuda::attend_rows(batch, inputs, out, log_sum_exp, stream_);
+}
+
+void CudaBackend::attend_rows_backward(const RowAttention& batch, const RowsByKey& by_key,
+                                       const QueryKeyValue& inputs, ConstRows out, const float* log_sum_exp,
+                                       ConstRows dout, const RowAttentionGradients& gradients) {
+  if (const std::string why = attention_refusal(batch.head_size, 16); !why.empty()) throw DeviceError(why);
+  cuda::attend_rows_backward(batch, by_key, inputs, out, log_sum_exp, dout, gradients, stream_);
 }
 
 void CudaBackend::reserve_slot(Index slot, const PreparedSize& size) {

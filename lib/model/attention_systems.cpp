@@ -156,9 +156,9 @@ std::vector<AttentionOption> recurrent_options() {
   using O = RecurrentOptions;
   constexpr auto group = &AttentionOptions::recurrent;
   return {
-      a_count("memory", "Last tokens that a layer keeps for the segments to come; 0: none", "512", 0,
+      a_count("memory", "Last tokens that a layer keeps for later segments, 0 or more", "512", 0,
               longest_chunk, count_shown<group, &O::memory>, count_set<group, &O::memory>),
-      a_count("clamp", "Largest distance with a vector of its own; 0: every one has", "0", 0, longest_chunk,
+      a_count("clamp", "Largest distance with a vector of its own", "of every distance", 0, longest_chunk,
               count_shown<group, &O::clamp>, count_set<group, &O::clamp>),
       a_choice("same_length", "Limit of what a token sees to as many tokens as the memory holds", "off",
                {"off", "on"}, choice_shown<switch_names, group, &O::same_length>,
@@ -166,6 +166,29 @@ std::vector<AttentionOption> recurrent_options() {
       a_choice("untie", "Biases of content and of distance that every layer has for itself", "off",
                {"off", "on"}, choice_shown<switch_names, group, &O::untie>,
                choice_set<switch_names, group, &O::untie>),
+  };
+}
+
+std::vector<AttentionOption> bpt_options() {
+  return {
+      {.key = "contextual",
+       .value = "N",
+       .help = "Nodes that a token sees on each side of every level",
+       .otherwise = "4",
+       .least = 1,
+       .most = most_shares,
+       .names = {},
+       .shown = [](const ModelConfig& c) { return std::to_string(c.attention_options.bpt.contextual); },
+       .set = [](AttentionOptions& o, const std::string& t) { o.bpt.contextual = count_in(t); }},
+      {.key = "clip_levels",
+       .value = "N",
+       .help = "Level from which on all have the same labels",
+       .otherwise = "5",
+       .least = 0,
+       .most = most_shares,
+       .names = {},
+       .shown = [](const ModelConfig& c) { return std::to_string(c.attention_options.bpt.clip_levels); },
+       .set = [](AttentionOptions& o, const std::string& t) { o.bpt.clip_levels = count_in(t); }},
   };
 }
 
@@ -405,8 +428,11 @@ std::vector<AttentionSystem> make_systems() {
       {etc, "etc", "BigBird-ETC",
        "a window of tokens and all global tokens; these see each other and all tokens", false, true, false,
        true, etc_options()},
+      {bpt, "bpt", "BP-Transformer",
+       "the next tokens, and beyond them spans of 2, 4, 8 ... tokens, which are nodes of their own", false,
+       true, true, true, bpt_options()},
       {transformer_xl, "transformer-xl", "Transformer-XL",
-       "all tokens before it in its segment, and the last ones of earlier segments", false, true, true, false,
+       "all tokens before it in its segment, and the last ones of earlier segments", false, true, true, true,
        recurrent_options()},
       {adaptive_span, "adaptive-span", "Adaptive-Span",
        "the tokens before it, in each head as far back as that head has learned to look", false, true, true,

@@ -11,7 +11,8 @@ namespace bigbird {
 struct ModelConfig;
 
 // What a row sees. Most are block plans alone; sparse_strided, longformer, etc, transformer_xl and
-// adaptive_span have rules for pairs of tokens as well (lib/model/plans/token_pairs.h).
+// adaptive_span have rules for pairs of tokens as well (lib/model/plans/token_pairs.h), bpt has lists for
+// every token alone (partition_lists.h).
 enum class AttentionPattern {
   bigbird,         // ITC (paper section 2 and Fig. 1): global first and last block, window of 3, r random
   full,            // every block
@@ -24,6 +25,7 @@ enum class AttentionPattern {
   sparse_strided,  // Child et al. 2019, strided: a band of tokens, and every l-th token from the own one on
   longformer,      // Beltagy et al. 2020: a window of tokens, and global tokens with projections of their own
   etc,             // BigBird-ETC, Ainslie et al. 2020: two inputs, long and global, and labels of pairs
+  bpt,             // BP-Transformer, Ye et al. 2019: tokens and the spans of a binary tree over them
   transformer_xl,  // Dai et al. 2019: left to right, over a memory of earlier segments, by distances
   adaptive_span,   // Sukhbaatar et al. 2019: as far back as every head has learned to look
 };
@@ -94,6 +96,12 @@ struct EtcOptions {
   bool operator==(const EtcOptions&) const = default;
 };
 
+struct BptOptions {
+  std::int64_t contextual = 4;   // nodes that a token sees on each side of every level
+  std::int64_t clip_levels = 5;  // levels from this one on share their labels
+  bool operator==(const BptOptions&) const = default;
+};
+
 struct RecurrentOptions {
   std::int64_t memory = 512;  // last inputs of a layer that its next segment sees; 0: none
   std::int64_t clamp = 0;     // larger distances count as this one; 0: none does
@@ -114,6 +122,7 @@ struct AttentionOptions {
   SparseOptions sparse = {};
   LongformerOptions longformer = {};
   EtcOptions etc = {};
+  BptOptions bpt = {};
   RecurrentOptions recurrent = {};
   SpanOptions spans = {};
   bool operator==(const AttentionOptions&) const = default;

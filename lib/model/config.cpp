@@ -43,6 +43,16 @@ constexpr std::array<std::pair<HeadType, const char*>, 8> head_names{
 
 }  // namespace
 
+void become_bpt(ModelConfig& config) {
+  config.attention = AttentionPattern::bpt;
+  config.embedding_norm = EmbeddingNorm::after_dropout;
+  config.position_type = PositionType::none;
+  config.rotary_dim = 0;
+  config.num_random_blocks = 0;
+  config.random_mode = RandomMode::none;
+  config.plan = nullptr;
+}
+
 ModelConfig trunk_config(const ModelConfig& config) {
   if (!config.has_stem()) return config;
   ModelConfig trunk = config;

@@ -41,7 +41,7 @@ enum class PositionType {
   absolute,  // a learned table, added to the embeddings
   rotary,    // queries and keys turned (Su et al. 2021): the first rotary_dim of each head, in halves as
              // GPT-NeoX does
-  none,      // labels of pairs tell distances (AttentionPattern::etc)
+  none,      // labels of pairs tell distances (AttentionPattern::etc and bpt)
 };
 
 // What a model of this norm type has unless its config says otherwise: post-LN after_dropout, pre-LN none.
@@ -242,6 +242,10 @@ bool is_led_architecture(const ModelConfig& config);
 // Other models are written with model_type "bigbird_extended", which transformers refuses by name instead of
 // computing something else.
 bool is_huggingface_architecture(const ModelConfig& config);
+
+// What models of attention bpt have in common: a LayerNorm of the embeddings after dropout, no positions,
+// nothing random.
+void become_bpt(ModelConfig& config);
 
 // What the layers of a model with a stem see, whose tokens are its rows: fewer of them in a block, a position
 // table, an input. As it is without a stem.

@@ -78,6 +78,10 @@ std::vector<Panel> panels_of(AttentionPattern pattern) {
       return {{"(a) band", {Kind::window}},
               {"(b) stride", {Kind::global}},
               {"(c) together", {Kind::window, Kind::global}}};
+    case AttentionPattern::bpt:
+      return {{"(a) tokens", {Kind::window}},
+              {"(b) spans", {Kind::global}},
+              {"(c) together", {Kind::window, Kind::global}}};
     case AttentionPattern::transformer_xl:
     case AttentionPattern::adaptive_span:
       return {{"the segment", {Kind::window}}};

@@ -282,6 +282,12 @@ HeadType pretraining_head(const ModelConfig& config) {
 }
 
 ModelConfig fresh_architecture(ModelConfig config) {
+  if (config.attention == AttentionPattern::bpt) {
+    become_bpt(config);
+    config.activation = Activation::relu;
+    config.use_bias = config.output_bias = false;
+    config.type_vocab_size = 0;
+  }
   if (is_recurrent(config)) {
     const bool left_to_right = config.causal;  // as the objective says
     become_recurrent(config);

@@ -26,9 +26,9 @@ namespace bigbird {
 struct PretrainingObjective {
   bool mlm = true;
   bool nsp = true;
-  // Every token's next one instead of both, by a model that reads left to right (ModelConfig::causal): token t
-  // predicts t + 1 of its document. What has no piece of its own ([UNK]) is not predicted; [SEP], the end of a
-  // document of text, is.
+  // Every token's next one instead of both, by a model that reads left to right (ModelConfig::causal): token
+  // t predicts t + 1 of its document. What has no piece of its own ([UNK]) is not predicted; [SEP], the end
+  // of a document of text, is.
   bool next = false;
   double mask_probability = 0.15;
   // Text shards (TokenShards::is_text) have no next sentences unless this says so as well: the paper's text

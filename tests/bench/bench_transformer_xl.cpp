@@ -1,12 +1,13 @@
 // Our side of tests/peers/speed/transformer_xl_speed.py: training steps of Transformer-XL small over streams
-// whose memory is full. Every line on stdin is a step, answered by its seconds and the peak of memory since
-// the first answer, in bytes.
+// whose memory is full. Every line on stdin is a step, answered by its seconds, those of all threads'
+// processors, and the peak of memory in bytes since the first step.
 //
 //   bench_transformer_xl LAYERS WIDTH HEADS INNER LENGTH MEMORY STREAMS VOCABULARY THREADS
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -46,14 +47,14 @@ void reset_peak() {
 }
 
 int run(const std::array<std::int64_t, 9>& of) {
-  const auto [layers, width, heads, inner, length, memory, streams, vocabulary, threads] = of;
-  kernels::set_thread_count(static_cast<int>(threads));
+  const std::int64_t length = of[4], memory = of[5], streams = of[6];
+  kernels::set_thread_count(static_cast<int>(of[8]));
   ModelConfig config;
-  config.num_hidden_layers = layers;
-  config.hidden_size = width;
-  config.num_attention_heads = heads;
-  config.intermediate_size = inner;
-  config.vocab_size = vocabulary;
+  config.num_hidden_layers = of[0];
+  config.hidden_size = of[1];
+  config.num_attention_heads = of[2];
+  config.intermediate_size = of[3];
+  config.vocab_size = of[7];
   config.max_position_embeddings = length;
   config.hidden_dropout_prob = 0.1;
   config.attention_probs_dropout_prob = 0.0;
@@ -89,8 +90,10 @@ int run(const std::array<std::int64_t, 9>& of) {
   for (std::int64_t read = 0; read <= memory; read += length) step();
   reset_peak();
   for (std::string line; std::getline(std::cin, line);) {
+    const std::clock_t before = std::clock();
     const double seconds = step();
-    std::printf("%.4f %zu\n", seconds, resident_memory().peak);
+    const double of_processors = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+    std::printf("%.4f %.4f %zu\n", seconds, of_processors, resident_memory().peak);
     std::fflush(stdout);
   }
   return 0;

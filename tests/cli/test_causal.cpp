@@ -132,6 +132,31 @@ TEST_F(Causal, ARunInPartsIsTheRunInOnePiece) {
   }
 }
 
+// What a token sees of its own segment, by groups of tokens; a model takes another memory than it had.
+TEST_F(Causal, ATransformerXlIsCountedAndConverted) {
+  const std::vector<std::string> options = {"--attention", "transformer-xl", "--memory", "24",      "--clamp",
+                                            "30",          "--same-length",  "on",       "--untie", "on"};
+  std::vector<std::string> count = {"attention", "--length", "64", "--heads", "1", "--block-size", "16"};
+  count.insert(count.end(), options.begin(), options.end());
+  const RunResult counted = run_bigbird(count);
+  ASSERT_EQ(counted.status, 0) << counted.err;
+  // Up to 24 tokens, the own one among them: 1 + 2 + ... + 24, and 24 of each of the 40 others.
+  EXPECT_NE(counted.out.find("visible_pairs\t1260\n"), std::string::npos) << counted.out;
+  std::vector<std::string> few = options;
+  few.insert(few.end(), {"--steps", "2"});
+  const RunResult trained = pretrain("xl", few);
+  ASSERT_EQ(trained.status, 0) << trained.err;
+  const RunResult converted =
+      run_bigbird({"convert", path("xl") + "/final", path("other"), "--attention", "transformer-xl",
+                   "--memory", "40", "--clamp", "0", "--same-length", "off", "--untie", "on"});
+  ASSERT_EQ(converted.status, 0) << converted.err;
+  const RunResult evaluated =
+      run_bigbird({"evaluate", "-m", path("other"), "--data", path("valid"), "--length", "32"});
+  EXPECT_EQ(evaluated.status, 0) << evaluated.err;
+  const RunResult back = run_bigbird({"convert", path("xl") + "/final", path("tied"), "--untie", "off"});
+  EXPECT_NE(back.status, 0) << "biases of every layer became one pair";
+}
+
 TEST_F(Causal, PatternsThatLookAheadAreRefusedByName) {
   for (const char* attention : {"bigbird", "window", "random", "window+random", "star", "blockbert", "etc"}) {
     const RunResult result = pretrain("refused", {"--attention", attention, "--steps", "1"});

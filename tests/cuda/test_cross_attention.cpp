@@ -195,14 +195,14 @@ TEST_P(CrossAttentionOnDevice, QueriesOverRowsThatListsName) {
       const Values queries = side.values(q), cache = side.values(kv), out = side.unset(p.queries() * c);
       device_->attend_rows(
           {p.queries(), p.heads, head_size, p.scale(), side.integers(p.rows), side.integers(p.offsets)},
-          {{queries, c}, {cache, 2 * c}, {cache + c, 2 * c}}, {out, c});
+          {{queries, c}, {cache, 2 * c}, {cache + c, 2 * c}}, {out, c}, nullptr);
       return side.read(out, p.queries() * c);
     };
     const Floats got = attend();
     EXPECT_LT(relative_error(got, p.expected(q, kv)), tolerance());
     EXPECT_EQ(attend(), got);
   }
-  EXPECT_THROW(device_->attend_rows({1, 1, 136, 1.0f, nullptr, nullptr}, {}, {}), DeviceError);
+  EXPECT_THROW(device_->attend_rows({1, 1, 136, 1.0f, nullptr, nullptr}, {}, {}, nullptr), DeviceError);
 }
 
 TEST_P(CrossAttentionOnDevice, ARowThatNoListNamesIsNotRead) {
@@ -215,7 +215,7 @@ TEST_P(CrossAttentionOnDevice, ARowThatNoListNamesIsNotRead) {
   Side side(*device_);
   const Values q = side.values(exact_numbers(64, 54)), cache = side.values(kv), out = side.unset(64);
   device_->attend_rows({2, 1, 32, p.scale(), side.integers(p.rows), side.integers(p.offsets)},
-                       {{q, 32}, {cache, 64}, {cache + 32, 64}}, {out, 32});
+                       {{q, 32}, {cache, 64}, {cache + 32, 64}}, {out, 32}, nullptr);
   for (const float x : side.read(out, 64)) EXPECT_FALSE(std::isnan(x));
 }
 

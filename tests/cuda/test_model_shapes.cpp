@@ -34,6 +34,7 @@ struct ShapeCase {
   std::int64_t dilation = 1;             // of Longformer's last head
   std::int64_t stride = 0;               // of the strided Sparse Transformer, merged
   bool chosen_globals = false;           // instead, some of the first sequence alone
+  std::int64_t contextual = 0;           // of BP-Transformer
 };
 
 const ShapeCase shape_cases[] = {
@@ -118,6 +119,36 @@ const ShapeCase shape_cases[] = {
      -1,
      1,
      7},
+    {"Bpt",
+     2,
+     32,
+     16,
+     {120, 20, 1},
+     HeadType::masked_lm,
+     NormType::postnorm,
+     0.1,
+     true,
+     false,
+     -1,
+     1,
+     0,
+     false,
+     3},
+    {"BptClasses",
+     1,
+     20,
+     16,
+     {50, 33},
+     HeadType::classification,
+     NormType::postnorm,
+     0.0,
+     true,
+     false,
+     -1,
+     1,
+     0,
+     false,
+     1},
 };
 
 ModelConfig config_of(const ShapeCase& of) {
@@ -146,6 +177,11 @@ ModelConfig config_of(const ShapeCase& of) {
   if (of.stride > 0) {
     config.attention = AttentionPattern::sparse_strided;
     config.attention_options.sparse.stride = of.stride;
+  }
+  if (of.contextual > 0) {
+    become_bpt(config);
+    config.attention_options.bpt = {of.contextual, 2};
+    config.activation = Activation::relu;
   }
   if (of.decoder) {
     add_decoder(config);

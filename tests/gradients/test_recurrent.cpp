@@ -1,5 +1,5 @@
-// The oracles of Transformer-XL and Adaptive-Span: their gradients of every tensor against central differences,
-// and small examples that were worked out by hand.
+// The oracles of Transformer-XL and Adaptive-Span: their gradients of every tensor against central
+// differences, and small examples that were worked out by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>

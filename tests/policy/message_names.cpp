@@ -27,6 +27,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& verbs_of_ro
       {"lib/genomes/liftover/", {"liftover"}},
       {"lib/genomes/copies/", {"copies"}},
       {"lib/genomics/", {"promoter", "chromatin", "variants", "ism", "attribute"}},
+      {"lib/training/evaluation_run.cpp", {"evaluate"}},
       {"lib/training/", {"pretrain", "promoter finetune", "chromatin finetune", "text"}},
       {"lib/data/", {"chunk", "train-bpe", "tokenize", "pretrain", "evaluate", "text"}},
       {"lib/io/text/", {"text"}},

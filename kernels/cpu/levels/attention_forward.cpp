@@ -1,11 +1,7 @@
-// The forward pass of attention in floats: of blocks, for which attention_forward.h has the steps, and of one
-// query over rows of a cache.
+// The forward pass of attention over blocks in floats, for which attention_forward.h has the steps.
 #include "kernels/cpu/levels/attention_forward.h"
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
-
-void softmax_statistics(const float* x, Index count, float* largest, Index* index, float* sum);
-void exp_scaled(const float* x, float shift, float scale, float* y, Index count);
 
 namespace {
 
@@ -67,29 +63,6 @@ float merge_row(const float* first, float first_sum, const float* second, float 
     part.put(out + d, part.get(first + d) * splat(of_first) + part.get(second + d) * splat(of_second));
   });
   return sum;
-}
-
-// One query over rows of keys and values that lie anywhere, or one behind the other: a decoder's step over
-// its cache.
-void attend_rows(const RowsOfHead& head, const float* q, const std::int32_t* rows, Index count, float* out,
-                 float* scratch) {
-  const auto row_of = [&](Index i) { return rows != nullptr ? Index{rows[i]} : i; };
-  for (Index i = 0; i < count; ++i) {
-    const float* const key = head.k + row_of(i) * head.k_stride;
-    Floats sum = {};
-    for_each_vector(head.head_size, [&](Index j, auto part) { sum += part.get(q + j) * part.get(key + j); });
-    scratch[i] = sum_of_lanes(sum) * head.scale;
-  }
-  float largest = 0.0f, sum = 0.0f;
-  Index index = 0;
-  softmax_statistics(scratch, count, &largest, &index, &sum);
-  exp_scaled(scratch, largest, 1.0f / sum, scratch, count);
-  for_each_vector(head.head_size, [&](Index j, auto part) {
-    Floats value = {};
-    for (Index i = 0; i < count; ++i)
-      value += splat(scratch[i]) * part.get(head.v + row_of(i) * head.v_stride + j);
-    part.put(out + j, value);
-  });
 }
 
 }  // namespace bigbird::kernels::BIGBIRD_LEVEL

@@ -18,8 +18,14 @@ Index attention_backward_scratch(Index block_size, Index head_size);
 Index label_room(Index block_size, Index head_size, Index labels);
 float merge_row(const float* first, float first_sum, const float* second, float second_sum, float* out,
                 Index head_size);
-void attend_rows(const RowsOfHead& head, const float* q, const std::int32_t* rows, Index count, float* out,
-                 float* scratch);
+float attend_rows(const RowsOfHead& head, const float* q, const std::int32_t* rows,
+                  const std::int32_t* labels, Index count, float* out, float* scratch);
+void attend_rows_backward_query(const RowsOfHead& head, const QueryOfHead& query, const std::int32_t* rows,
+                                const std::int32_t* labels, Index count, float* dq, float* dlabels,
+                                float* scratch);
+void attend_rows_backward_key(const RowsOfHead& head, Index key, const QueriesOfHead& queries,
+                              const std::int32_t* which, const std::int32_t* labels, Index count, float* dk,
+                              float* dv, float* scratch);
 void layernorm_row(const float* x, const float* gamma, const float* beta, float epsilon, float* y,
                    float* mean, float* rstd, Index width);
 void layernorm_backward_row(const float* dy, const float* x, const float* gamma, float mean, float rstd,
@@ -67,6 +73,8 @@ const Level level = {BIGBIRD_LEVEL_NAME,
                      label_room,
                      merge_row,
                      attend_rows,
+                     attend_rows_backward_query,
+                     attend_rows_backward_key,
                      layernorm_row,
                      layernorm_backward_row,
                      sum_of_three,

@@ -177,10 +177,13 @@ void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, 
                         const float* log_sum_exp, ConstRows dout, const QueryKeyValueGradients& gradients,
                         bool deterministic);
 
-// Attention of single queries over rows that lists name: a decoder's step. A block for each query and head,
-// of at most 128 columns. Rows of all matrices begin at multiples of 16 bytes where heads have 32, 64 or 128
-// columns.
-void attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, Stream stream);
+// Attention of single queries over rows that lists name. A block for each query and head, of at most 128
+// columns. Rows of all matrices begin at multiples of 16 bytes where heads have 32, 64 or 128 columns.
+void attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, float* log_sum_exp,
+                 Stream stream);
+void attend_rows_backward(const RowAttention& batch, const RowsByKey& by_key, const QueryKeyValue& inputs,
+                          ConstRows out, const float* log_sum_exp, ConstRows dout,
+                          const RowAttentionGradients& gradients, Stream stream);
 
 // Backend::merge_attention.
 void merge_attention(const AttentionPart& first, const AttentionPart& second, Rows out, float* log_sum_exp,

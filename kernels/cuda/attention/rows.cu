@@ -1,7 +1,7 @@
 // Attention of single queries over rows that lists name, with the online softmax in powers of two: a block
-// for each query and head reads its rows once. As many threads as a row has pieces of 16 bytes share a row,
-// and groups of them take the rows of the list in turn; what the groups have is put together in a fixed
-// order.
+// for each query and head reads its rows once, and the rows of its labels. As many threads as a row has
+// pieces of 16 bytes share a row, and groups of them take the rows of the list in turn; what the groups have
+// is put together in a fixed order.
 #include "kernels/cuda/attention/attention.h"
 
 #include <math.h>
@@ -53,6 +53,11 @@ struct AttendRows {
   Index out_stride;
   const std::int32_t* rows;
   const std::int32_t* offsets;
+  const std::int32_t* labels;  // null: no term of theirs
+  const float* label_weight;
+  Index label_stride, label_head;  // from label to label, and from head to head
+  float* log_sum_exp;              // may be null
+  Index queries;
   int heads;
   int head_size;
   float scale;  // of powers of two
@@ -68,7 +73,7 @@ struct AttendRows {
 
     RowSums<chunk> sums;
     for (int begin = 0; begin < count; begin += groups * at_once)
-      add_rows(thread, own, first, begin + thread.index() / lanes, count, head * head_size, column, sums);
+      add_rows(thread, own, first, begin + thread.index() / lanes, count, head, column, sums);
 #pragma unroll
     for (int mask = lanes; mask < 32; mask *= 2) {
       float other[chunk];
@@ -95,8 +100,12 @@ struct AttendRows {
       for (int i = 0; i < chunk; ++i) other[i] = of_warps[warp * width + column + i];
       sums.join(statistics[warp], statistics[warps + warp], other);
     }
+    if (thread.index() == 0 && log_sum_exp != nullptr) {
+      log_sum_exp[head * queries + query] =
+          count == 0 ? INFINITY : (sums.maximum + log2_fast(sums.total)) / log2_e;
+    }
 #pragma unroll
-    for (int i = 0; i < chunk; ++i) sums.sums[i] /= sums.total;
+    for (int i = 0; i < chunk; ++i) sums.sums[i] = count == 0 ? 0.0f : sums.sums[i] / sums.total;
     Element* const to = out + query * out_stride + head * head_size + column;
     if constexpr (whole) {
       store_floats(to, sums.sums);
@@ -121,16 +130,23 @@ struct AttendRows {
 
   // Of the list that begins at `first`: row `at`, and the next of this group.
   BIGBIRD_DEVICE void add_rows(Thread& thread, const float (&own)[chunk], int first, int at, int count,
-                               int first_column, int column, RowSums<chunk>& sums) const {
+                               int head, int column, RowSums<chunk>& sums) const {
+    const int first_column = head * head_size;
     float scores[at_once];
     float values[at_once][chunk];
 #pragma unroll
     for (int a = 0; a < at_once; ++a) {
       // Behind its end the list's first row is read, and counts for nothing.
       const bool inside = at + a * groups < count;
-      const Index row = rows[first + (inside ? at + a * groups : 0)];
+      const int entry = first + (inside ? at + a * groups : 0);
+      const Index row = rows[entry];
       float key[chunk];
       load_columns(k + row * k_stride + first_column, column, key);
+      if (labels != nullptr) {
+        const float* const term = label_weight + labels[entry] * label_stride + head * label_head;
+#pragma unroll
+        for (int i = 0; i < chunk; ++i) key[i] += whole || column + i < head_size ? term[column + i] : 0.0f;
+      }
       load_columns(v + row * v_stride + first_column, column, values[a]);
       float score = 0.0f;
 #pragma unroll
@@ -157,7 +173,8 @@ struct AttendRows {
 };
 
 template <bool whole>
-void attend(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, Stream stream) {
+void attend(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, float* log_sum_exp,
+            Stream stream) {
   const Index width = batch.head_size <= 32 ? 32 : batch.head_size <= 64 ? 64 : 128;
   for_head_size(width, [&](auto head_size) {
     with_type(inputs.q.data.type(), [&](auto type) {
@@ -174,6 +191,12 @@ void attend(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, St
       kernel.out_stride = out.stride;
       kernel.rows = batch.rows;
       kernel.offsets = batch.offsets;
+      kernel.labels = batch.labels;
+      kernel.label_weight = batch.label_weight;
+      kernel.label_stride = batch.label_stride();
+      kernel.label_head = batch.labels_by_head ? batch.head_size : 0;
+      kernel.log_sum_exp = log_sum_exp;
+      kernel.queries = batch.queries;
       kernel.heads = static_cast<int>(batch.heads);
       kernel.head_size = static_cast<int>(batch.head_size);
       kernel.scale = batch.scale * log2_e;
@@ -184,9 +207,11 @@ void attend(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, St
 
 }  // namespace
 
-void attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, Stream stream) {
+void attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, float* log_sum_exp,
+                 Stream stream) {
   const bool whole = batch.head_size == 32 || batch.head_size == 64 || batch.head_size == 128;
-  whole ? attend<true>(batch, inputs, out, stream) : attend<false>(batch, inputs, out, stream);
+  whole ? attend<true>(batch, inputs, out, log_sum_exp, stream)
+        : attend<false>(batch, inputs, out, log_sum_exp, stream);
 }
 
 }  // namespace bigbird::kernels::cuda

@@ -235,6 +235,7 @@ void apply_attention(const AttentionChoice& chosen, ModelConfig& config) {
 
 void take_attention(AttentionPattern attention, const AttentionOptions& options, ModelConfig& config) {
   if (attention == AttentionPattern::etc && config.attention != attention) become_etc(config);
+  if (attention == AttentionPattern::bpt && config.attention != attention) become_bpt(config);
   config.attention = attention;
   config.attention_options = options;
   if (attention == AttentionPattern::bigbird || config.random_mode != RandomMode::file) return;

@@ -1,5 +1,5 @@
 // Folders of etcmodel (google-research): etc_config.json, and how the variables of its checkpoints are named.
-// docs/specification.md 2.8 has the table.
+// etc_names.cpp has the table, docs/specification.md 2.8 what holds of all names.
 #pragma once
 
 #include <optional>

@@ -180,6 +180,8 @@ ModelCard converted_card(const ModelConfig& config, const Conversion& conversion
   row("positions", config.position_type == PositionType::rotary
                        ? fmt::format("rotary, the first {} of {} dimensions of a head", config.rotary_dim,
                                      config.head_size())
+                   : config.position_type == PositionType::none
+                       ? std::string("none, but labels of pairs")
                        : fmt::format("learned, {}", config.max_position_embeddings) + of_decoder);
   row("LayerNorm", norm_line(config));
   row("activation", find_name(activation_words, config.activation));

@@ -55,4 +55,11 @@ std::uint64_t* Arena::keys(const std::string& what, std::int64_t count) {
   return static_cast<std::uint64_t*>(bytes(what, static_cast<std::size_t>(count) * sizeof(std::uint64_t)));
 }
 
+std::size_t model_bytes(const kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
+                        const ModelOptions& options) {
+  Arena arena(nullptr, backend);
+  plan_model(arena, config, limits, options, backend);
+  return arena.used();
+}
+
 }  // namespace bigbird

@@ -97,9 +97,11 @@ struct Batch {
   TargetTokens targets;  // generation; none: the encoder runs alone
   // BigBird-ETC; none: the model makes them (with_fixed_globals). token_targets may list global_row() then.
   GlobalTokens globals;
+  // Of a model with AttentionPattern::bpt, which sets it: rows of span nodes behind those of the tokens.
+  std::int64_t span_nodes = 0;
   SentencePairs sentence_pairs;  // BigBird-ETC with EtcOptions::cpc; none: no such loss
   // [B] the row that the head reads of a sequence (classes, types of answers), or global_row(). Empty: its
-  // first token.
+  // first token, of a model with AttentionPattern::bpt the root of its tree.
   std::vector<std::int32_t> sequence_rows;
   // Of a model that pools (ModelConfig::pools): the tokens whose mean the head reads, ascending, no two alike
   // in a token; several of a sequence are as many outputs, each with labels of its own. Empty: one of each
@@ -125,8 +127,8 @@ struct Batch {
   std::vector<float> embedding_offsets;
 
   std::int64_t tokens() const { return token_offsets.back(); }
-  // Long and global ones.
-  std::int64_t rows() const { return tokens() + globals.tokens(); }
+  // Long and global ones, and span nodes.
+  std::int64_t rows() const { return tokens() + globals.tokens() + span_nodes; }
   std::int64_t sequences() const { return static_cast<std::int64_t>(lengths.size()); }
   // Rows of a head of classes.
   std::int64_t outputs() const {

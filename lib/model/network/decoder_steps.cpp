@@ -231,7 +231,7 @@ struct DecoderSteps::Impl {
     const kernels::AttentionBatch call = attention_call(config);
     backend.attend_rows({rows, call.heads, call.head_size, call.scale, held.seen, held.offsets},
                         {{held.query, width}, {cache, 2 * width}, {cache + width, 2 * width}},
-                        {held.context, width});
+                        {held.context, width}, nullptr);
     join(held.context, tensors.output, tensors.norm, rows);
   }
 

@@ -12,6 +12,7 @@
 #include "lib/core/cancel.h"
 #include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_recurrent.h"
+#include "lib/model/network/attention_rows.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/head_rows.h"
 #include "lib/model/network/stem.h"
@@ -128,7 +129,7 @@ kernels::QueryKeyValue inputs(kernels::Values qkv, kernels::Index first_row, ker
 
 // The calls of a layer whose attention is a plan alone.
 std::span<const AttentionRun> planned_runs(const PassContext& pass, std::int64_t layer) {
-  if (pass.windowed != nullptr || pass.recurrent != nullptr) return {};
+  if (pass.windowed != nullptr || pass.lists != nullptr || pass.recurrent != nullptr) return {};
   return pass.runs[static_cast<std::size_t>(layer)];
 }
 
@@ -222,7 +223,7 @@ void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept)
 void embeddings_forward(const PassContext& pass, const EmbeddingTensors& tensors,
                         const EmbeddingActivations& kept, kernels::Values output) {
   kernels::Backend& backend = pass.backend;
-  const kernels::Index rows = pass.tokens(), width = pass.width();
+  const kernels::Index rows = pass.embedded(), width = pass.width();
   const EmbeddingNorm norm = pass.config.embedding_norm;
   const kernels::Values sum = norm == EmbeddingNorm::none ? output : kept.sum;
   const std::vector<EmbeddedRows> inputs = embedded_rows(pass, tensors);
@@ -245,13 +246,17 @@ void embeddings_forward(const PassContext& pass, const EmbeddingTensors& tensors
                               state_of(input, kept.norm_state), input.count);
   }
   if (norm == EmbeddingNorm::before_dropout) drop(output);
+  if (const kernels::Index spans = pass.batch.span_nodes * width; spans > 0) {
+    const kernels::Values nodes = output + rows * width;
+    backend.zero(nodes.data(), static_cast<std::size_t>(spans) * kernels::size_of(nodes.type()));
+  }
 }
 
 void embeddings_backward(const PassContext& pass, const EmbeddingTensors& tensors,
                          const EmbeddingTensors& gradients, const EmbeddingActivations& kept,
                          kernels::Values gradient) {
   kernels::Backend& backend = pass.backend;
-  const kernels::Index rows = pass.tokens(), width = pass.width();
+  const kernels::Index rows = pass.embedded(), width = pass.width();
   const EmbeddingNorm norm = pass.config.embedding_norm;
   const kernels::Dropout dropout = pass.dropout(DropoutSite::embeddings, 0);
   const auto drop = [&] {
@@ -358,6 +363,7 @@ void attention_layer_forward(const PassContext& pass, std::int64_t layer, const 
   if (pass.windowed != nullptr) {
     windowed_attention_forward(pass, layer, tensors, postnorm ? input : kept.norm, kept);
   }
+  if (pass.lists != nullptr) rows_attention_forward(pass, tensors, kept);
   for (const AttentionRun& run : planned_runs(pass, layer)) {
     const kernels::Index first = run.first_row();
     float* const log_sum_exp =
@@ -419,6 +425,7 @@ void attention_layer_backward(const PassContext& pass, std::int64_t layer, const
     windowed_attention_backward(pass, layer, tensors, gradients, postnorm ? input : kept.norm, kept, dcontext,
                                 dqkv);
   }
+  if (pass.lists != nullptr) rows_attention_backward(pass, tensors, gradients, kept, dcontext, dqkv);
   for (const AttentionRun& run : planned_runs(pass, layer)) {
     const kernels::Index first = run.first_row();
     backend.attention_backward(run.call(), inputs(kept.qkv, first, width),

@@ -11,6 +11,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
+#include "lib/model/plans/partition_lists.h"
 
 namespace bigbird {
 namespace {
@@ -85,6 +86,9 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
       for (const char* name : {"query_global", "key_global", "value_global"})
         weight(projections + name, c, c);
       for (const char* name : {"query_global", "key_global", "value_global"}) bias(projections + name, c);
+    }
+    if (depth_ > 0 && config.attention == AttentionPattern::bpt) {  // a name of our own
+      weight(projections + "relative", partition_labels(config.attention_options.bpt), config.head_size());
     }
     if (xl) {  // names of our own
       weight(projections + "position", c, c);

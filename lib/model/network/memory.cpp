@@ -8,6 +8,7 @@
 
 #include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_recurrent.h"
+#include "lib/model/network/attention_rows.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/decoder.h"
 #include "lib/model/network/head_rows.h"
@@ -161,6 +162,7 @@ void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
     to.layers[i].attention.rotations = to.rotations;
     to.layers[i].attention.windowed = to.windowed;
     to.layers[i].attention.etc = to.etc;
+    to.layers[i].attention.lists = to.lists;
     to.layers[i].attention.recurrent = to.recurrent;
   }
 }
@@ -451,8 +453,9 @@ Activations plan_activations(Arena& arena, const ModelConfig& given, const Batch
   const ModelConfig config = trunk_config(given);
   const BatchLimits limits = trunk_limits(given, of_tokens);
   const std::int64_t head_rows = most_head_rows(config, limits, options, backend);
-  // Of two inputs, which are one matrix for all that does not tell them apart.
-  const std::int64_t second_rows = most_second_rows(config, limits), tokens = limits.tokens + second_rows;
+  // Of two inputs, or of tokens and spans, which are one matrix for all that does not tell them apart.
+  const std::int64_t second_rows = most_second_rows(config, limits);
+  const std::int64_t tokens = limits.tokens + second_rows + most_span_rows(config, limits);
   Planner plan{arena,
                config,
                tokens,
@@ -479,6 +482,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& given, const Batch
   to.recurrent = plan_recurrent(arena, config, limits, options.training);
   to.windowed = plan_windows(arena, config, tokens, plan.globals, options.training);
   plan_etc(plan, to.etc, limits.tokens, second_rows, options);
+  to.lists = plan_lists(arena, config, limits, tokens, options.training);
   plan_encoder(plan, to, options);
   if (head_rows > 0) plan_head_rows(plan, to.head_rows);
   plan_final_norm(plan, options, to);

@@ -111,6 +111,18 @@ struct EtcActivations {
   kernels::Values dkey_value;               // [max(T, G), 2C] of keys that two calls share; training only
 };
 
+// Shared by all layers of BP-Transformer (attention_rows.h); all null without. N rows, E entries of lists.
+struct RowsActivations {
+  std::int32_t* rows = nullptr;         // [E]; this and the next two as kernels::RowAttention has them
+  std::int32_t* offsets = nullptr;      // [N + 1]
+  std::int32_t* labels = nullptr;       // [E]
+  std::int32_t* queries = nullptr;      // [E]; this and the next two as kernels::RowsByKey has them; training
+  std::int32_t* key_offsets = nullptr;  // [N + 1]
+  std::int32_t* key_labels = nullptr;   // [E]
+  float* products = nullptr;            // kernels::RowAttentionGradients; training only, as the next
+  float* label_parts = nullptr;
+};
+
 // Shared by all layers with a memory (attention_recurrent.h). K rows are those of memories and segments
 // together, R labels; numbers of the host's choice are rounded to the type of what products read. Of
 // Transformer-XL and of spans (adaptive_span.h) each has its own; the others' are null.
@@ -149,6 +161,7 @@ struct AttentionActivations {
   GlobalActivations global;
   WindowedActivations windowed;
   EtcActivations etc;
+  RowsActivations lists;
   RecurrentActivations recurrent;
   float* relative_weight = nullptr;  // [R, C] what labels of distances are; null without, as the next
   float* relative_bias = nullptr;    // [R, H]
@@ -334,6 +347,7 @@ struct Activations {
   RotaryTable rotations;
   WindowedActivations windowed;
   EtcActivations etc;
+  RowsActivations lists;
   RecurrentActivations recurrent;
   std::vector<kernels::Values> states;  // [L + 1]: the input of every layer, then the output of the last
   std::vector<LayerActivations> layers;
@@ -371,6 +385,10 @@ struct ModelMemory {
 };
 ModelMemory plan_model(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
                        const ModelOptions& options, const kernels::Backend& backend);
+
+// Bytes of the arena that it takes.
+std::size_t model_bytes(const kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
+                        const ModelOptions& options);
 
 // A piece of device memory with an owner, which releases it.
 class DeviceMemory {

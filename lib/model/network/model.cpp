@@ -13,6 +13,7 @@
 #include "lib/model/network/adaptive_span.h"
 #include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_recurrent.h"
+#include "lib/model/network/attention_rows.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/batch.h"
 #include "lib/model/network/contrast.h"
@@ -32,13 +33,6 @@ namespace {
 // Numbers of models, for pass_key().
 std::atomic<std::uint64_t> models_made{0};
 
-std::size_t model_bytes(const kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
-                        const ModelOptions& options) {
-  Arena arena(nullptr, backend);
-  plan_model(arena, config, limits, options, backend);
-  return arena.used();
-}
-
 }  // namespace
 
 struct Model::Impl {
@@ -54,6 +48,7 @@ struct Model::Impl {
         decoder_plans(of.decoder.num_attention_heads),
         window_plans(of.num_attention_heads),
         etc_plans(config),
+        lists(config),
         recurrent_plans(of.num_attention_heads),
         streams(on, of, is_recurrent(of) ? up_to.streams : 0),
         spans(of, how.training),
@@ -121,6 +116,7 @@ struct Model::Impl {
             &decoder,
             has_windows(config) ? &windowed : nullptr,
             config.attention == AttentionPattern::etc ? &etc : nullptr,
+            config.attention == AttentionPattern::bpt ? &lists : nullptr,
             is_recurrent(config) ? &recurrent : nullptr,
             config.has_stem() ? &stem : nullptr,
             0,
@@ -142,6 +138,7 @@ struct Model::Impl {
     head_stage(pass, kept);
     if (pass.windowed != nullptr) windowed_stage(pass, kept.windowed);
     if (pass.etc != nullptr) etc_stage(pass, kept.etc);
+    if (pass.lists != nullptr) rows_stage(pass, kept.lists, lists);
     if (pass.recurrent != nullptr) recurrent_stage(pass, spans, kept.recurrent);
     for (const auto* stack : {&runs, &decoder.runs, &decoder.cross_runs}) {
       for (const std::vector<AttentionRun>& layer : *stack) {
@@ -149,6 +146,7 @@ struct Model::Impl {
       }
     }
     uploads.bring();
+    lists.staged = lists.on_their_way;
   }
 
   // The gradient of what the head reads, before the head adds to it.
@@ -212,6 +210,7 @@ struct Model::Impl {
   DecoderPlans decoder_plans;
   WindowPlans window_plans;
   EtcPlans etc_plans;
+  RowsPass lists;
   RecurrentPlans recurrent_plans;
   StreamMemory streams;
   Spans spans;
@@ -411,6 +410,7 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
              behind - etc_slots(impl_->config), kept.etc, impl_->parameter_tensors.layers, impl_->runs,
              impl_->etc);
   }
+  rows_pass(impl_->config, impl_->batch, kept.lists, impl_->lists);
   if (is_recurrent(impl_->config)) {
     impl_->spans.read(impl_->backend, impl_->parameter_tensors.spans);
     recurrent_pass(impl_->config, batch, impl_->streams, wants_whole_blocks(), options.training,

@@ -146,8 +146,8 @@ class Model {
   std::vector<float> target_logits() const;
   DecoderView decoder_view() const;
 
-  // What streams remember (Batch::places) of a model with a memory, asked for between two passes: a backward()
-  // comes before it. See stream_memory.h for shapes and errors; bytes are those on the device.
+  // What streams remember (Batch::places) of a model with a memory, asked for between two passes: a
+  // backward() comes before it. See stream_memory.h for shapes and errors; bytes are those on the device.
   std::size_t memory_bytes() { return streams().bytes(); }
   std::vector<float> stream_memory(std::int64_t stream) { return streams().values(stream); }
   void set_stream_memory(std::int64_t stream, const std::vector<float>& values) {

@@ -11,6 +11,7 @@
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/stem.h"
 #include "lib/model/plans/block_plan.h"
+#include "lib/model/plans/partition_lists.h"
 #include "lib/model/plans/patterns.h"
 #include "lib/model/plans/token_pairs.h"
 
@@ -72,7 +73,9 @@ double of_memory(const ModelConfig& config, const Batch& batch, std::size_t sequ
 }  // namespace
 
 double linear_operations_of_a_token(const ModelConfig& config) {
-  return linear_operations_of_a_row(config) / real(config.tokens_of_a_row());
+  // A tree has about as many spans as tokens.
+  const double nodes = config.attention == AttentionPattern::bpt ? 2.0 : 1.0;
+  return nodes * linear_operations_of_a_row(config) / real(config.tokens_of_a_row());
 }
 
 double linear_operations_of_a_row(const ModelConfig& config) {
@@ -90,6 +93,13 @@ double ModelOperations::pairs_in_windows(std::int64_t globals, std::int64_t leng
   for (std::int64_t layer = 0; layer < config_.num_hidden_layers; ++layer)
     all += real(visible_pairs(config_, layer, {globals, length, 1}));
   return pairs_.emplace(std::pair(globals, length), all).first->second;
+}
+
+double ModelOperations::pairs_of_nodes(std::int64_t length) {
+  const auto known = pairs_.find({0, length});
+  if (known != pairs_.end()) return known->second;
+  const double all = real(config_.num_hidden_layers * visible_pairs(config_, 0, length));
+  return pairs_.emplace(std::pair(std::int64_t{0}, length), all).first->second;
 }
 
 double ModelOperations::pairs(std::int64_t blocks, std::int64_t length) {
@@ -187,9 +197,14 @@ double ModelOperations::forward(const Batch& batch) {
 double ModelOperations::of_rows(const Batch& batch) {
   const double tokens = sum_of(batch.lengths);
   if (config_.attention == AttentionPattern::etc) return two_inputs(batch) + heads(batch, tokens);
-  double all = 0;
+  double all = 0, nodes = 0;
   double of_memories = 0;
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    if (config_.attention == AttentionPattern::bpt) {
+      all += pairs_of_nodes(batch.lengths[s]);
+      nodes += real(partition_spans(batch.lengths[s]));
+      continue;
+    }
     if (is_recurrent(config_)) {
       of_memories += of_memory(config_, batch, s);
       continue;
@@ -204,8 +219,8 @@ double ModelOperations::of_rows(const Batch& batch) {
     all += pairs(planned_blocks(config_, blocks, batch.lengths[s]), batch.lengths[s]);
   }
   // Scores and weighted values of a pair take 2 D each.
-  double encoder =
-      linear_operations_of_a_row(config_) * tokens + 4.0 * real(config_.head_size()) * all + of_memories;
+  double encoder = linear_operations_of_a_row(config_) * (tokens + nodes) +
+                   4.0 * real(config_.head_size()) * all + of_memories;
   if (config_.has_decoder()) encoder *= 1.0 - config_.decoder.encoder_layer_drop;
   return encoder + heads(batch, tokens);
 }

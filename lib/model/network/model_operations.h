@@ -44,6 +44,8 @@ class ModelOperations {
   double pairs(std::int64_t blocks, std::int64_t length);
   // The same of a Longformer with so many global tokens.
   double pairs_in_windows(std::int64_t globals, std::int64_t length);
+  // The same of the tokens and spans of attention bpt.
+  double pairs_of_nodes(std::int64_t length);
   double heads(const Batch& batch, double tokens) const;
   double decoder(const Batch& batch) const;
   // The encoder of BigBird-ETC.

@@ -116,6 +116,8 @@ std::vector<std::vector<AttentionRun>> attention_runs(const ModelConfig& config,
                                                       kernels::Index first_slot) {
   std::vector<std::vector<AttentionRun>> layers;
   kernels::Index slot = first_slot;
+  // Attention over lists of rows has no blocks.
+  if (config.attention == AttentionPattern::bpt) return layers;
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     layers.push_back(layer_runs(config, plans, batch, training, layer, dropout_seed));
     for (AttentionRun& run : layers.back()) run.set_slot(slot++);
@@ -124,6 +126,7 @@ std::vector<std::vector<AttentionRun>> attention_runs(const ModelConfig& config,
 }
 
 std::int64_t most_attention_runs(const ModelConfig& config, const BatchLimits& limits, bool training) {
+  if (config.attention == AttentionPattern::bpt) return 0;
   if (!drops_probabilities(config, training)) return 1;
   const std::int64_t longest = limits.longest / config.block_size;
   const bool full = full_attention_reason(config, 1).empty();
@@ -158,6 +161,7 @@ std::uint64_t pass_key(const PassContext& pass, std::uint64_t model, Phase phase
   }
   if (pass.recurrent != nullptr) add_to_key(*pass.recurrent, [&](std::int64_t value) { key.add(value); });
   if (pass.etc != nullptr) add_to_key(*pass.etc, batch, [&](std::int64_t value) { key.add(value); });
+  key.add(batch.span_nodes);
   key.add(static_cast<std::int64_t>(batch.sentence_pairs.contexts.size()));
   key.add(pass.masked_rows);
   for (const std::int64_t offset : batch.targets.token_offsets) key.add(offset);

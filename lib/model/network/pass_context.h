@@ -115,7 +115,9 @@ std::int64_t masked_rows_of_pass(const kernels::Backend& backend, std::int64_t m
 struct DecoderPass;    // decoder.h
 struct WindowedPass;   // attention_windowed.h
 struct EtcPass;        // attention_etc.h
+struct RowsPass;       // attention_rows.h
 struct RecurrentPass;  // attention_recurrent.h
+struct RowsPass;       // attention_rows.h
 struct StemPass;       // stem.h
 
 // Of the states between layers, by their numbers: ForwardOptions::hidden_state.
@@ -132,6 +134,7 @@ struct PassContext {
   const DecoderPass* decoder = nullptr;                // of models that have one
   const WindowedPass* windowed = nullptr;              // of has_windows() (attention_windowed.h)
   const EtcPass* etc = nullptr;                        // of AttentionPattern::etc
+  const RowsPass* lists = nullptr;                     // of AttentionPattern::bpt
   const RecurrentPass* recurrent = nullptr;            // of is_recurrent()
   const StemPass* stem = nullptr;                      // of has_stem(): config and batch are its trunk's
   // What layers are counted from where masks are drawn: a decoder's begin behind the encoder's.
@@ -149,18 +152,21 @@ struct PassContext {
   bool scale_known = false;
 
   std::int64_t rows() const { return row_count < 0 ? tokens() : row_count; }
-  // Of both inputs, where there are two.
+  // Of both inputs, where there are two, and with the nodes of spans.
   std::int64_t tokens() const { return batch.rows(); }
+  // Of these the ones that embeddings give.
+  std::int64_t embedded() const { return tokens() - batch.span_nodes; }
   std::int64_t width() const { return config.hidden_size; }
 
   bool drops(std::int64_t layer) const {
     return !dropped.empty() && dropped[static_cast<std::size_t>(first_layer + layer)] != 0;
   }
-  // A host copy of rows() for a listener, where there is one.
+  // A host copy of rows(), without nodes of spans, for a listener, where there is one.
   void report_state(const StateListener& listener, std::size_t state, kernels::ConstValues values) const {
     if (!listener) return;
-    std::vector<float> host(static_cast<std::size_t>(rows() * width()));
-    backend.download_values(host.data(), values, rows() * width());
+    const std::int64_t count = (row_count < 0 ? embedded() : row_count) * width();
+    std::vector<float> host(static_cast<std::size_t>(count));
+    backend.download_values(host.data(), values, count);
     listener(static_cast<std::int64_t>(state), host);
   }
   // What a layer that is left out does.

@@ -88,6 +88,8 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
   const auto encoder_attention = [&](const std::string& prefix, std::int64_t layer) {
     if (is_recurrent(config)) return recurrent_attention(prefix, layer);
     AttentionTensors tensors = attention(prefix);
+    if (config.attention == AttentionPattern::bpt)
+      tensors.label_weight = tensor(prefix + "self.relative.weight");
     if (config.attention != AttentionPattern::longformer) return tensors;
     const kernels::Index c = config.hidden_size;
     tensors.global_query = linear(prefix + "self.query_global");

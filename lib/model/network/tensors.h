@@ -65,6 +65,7 @@ struct AttentionTensors {
   // Of global tokens (AttentionPattern::longformer): their queries, and all tokens' keys and values for them.
   LinearTensors global_query = {};      // [C, C]
   LinearTensors global_key_value = {};  // [2C, C]: neighbours in the arena
+  float* label_weight = nullptr;        // [labels, D] of AttentionPattern::bpt, the same for all heads
   // Of a layer with a memory (attention_recurrent.h), whose qkv is null.
   LinearTensors query = {};      // [C, C] with the bias of content [C]
   LinearTensors key_value = {};  // [2C, C]: neighbours in the arena

@@ -146,7 +146,7 @@ void check_stem(const ModelConfig& config, const std::string& where) {
   if (config.type_vocab_size > 0)
     reject(fmt::format("{}: type_vocab_size {} with a stem, which has none", where, config.type_vocab_size));
   if (config.attention == AttentionPattern::etc || config.attention == AttentionPattern::longformer ||
-      has_windows(config)) {
+      config.attention == AttentionPattern::bpt || has_windows(config)) {
     throw_bad_input(fmt::format("{}: a stem before attention {}, which treats tokens differently", where,
                                 name_of(config.attention)),
                     message("take another `attention`"));

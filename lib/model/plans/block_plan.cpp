@@ -176,6 +176,7 @@ RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, st
     case AttentionPattern::sparse_strided:
     case AttentionPattern::longformer:
     case AttentionPattern::etc:
+    case AttentionPattern::bpt:
     case AttentionPattern::transformer_xl:
     case AttentionPattern::adaptive_span:
       break;
@@ -272,6 +273,7 @@ std::string full_attention_reason(const ModelConfig& config, std::int64_t blocks
     case AttentionPattern::sparse_strided:
     case AttentionPattern::longformer:
     case AttentionPattern::etc:
+    case AttentionPattern::bpt:
     case AttentionPattern::transformer_xl:
     case AttentionPattern::adaptive_span:
       return own_length_reason(config, blocks);

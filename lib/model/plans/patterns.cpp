@@ -9,10 +9,14 @@
 
 #include "lib/core/error.h"
 #include "lib/core/numpy_random.h"
+#include "lib/model/plans/partition_lists.h"
 #include "lib/model/plans/token_pairs.h"
 
 namespace bigbird {
 namespace {
+
+// Entries of a list of rows are numbered in 32 bits.
+constexpr std::int64_t most_entries = (std::int64_t{1} << 31) - 1;
 
 void push_blocks(std::vector<std::int32_t>& list, std::int64_t begin, std::int64_t end) {
   for (std::int64_t block = begin; block < end; ++block) list.push_back(static_cast<std::int32_t>(block));
@@ -258,6 +262,7 @@ KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int
       return token_window_rows(blocks, config.num_attention_heads, config.block_size,
                                before < 0 ? blocks * config.block_size : before, 0);
     }
+    case AttentionPattern::bpt:  // lists of tokens and spans: no blocks
     case AttentionPattern::bigbird:
     case AttentionPattern::full:
     case AttentionPattern::window:
@@ -392,6 +397,33 @@ void check_etc(const ModelConfig& config, const std::string& where) {
   }
 }
 
+void check_bpt(const ModelConfig& config, const std::string& where) {
+  const BptOptions& options = config.attention_options.bpt;
+  if (partition_labels(options) > kernels::most_labels) {
+    throw_bad_input(
+        fmt::format("{}: {} labels, of at most {}", where, partition_labels(options), kernels::most_labels),
+        "take fewer contextual nodes, or a smaller clip_levels");
+  }
+  if (most_partition_entries(config.max_position_embeddings, config.max_position_embeddings, options) >
+      most_entries) {
+    throw_bad_input(fmt::format("{}: the lists of {} tokens with contextual {} have more than {} entries",
+                                where, config.max_position_embeddings, options.contextual, most_entries),
+                    "take fewer contextual nodes, or shorter sequences");
+  }
+  if (config.norm_type != NormType::postnorm || config.embedding_norm != EmbeddingNorm::after_dropout) {
+    throw_bad_input(where + ": attention bpt with other LayerNorms than its own",
+                    "BP-Transformer is post-LN, with a LayerNorm of the embeddings after dropout");
+  }
+  if (config.position_type != PositionType::none) {
+    throw_bad_input(where + ": attention bpt has labels and no positions",
+                    "take positions none: labels of pairs stand for distances");
+  }
+  if (config.has_decoder()) {
+    throw_bad_input(fmt::format("{}: attention bpt has no head {}", where, name_of(config.head)),
+                    "its models learn masked tokens, or a task of text or DNA");
+  }
+}
+
 void check_recurrent(const ModelConfig& config, const std::string& where) {
   const RecurrentOptions& options = config.attention_options.recurrent;
   if (!config.causal) {
@@ -402,7 +434,7 @@ void check_recurrent(const ModelConfig& config, const std::string& where) {
   if (config.position_type != PositionType::none) {
     throw_bad_input(fmt::format("{}: attention {} with {} positions", where, name_of(config.attention),
                                 name_of(config.position_type)),
-                    "distances tell it where tokens are: take positions none");
+                    "distances between tokens stand for positions: take positions none");
   }
   if (config.norm_type != NormType::postnorm || config.use_bias) {
     throw_bad_input(fmt::format("{}: attention {} with {}", where, name_of(config.attention),
@@ -452,8 +484,9 @@ void check_attention(const ModelConfig& config, const std::string& where) {
   if (config.attention == AttentionPattern::etc) check_etc(config, where);
   if (is_recurrent(config)) check_recurrent(config, where);
   if (config.causal) check_causal(config, where);
-  if (config.attention != AttentionPattern::etc && !is_recurrent(config) &&
-      config.position_type == PositionType::none) {
+  if (config.attention == AttentionPattern::bpt) check_bpt(config, where);
+  if (config.attention != AttentionPattern::etc && config.attention != AttentionPattern::bpt &&
+      !is_recurrent(config) && config.position_type == PositionType::none) {
     throw_bad_input(fmt::format("{}: attention {} without positions", where, name_of(config.attention)),
                     "take absolute or rotary positions: without them the order of tokens is lost");
   }

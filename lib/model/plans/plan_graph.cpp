@@ -213,15 +213,25 @@ BlockRows union_of(const std::vector<BlockRows>& heads) {
   return all;
 }
 
-// Each layer one step along its rows.
-std::int64_t steps_to_connect(const std::vector<const BlockRows*>& steps, std::int64_t block_size) {
+// Each layer one step along its rows; until the first `asked` have met each other, whatever the others did.
+std::int64_t steps_to_connect(const std::vector<const BlockRows*>& steps, std::int64_t block_size,
+                              std::size_t asked) {
   const std::size_t n = steps[0]->size();
   BitMatrix met(n), everything(n);
+  const auto all_met = [&](const BitMatrix& pairs) {
+    if (asked == n) return pairs == everything;
+    for (std::size_t i = 0; i < asked; ++i) {
+      for (std::size_t j = 0; j < asked; ++j) {
+        if (!pairs.get(i, j)) return false;
+      }
+    }
+    return true;
+  };
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < n; ++j) everything.set(i, j);
     if (block_size == 1) met.set(i, i);  // a token is there itself; the others of its block are not
   }
-  if (met == everything) return 0;
+  if (all_met(met)) return 0;
   std::size_t unchanged = 0;
   for (std::size_t layer = 0; unchanged < steps.size(); ++layer) {
     BitMatrix now = met;
@@ -232,7 +242,7 @@ std::int64_t steps_to_connect(const std::vector<const BlockRows*>& steps, std::i
         now.join(i, met, static_cast<std::size_t>(key));
       }
     }
-    if (now == everything) return static_cast<std::int64_t>(layer) + 1;
+    if (all_met(now)) return static_cast<std::int64_t>(layer) + 1;
     unchanged = now == met ? unchanged + 1 : 0;
     met = std::move(now);
   }
@@ -258,6 +268,20 @@ double tokens_read(const KeyGroup& group, const TokenNumbers& tokens, std::int64
   return read;
 }
 
+// The same of lists of nodes.
+double rows_read(const BlockRows& rows, const TokenNumbers& tokens, std::int64_t block_size) {
+  std::vector<std::int64_t> last_reader(static_cast<std::size_t>(tokens.all), -1);
+  double read = 0;
+  for (std::size_t query = 0; query < rows.size(); ++query) {
+    for (const std::int32_t key : rows[query]) {
+      std::int64_t& reader = last_reader[static_cast<std::size_t>(key)];
+      const std::int64_t block = static_cast<std::int64_t>(query) / block_size;
+      if (std::exchange(reader, block) != block) ++read;
+    }
+  }
+  return read;
+}
+
 // Of a system that decides by tokens.
 AttentionFacts token_facts(const ModelConfig& config, std::int64_t length) {
   AttentionFacts facts;
@@ -267,7 +291,9 @@ AttentionFacts token_facts(const ModelConfig& config, std::int64_t length) {
   const std::int64_t layers = differ ? config.num_hidden_layers : 2;
   std::map<std::int64_t, std::vector<TokenHeads>> kinds;
   std::map<std::int64_t, BlockRows> unions;
-  double pairs = 0, read = 0, queries = 0;  // over the heads of a layer
+  const TokenNumbers tokens = token_numbers(config, length);
+  const auto asking = static_cast<std::size_t>(tokens.all - tokens.spans);
+  double pairs = 0, read = 0, seen = 0, queries = 0;  // over the heads of a layer
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     const std::int64_t kind = planned_layer(config, layer);
     const auto [at, is_new] = kinds.try_emplace(kind);
@@ -277,23 +303,28 @@ AttentionFacts token_facts(const ModelConfig& config, std::int64_t length) {
       for (const TokenHeads& alike : at->second) rows.push_back(alike.rows);
       unions[kind] = union_of(rows);
     }
-    for (const KeyGroup& group : key_groups(config, layer)) {
-      read += number(group.heads) / number(layers) *
-              tokens_read(group, token_numbers(config, length), config.block_size);
+    if (tokens.spans > 0) {
+      read += number(config.num_attention_heads) / number(layers) *
+              rows_read(at->second[0].rows, tokens, config.block_size);
+    }
+    for (const KeyGroup& group : tokens.spans > 0 ? std::vector<KeyGroup>{} : key_groups(config, layer)) {
+      read += number(group.heads) / number(layers) * tokens_read(group, tokens, config.block_size);
     }
     for (const TokenHeads& alike : at->second) {
       const double share = number(alike.heads) / number(layers);
-      for (const auto& row : alike.rows) {
-        const auto keys = static_cast<std::int64_t>(row.size());
+      for (std::size_t row = 0; row < alike.rows.size(); ++row) {
+        const auto keys = static_cast<std::int64_t>(alike.rows[row].size());
         pairs += share * number(keys);
+        if (row >= asking) continue;
+        seen += share * number(keys);
         facts.most_keys = std::max(facts.most_keys, keys);
       }
-      queries += share * number(static_cast<std::int64_t>(alike.rows.size()));
+      queries += share * number(static_cast<std::int64_t>(asking));
     }
   }
   const double heads = number(config.num_attention_heads), width = number(config.hidden_size);
   facts.visible_pairs = pairs;
-  facts.mean_keys = pairs / queries;
+  facts.mean_keys = seen / queries;
   facts.multiply_adds = 2 * width * pairs / heads;
   facts.bytes_read = 2 * sizeof(float) * width * read / heads;
   facts.bytes_of_scores = sizeof(float) * pairs;
@@ -301,7 +332,7 @@ AttentionFacts token_facts(const ModelConfig& config, std::int64_t length) {
   for (std::int64_t layer = 0; layer < layers; ++layer)
     steps.push_back(&unions.at(planned_layer(config, layer)));
   if (unions.size() == 1) steps.resize(1);
-  facts.layers = steps_to_connect(steps, 1);
+  facts.layers = steps_to_connect(steps, 1, asking);
   facts.head = token_graph(kinds.at(0)[0].rows, 1);
   std::vector<BlockRows> all;
   for (auto& [kind, rows] : unions) all.push_back(std::move(rows));
@@ -332,7 +363,7 @@ std::int64_t layers_to_connect(const std::vector<std::vector<BlockRows>>& layers
   for (const auto& heads : layers) unions.push_back(union_of(heads));
   std::vector<const BlockRows*> steps;
   for (const BlockRows& step : unions) steps.push_back(&step);
-  return steps_to_connect(steps, block_size);
+  return steps_to_connect(steps, block_size, steps[0]->size());
 }
 
 std::vector<std::vector<double>> block_shares(const ModelConfig& config, std::int64_t layer,

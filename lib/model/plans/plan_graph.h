@@ -41,10 +41,10 @@ std::int64_t layers_to_connect(const std::vector<std::vector<std::vector<std::ve
 // A layer of a system at one length, in whole blocks. Systems that decide by tokens (token_pairs.h) are
 // counted and measured by tokens.
 struct AttentionFacts {
-  std::int64_t tokens = 0;  // of the sequence; BigBird-ETC has global ones besides
+  std::int64_t tokens = 0;  // of the sequence; BigBird-ETC has global ones besides, bpt nodes of spans
   std::string full_reason;  // why attention is full at this length; empty where it is not
-  // Keys that a query sees in a head, each once, and pairs over all heads. Of layers that differ the mean of
-  // all, or, where they differ in turn (HeadsAs::layers), of two.
+  // Keys that a query sees in a head, each once (of bpt: that a token sees), and pairs over all heads. Of
+  // layers that differ the mean of all, or, where they differ in turn (HeadsAs::layers), of two.
   double mean_keys = 0;
   std::int64_t most_keys = 0;
   double visible_pairs = 0;
@@ -54,7 +54,7 @@ struct AttentionFacts {
   // (the kernels keep one number a query instead).
   double bytes_read = 0;
   double bytes_of_scores = 0;
-  std::int64_t layers = 0;  // layers_to_connect()
+  std::int64_t layers = 0;  // layers_to_connect(), of bpt of the tokens
   TokenGraph head;          // of the first head
   TokenGraph all_heads;     // of all heads of the layer, of layers that differ of all layers
 };

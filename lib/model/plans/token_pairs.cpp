@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lib/core/error.h"
+#include "lib/model/plans/partition_lists.h"
 
 namespace bigbird {
 namespace {
@@ -92,15 +93,32 @@ KeyRange range_of(const KeyGroup& group, const TokenNumbers& tokens, std::int64_
   return {begin, end, group.step, group.itself ? -1 : query};
 }
 
+// What the nodes of bpt see, ascending.
+std::vector<std::vector<std::int32_t>> partition_rows(const ModelConfig& config, std::int64_t length,
+                                                      bool causal) {
+  const BinaryPartition lists =
+      binary_partition(length, config.attention_options.bpt, causal || config.causal);
+  std::vector<std::vector<std::int32_t>> rows;
+  for (std::size_t node = 0; node + 1 < lists.offsets.size(); ++node) {
+    rows.emplace_back(lists.rows.begin() + lists.offsets[node], lists.rows.begin() + lists.offsets[node + 1]);
+    std::sort(rows.back().begin(), rows.back().end());
+  }
+  return rows;
+}
+
 }  // namespace
 
 bool decided_by_tokens(AttentionPattern pattern) {
   return pattern == AttentionPattern::sparse_strided || pattern == AttentionPattern::longformer ||
-         pattern == AttentionPattern::etc || pattern == AttentionPattern::transformer_xl ||
-         pattern == AttentionPattern::adaptive_span;
+         pattern == AttentionPattern::etc || pattern == AttentionPattern::bpt ||
+         pattern == AttentionPattern::transformer_xl || pattern == AttentionPattern::adaptive_span;
 }
 
 TokenNumbers token_numbers(const ModelConfig& config, std::int64_t length) {
+  if (config.attention == AttentionPattern::bpt) {
+    const std::int64_t spans = partition_spans(length);
+    return {0, length + spans, 1, spans};
+  }
   if (config.attention == AttentionPattern::longformer)
     return {std::min(longformer_globals(config).first, length), length, 1};
   if (config.attention != AttentionPattern::etc) return {0, length, 1};
@@ -111,7 +129,7 @@ TokenNumbers token_numbers(const ModelConfig& config, std::int64_t length) {
 }
 
 std::vector<KeyGroup> key_groups(const ModelConfig& config, std::int64_t layer, bool causal) {
-  if (!decided_by_tokens(config.attention))
+  if (!decided_by_tokens(config.attention) || config.attention == AttentionPattern::bpt)
     throw_runtime("groups of keys of attention " + name_of(config.attention));
   std::vector<KeyGroup> groups =
       config.attention == AttentionPattern::longformer       ? longformer_groups(config, layer)
@@ -150,6 +168,10 @@ std::vector<std::int32_t> keys_of(const KeyGroup& group, const TokenNumbers& tok
 }
 
 std::int64_t visible_pairs(const ModelConfig& config, std::int64_t layer, std::int64_t length) {
+  if (config.attention == AttentionPattern::bpt) {
+    const BinaryPartition lists = binary_partition(length, config.attention_options.bpt, config.causal);
+    return config.num_attention_heads * static_cast<std::int64_t>(lists.rows.size());
+  }
   return visible_pairs(config, layer, token_numbers(config, length));
 }
 
@@ -165,6 +187,8 @@ std::int64_t visible_pairs(const ModelConfig& config, std::int64_t layer, const 
 std::vector<TokenHeads> token_heads(const ModelConfig& config, std::int64_t layer, std::int64_t length,
                                     bool causal) {
   const TokenNumbers tokens = token_numbers(config, length);
+  if (config.attention == AttentionPattern::bpt)
+    return {{0, config.num_attention_heads, partition_rows(config, length, causal)}};
   const std::vector<KeyGroup> groups = key_groups(config, layer, causal);
   std::set<std::int64_t> borders{0, config.num_attention_heads};
   for (const KeyGroup& group : groups) {
@@ -197,16 +221,26 @@ std::vector<std::vector<TokenCell>> token_cells(const ModelConfig& config, std::
   for (auto& row : cells) {
     for (std::int64_t key = 0; key < blocks; ++key) row.push_back({static_cast<std::int32_t>(key), 0, 0});
   }
-  for (const KeyGroup& group : key_groups(config, layer)) {
+  const auto count = [&](std::int64_t query, std::int32_t key, bool near) {
+    TokenCell& cell =
+        cells[static_cast<std::size_t>(query / block_size)][static_cast<std::size_t>(key / block_size)];
+    ++(near ? cell.in_window : cell.beyond);
+  };
+  const bool partition = config.attention == AttentionPattern::bpt;
+  const auto lists =
+      partition ? partition_rows(config, length, false) : std::vector<std::vector<std::int32_t>>{};
+  for (std::size_t query = 0; query < lists.size(); ++query) {
+    for (const std::int32_t key : lists[query]) {
+      const auto node = static_cast<std::int64_t>(query);
+      count(node, key, node < length && key < length);
+    }
+  }
+  for (const KeyGroup& group : partition ? std::vector<KeyGroup>{} : key_groups(config, layer)) {
     if (head < group.first_head || head >= group.first_head + group.heads) continue;
     const bool near =
         group.queries == TokenKind::local && group.keys == TokenKind::local && group.before >= 0;
     for (std::int64_t query = 0; query < tokens.all; ++query) {
-      std::vector<TokenCell>& row = cells[static_cast<std::size_t>(query / block_size)];
-      for (const std::int32_t key : keys_of(group, tokens, query)) {
-        TokenCell& cell = row[static_cast<std::size_t>(key / block_size)];
-        ++(near ? cell.in_window : cell.beyond);
-      }
+      for (const std::int32_t key : keys_of(group, tokens, query)) count(query, key, near);
     }
   }
   for (auto& row : cells)

@@ -11,15 +11,17 @@
 
 namespace bigbird {
 
+// Of attention bpt there are no groups: its lists (partition_lists.h) are asked for.
 bool decided_by_tokens(AttentionPattern pattern);
 
-// Tokens of a sequence as they are numbered here: global ones first. Those of BigBird-ETC are an input of
-// their own, as many as there are where no sentences are known; Longformer's are the sequence's first, as
-// many as its rule says of all sequences: those of a question are up to the caller.
+// Tokens of a sequence as they are numbered here: global ones first, nodes of spans (bpt) last. Those of
+// BigBird-ETC are an input of their own, as many as there are where no sentences are known; Longformer's are
+// the sequence's first, as many as its rule says of all sequences: those of a question are up to the caller.
 struct TokenNumbers {
   std::int64_t globals = 0;
   std::int64_t all = 0;
   std::int64_t stretch = 1;  // of BigBird-ETC: local tokens of one global token
+  std::int64_t spans = 0;    // of bpt: nodes above the tokens, of `all`
 };
 TokenNumbers token_numbers(const ModelConfig& config, std::int64_t length);
 
@@ -68,7 +70,7 @@ std::vector<TokenHeads> token_heads(const ModelConfig& config, std::int64_t laye
                                     bool causal = false);
 
 // How many pairs of a query in a block and a key in another meet, in one head; first by the group that is a
-// window, then by all others: classes and global tokens.
+// window (of bpt: of tokens), then by all others: classes, global tokens, spans.
 struct TokenCell {
   std::int32_t key_block = 0;
   std::int64_t in_window = 0;

@@ -228,8 +228,16 @@ void TimedBackend::merge_attention(const AttentionPart& first, const AttentionPa
         [&] { backend_.merge_attention(first, second, out, log_sum_exp, rows, heads, head_size); });
 }
 
-void TimedBackend::attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out) {
-  timed("attend_rows", [&] { backend_.attend_rows(batch, inputs, out); });
+void TimedBackend::attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out,
+                               float* log_sum_exp) {
+  timed("attend_rows", [&] { backend_.attend_rows(batch, inputs, out, log_sum_exp); });
+}
+
+void TimedBackend::attend_rows_backward(const RowAttention& batch, const RowsByKey& by_key,
+                                        const QueryKeyValue& inputs, ConstRows out, const float* log_sum_exp,
+                                        ConstRows dout, const RowAttentionGradients& gradients) {
+  timed("attend_rows_backward",
+        [&] { backend_.attend_rows_backward(batch, by_key, inputs, out, log_sum_exp, dout, gradients); });
 }
 
 void TimedBackend::cross_entropy(const ConstMatrix& logits, const ClassLabels& labels, float* losses,

@@ -54,7 +54,7 @@ TEST(Etc, Check15Parameters) {
   EXPECT_EQ(parameters(large), 381'931'520);
 }
 
-// Names as docs/specification.md 2.8 spells them, written out, of layer 0 and what is outside of layers.
+// Names as etcmodel's checkpoints spell them, written out, of layer 0 and what is outside of layers.
 const std::map<std::string, std::string>& written_out() {
   const std::string front = "etc_document_bert/", all = "global_local_transformer_layers/";
   const std::string layer = front + all + "fused_att_layer_0/", attention = layer + "fused_global_local_att/";

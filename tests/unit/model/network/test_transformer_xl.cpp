@@ -6,10 +6,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
 #include "lib/model/network/memory.h"
 #include "lib/model/network/validate_config.h"
+#include "lib/model/plans/token_pairs.h"
 #include "tests/unit/model/network/recurrent_fixture.h"
 
 namespace bigbird {
@@ -200,6 +202,51 @@ TEST_F(TransformerXlModel, G4PaddingAndBatchMatesChangeNoBit) {
     EXPECT_EQ(alone, read(true, 0));
     EXPECT_EQ(alone, read(false, 24));
     EXPECT_EQ(alone, read(true, 32));
+  }
+}
+
+TEST_F(TransformerXlModel, G5ThreadsChangeNoBit) {
+  ModelConfig config = xl_config({.memory = 10, .clamp = 12});
+  config.hidden_dropout_prob = 0.1;
+  const std::vector<float> parameters = random_parameters(config, 12);
+  const auto gradients = [&](int threads) {
+    kernels::set_thread_count(threads);
+    Model model(*backend, config, stream_limits(3), {.training = true});
+    model.set_parameters(parameters);
+    ForwardOptions drawn;
+    drawn.training = true;
+    for (std::uint64_t pass = 0; pass < 3; ++pass) {
+      const StreamSegments segments{{segment_ids(config, 30, 3 * pass), segment_ids(config, 9, 3 * pass + 1),
+                                     segment_ids(config, 22, 3 * pass + 2)},
+                                    {2, 0, 1},
+                                    {0, 0, 0}};
+      drawn.dropout_seed = pass;
+      model.forward(segment_batch(config, segments), drawn);
+      model.backward(scale_of_sum());
+    }
+    std::vector<float> all = model.host_gradients();
+    const std::vector<float> memory = model.stream_memory(1);
+    all.insert(all.end(), memory.begin(), memory.end());
+    kernels::set_thread_count(0);
+    return all;
+  };
+  const std::vector<float> one = gradients(1);
+  EXPECT_EQ(one, gradients(2));
+  EXPECT_EQ(one, gradients(4));
+}
+
+// Within a segment, which is what is drawn and counted.
+TEST_F(TransformerXlModel, G9VisiblePairsAreThoseOfBruteForce) {
+  for (const std::int64_t seen : {0, 1, 5, 40}) {
+    const ModelConfig config = xl_config({.memory = seen > 0 ? seen : 10, .same_length = seen > 0});
+    for (const std::int64_t length : {1, 4, 23}) {
+      std::int64_t pairs = 0;
+      for (std::int64_t i = 0; i < length; ++i) {
+        for (std::int64_t j = 0; j <= i; ++j) pairs += seen == 0 || i - j < seen ? 1 : 0;
+      }
+      EXPECT_EQ(visible_pairs(config, 0, length), config.num_attention_heads * pairs)
+          << seen << " " << length;
+    }
   }
 }
 

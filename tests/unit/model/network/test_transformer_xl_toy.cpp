@@ -66,8 +66,8 @@ Batch echo_batch(const ModelConfig& config, std::int64_t streams, std::int64_t s
   return batch;
 }
 
-// The share of right echoes of each distance, over the last tenth of the updates: what is asked for is a letter of three
-// segments and three tokens before.
+// The share of right echoes of each distance, over the last tenth of the updates: what is asked for is a
+// letter of three segments and three tokens before.
 std::vector<double> echo_accuracy(std::int64_t memory, std::int64_t updates) {
   const ModelConfig config = echo_config(memory);
   constexpr std::int64_t streams = 32;
