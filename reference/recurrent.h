@@ -11,8 +11,8 @@
 
 namespace bigbird::reference {
 
-// Of Adaptive-Span: a key at distance d, 1 .. longest, has the weight clamp((ramp + z longest + 1 - d) / ramp,
-// 0, 1) in front of its exponential; a token does not see itself.
+// Of Adaptive-Span: a key at distance d, 1 .. longest, has the weight clamp((ramp + z longest + 1 - d) /
+// ramp, 0, 1) in front of its exponential; a token does not see itself.
 struct SpanMask {
   std::size_t longest = 0;  // 0: not of Adaptive-Span
   double ramp = 1.0;

@@ -131,7 +131,8 @@ struct AttentionOptions {
 // An option of a system: "head_split" of bigbird.attention_options in config.json, and, with dashes, of the
 // command line.
 struct AttentionOption {
-  // In JSON a whole number, an array of them, a text, a text that is one of `names` or "first:N", and a number.
+  // In JSON a whole number, an array of them, a text, a text that is one of `names` or "first:N", and a
+  // number.
   enum class Type { count, counts, name, first, number };
 
   const char* key;

@@ -1,11 +1,11 @@
-// Seconds of a training step of Adaptive-Span over streams whose memory is full, with every span forced to so
-// many tokens of max_span: the median of the steps.
+// Processor seconds of a training step of Adaptive-Span over streams whose memory is full, with every span
+// forced to so many tokens of max_span: the median of the steps.
 //
 //   bench_adaptive_span LAYERS WIDTH HEADS INNER LENGTH MAX_SPAN STREAMS THREADS STEPS SPAN...
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <vector>
 
@@ -71,12 +71,12 @@ double median_step(const std::vector<std::int64_t>& of, std::int64_t span) {
     ForwardOptions options;
     options.training = true;
     options.dropout_seed = static_cast<std::uint64_t>(number);
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     const ForwardResult result = model.forward(batch, options);
     model.zero_gradients();
     model.backward(mean_scale(result));
     if (number < full) continue;
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    seconds.push_back(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
   }
   std::sort(seconds.begin(), seconds.end());
   return seconds[seconds.size() / 2];
@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
   if (numbers.size() < 10) return std::fprintf(stderr, "see the first lines of this program\n"), 2;
   for (std::size_t i = 9; i < numbers.size(); ++i) {
     const double seconds = bigbird::median_step(numbers, numbers[i]);
-    std::printf("span %lld of %lld: %.4f s a step\n", static_cast<long long>(numbers[i]),
+    std::printf("span %lld of %lld: %.4f processor seconds a step\n", static_cast<long long>(numbers[i]),
                 static_cast<long long>(numbers[5]), seconds);
     std::fflush(stdout);
   }

@@ -2,12 +2,13 @@
 
     python make_adaptive_span.py FOLDER
 
-FOLDER has adaptive_span.py, models.py, persistent_memory.py and adaptive_io.py of github.com/facebookresearch/adaptive-span
-at 27b815f, which want torch alone; nothing of them is kept here. Its caches are full from the beginning: one that is
-not would be rows of zeros that take weight. Its masks are clamped, and torch 2.15 has no gradient where a value lies
-on an end of the range; torch of the paper's time had one (clamp_backward: min <= x <= max), and a run begins on both
-ends. So clamp is given that gradient here. Names are those of bigbird's layout; every tensor of a case stands under the
-case's number, gradients of its second segment alone, with the loss of spans."""
+FOLDER has adaptive_span.py, models.py, persistent_memory.py and adaptive_io.py of
+github.com/facebookresearch/adaptive-span at 27b815f, which want torch alone; nothing of them is kept here. Its caches
+are full from the beginning: one that is not would be rows of zeros that take weight. Its masks are clamped, and torch
+2.15 has no gradient where a value lies on an end of the range; torch of the paper's time had one (clamp_backward:
+min <= x <= max), and a run begins on both ends. So clamp is given that gradient here. Names are those of bigbird's
+layout; every tensor of a case stands under the case's number, gradients of its second segment alone, with the loss of
+spans."""
 
 import pathlib
 import sys

@@ -4,15 +4,17 @@
 //
 //   m_h(d) e^s / sum m_h e^s,  s = q.(k + p_d) / sqrt(D),  m_h(d) = clamp((R + z_h S + 1 - d) / R, 0, 1)
 //
-// with z_h in 0..1 learned, in every layer its own. The published code has one more 1e-8 in the divisor; it is
-// left out. As a kernel's term for labels, which are distances, m is a bias: ln m / scale, -infinity where
-// there is no weight; keys beyond a layer's longest span are not read, nor listed for heads with shorter ones.
+// with z_h in 0..1 learned, in every layer its own. The published code has one more 1e-8 in the divisor; it
+// is left out. As a kernel's term for labels, which are distances, m is a bias: ln m / scale, -infinity where
+// there is no weight; keys beyond a layer's longest span are not read, nor listed for heads with shorter
+// ones.
 //
 //   dz = S/R times the sum of dm over the distances where 0 <= (R + z S + 1 - d) / R <= 1
 //
-// The ends belong to it, as PyTorch derives clamp. Where m is 0 the gradient is not: dm = sum over pairs of
-// e^s / Z (dp - p.dp). The kernel gives sums of p (dp - p.dp), which have to be divided by m. So in training m
-// is 2^-40 where the ramp ends on a distance: no fp32 output feels it, and the quotient is exact.
+// Both ends belong to it, as PyTorch of the paper's time derived clamp (2.15 leaves them out): a run begins
+// on them. Where m is 0 the gradient is not: dm = sum over pairs of e^s / Z (dp - p.dp). The kernel gives
+// sums of p (dp - p.dp), which have to be divided by m. So in training m is 2^-40 where the ramp ends on a
+// distance, a key further than there is any weight: no fp32 output feels it, and the quotient is exact.
 #pragma once
 
 #include <cstdint>

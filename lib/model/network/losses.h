@@ -29,8 +29,8 @@ enum class Loss {
   mark,
   target,    // what a decoder predicts, nats over the labels of Batch::targets
   contrast,  // masked sentences among those of the batch, nats over Batch::sentence_pairs (contrast.h)
-  // What the spans of a model cost in training (adaptive_span.h): the same of every micro-batch, each of which
-  // counts as one label, so that the mean is what one of them has.
+  // What the spans of a model cost in training (adaptive_span.h): the same of every micro-batch, each of
+  // which counts as one label, so that the mean is what one of them has.
   span,
 };
 
