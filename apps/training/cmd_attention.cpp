@@ -269,7 +269,7 @@ void show_spans(const Verb& verb, const AttentionRequest& request, const Attenti
                                "--svg", "--head", "--compare", "--output"});
   for (const std::string& option : others) {
     if (verb.given(option))
-      throw_usage(fmt::format("{} with --model, whose spans are shown alone", option),
+      throw_usage(fmt::format("{} with --model, which only prints spans", option),
                   fmt::format("leave {} out", option));
   }
   const ModelFolder folder(typed.model);
@@ -321,6 +321,34 @@ void show_tokens(const Verb& verb, const AttentionRequest& request, const Attent
                        verb);
 }
 
+void show_blocks(const Verb& verb, const AttentionRequest& request, const AttentionOutputs& typed) {
+  const ModelConfig& config = request.config;
+  Rows rows = plan_rows(config, request.layer, request.blocks(), own_full(request));
+  make_first_blocks_global(rows, (request.global_tokens + config.block_size - 1) / config.block_size);
+
+  OutputSet outputs({{"--svg", typed.svg}, {"--output", typed.json}});
+  if (!typed.svg.empty()) {
+    AttentionPicture picture{
+        config.attention, config.block_size,
+        fmt::format("{}, {} blocks of {} tokens, {}layer {}, head {}", request.pattern, request.blocks(),
+                    config.block_size, extras_of(config), request.layer, request.head_drawn),
+        rows[static_cast<std::size_t>(request.head_drawn)],
+        config.attention_options.sparse.stride / config.block_size};
+    write_text_atomic(typed.svg, attention_svg(picture));
+  }
+  if (typed.json == "-") {
+    fmt::print("{}", plan_json(request, rows, verb));
+    outputs.commit();
+    return;
+  }
+  if (!typed.json.empty()) write_text_atomic(typed.json, plan_json(request, rows, verb));
+  outputs.commit();
+  print_heading(request);
+  print_counts(rows, config.block_size);
+  print_degrees(rows);
+  if (typed.lists) print_lists(rows);
+}
+
 }  // namespace
 
 int cmd_attention(int argc, char** argv) {
@@ -360,30 +388,7 @@ int cmd_attention(int argc, char** argv) {
     show_tokens(verb, request, typed);
     return 0;
   }
-  Rows rows = plan_rows(config, request.layer, request.blocks(), own_full(request));
-  make_first_blocks_global(rows, (request.global_tokens + config.block_size - 1) / config.block_size);
-
-  OutputSet outputs({{"--svg", typed.svg}, {"--output", typed.json}});
-  if (!typed.svg.empty()) {
-    AttentionPicture picture{
-        config.attention, config.block_size,
-        fmt::format("{}, {} blocks of {} tokens, {}layer {}, head {}", request.pattern, request.blocks(),
-                    config.block_size, extras_of(config), request.layer, request.head_drawn),
-        rows[static_cast<std::size_t>(request.head_drawn)],
-        config.attention_options.sparse.stride / config.block_size};
-    write_text_atomic(typed.svg, attention_svg(picture));
-  }
-  if (typed.json == "-") {
-    fmt::print("{}", plan_json(request, rows, verb));
-    outputs.commit();
-    return 0;
-  }
-  if (!typed.json.empty()) write_text_atomic(typed.json, plan_json(request, rows, verb));
-  outputs.commit();
-  print_heading(request);
-  print_counts(rows, config.block_size);
-  print_degrees(rows);
-  if (typed.lists) print_lists(rows);
+  show_blocks(verb, request, typed);
   return 0;
 }
 

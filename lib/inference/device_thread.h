@@ -1,7 +1,3 @@
-// lib/inference holds models that compute for tasks: sequences in ragged batches, one runner for all, both
-// strands, several models, windows of DNA, vectors, masked tokens, exact calls. A result never depends on
-// batch, threads or neighbours.
-//
 // A thread that runs models on a device while the others read, tokenize and write: batches are handed to it
 // in order, some ahead of what it is at, and their results come back in the same order.
 #pragma once

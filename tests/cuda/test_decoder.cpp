@@ -7,7 +7,7 @@
 
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/parallel.h"
-#include "lib/model/network/decoder_steps.h"
+#include "lib/inference/decoder_steps.h"
 #include "tests/cuda/compare_models.h"
 #include "tests/unit/model/network/expect_top_tokens.h"
 #include "tests/unit/model/network/model_fixture.h"

@@ -13,7 +13,7 @@ std::vector<HeadSpan> spans_of_heads(const ModelFolder& folder) {
   const ModelConfig& of = folder.config();
   if (!has_spans(of)) {
     throw_bad_input(fmt::format("{}: attention {} has no spans", folder.path(), name_of(of.attention)),
-                    "heads of adaptive-span alone have learned how far back they look");
+                    "only heads of adaptive-span learn how far back they look");
   }
   const LoadedModel loaded = folder.load();
   const float* const z =

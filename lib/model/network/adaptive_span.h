@@ -1,3 +1,6 @@
+// lib/model/network holds the network: layout (each tensor declared once), memory plan, batch, encoder,
+// decoder, heads, losses, forward and backward in a fixed order. No file is opened here, and no loop trains.
+//
 // The spans of Adaptive-Span (Sukhbaatar et al. 2019, section 2.2; AttentionPattern::adaptive_span). A token
 // sees those before it, never itself; one table p [S, D] of distances serves all layers and heads, and head h
 // weighs what it sees at distance d by

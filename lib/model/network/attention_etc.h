@@ -1,6 +1,3 @@
-// lib/model/network holds the network: layout (each tensor declared once), memory plan, batch, encoder,
-// decoder, heads, losses, forward and backward in a fixed order. No file is opened here, and no loop trains.
-//
 // Attention of BigBird-ETC (Ainslie et al. 2020, section 2; google-research/etcmodel; AttentionPattern::etc).
 // A layer has two inputs, T long and G global rows, which are one matrix [T + G, C], long rows first. Each
 // query has one softmax over the keys of its own input and of the other one: of two calls or three, whose

@@ -293,11 +293,9 @@ float* Model::parameters_on_host() {
 std::size_t Model::packed_bytes() const {
   return bigbird::packed_bytes(impl_->packed);
 }
-
 std::string Model::packed_layout() const {
   return layout_of(impl_->packed, impl_->backend);
 }
-
 bool Model::packs(const TensorSpec& tensor) const {
   return holds(impl_->packed, impl_->held.parameters + tensor.offset);
 }
@@ -390,10 +388,9 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
     throw_runtime("this model was built without offsets of embeddings");
   impl_->dropout_on = options.training;
   impl_->runs.clear();
-  if (!is_recurrent(impl_->config)) {
+  if (!is_recurrent(impl_->config))
     impl_->runs = attention_runs(impl_->config, impl_->plans, impl_->batch, options.training,
                                  kept.scalars.dropout_seed, impl_->first_slot);
-  }
   kernels::Index behind = impl_->first_slot + impl_->slots;
   if (impl_->config.has_decoder()) {
     behind -= 2 * impl_->config.decoder.num_hidden_layers;

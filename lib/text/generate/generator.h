@@ -11,7 +11,7 @@
 
 #include "kernels/backend.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/model/network/causal_steps.h"
+#include "lib/inference/causal_steps.h"
 #include "lib/model/network/model_limits.h"
 #include "lib/text/search/token_search.h"
 

@@ -15,7 +15,7 @@
 #include "kernels/backend.h"
 #include "lib/io/text/summary_pairs.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/model/network/decoder_steps.h"
+#include "lib/inference/decoder_steps.h"
 #include "lib/model/network/model_limits.h"
 #include "lib/parts/chunked_outputs.h"
 #include "lib/text/summarize/encoded_pair.h"

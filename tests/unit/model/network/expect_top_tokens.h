@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/core/error.h"
-#include "lib/model/network/decoder_steps.h"
+#include "lib/inference/decoder_steps.h"
 
 namespace bigbird::testing {
 

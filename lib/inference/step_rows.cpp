@@ -1,5 +1,5 @@
 // See step_rows.h.
-#include "lib/model/network/step_rows.h"
+#include "lib/inference/step_rows.h"
 
 #include <fmt/format.h>
 

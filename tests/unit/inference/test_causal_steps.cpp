@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "lib/core/error.h"
-#include "lib/model/network/causal_steps.h"
+#include "lib/inference/causal_steps.h"
 #include "lib/model/network/validate_config.h"
 #include "tests/unit/model/network/model_fixture.h"
 

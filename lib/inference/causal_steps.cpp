@@ -1,5 +1,5 @@
 // See causal_steps.h.
-#include "lib/model/network/causal_steps.h"
+#include "lib/inference/causal_steps.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "lib/model/network/memory.h"
 #include "lib/model/network/model.h"
 #include "lib/model/network/pass_context.h"
-#include "lib/model/network/step_rows.h"
+#include "lib/inference/step_rows.h"
 #include "lib/model/plans/causal_keys.h"
 
 namespace bigbird {

@@ -1,5 +1,5 @@
 // See decoder_steps.h.
-#include "lib/model/network/decoder_steps.h"
+#include "lib/inference/decoder_steps.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "lib/model/network/decoder.h"
 #include "lib/model/network/memory.h"
 #include "lib/model/network/model.h"
-#include "lib/model/network/step_rows.h"
+#include "lib/inference/step_rows.h"
 
 namespace bigbird {
 namespace {
