@@ -21,14 +21,6 @@ constexpr std::array<std::pair<SummaryFormat, const char*>, 6> summary_format_na
      {SummaryFormat::tsv, "tsv"},
      {SummaryFormat::lines, "lines"},
      {SummaryFormat::folder, "folder"}}};
-constexpr std::int64_t most_beams = 10'000;
-constexpr std::array<std::pair<Decoding, const char*>, 4> summary_decoding_names{
-    {{Decoding::huggingface, "huggingface"},
-     {Decoding::google, "google"},
-     {Decoding::greedy, "greedy"},
-     {Decoding::sample, "sample"}}};
-constexpr std::array<std::pair<EarlyStopping, const char*>, 3> early_stopping_names{
-    {{EarlyStopping::no, "no"}, {EarlyStopping::yes, "yes"}, {EarlyStopping::never, "never"}}};
 
 }  // namespace
 
@@ -95,27 +87,7 @@ void SearchOptionsOfVerb::add(Verb& verb) {
                 "it back (default: as the model was trained, else marks)");
   verb.add_option("--batch", summarizer_.documents, "Documents at a time; more take more memory",
                   CLI::Range(1, 4096));
-  const OptionGroup group(verb, "Search");
-  // What a model's folder has of these takes the place of the fields' values: they are no default.
-  const auto add = [&](const std::string& name, auto& field, const std::string& text) {
-    return verb.add_option(name, field, text + " (default: as in the model's folder)")->default_str("");
-  };
-  add("--decoding", decoding_, "Decoding: huggingface, google, greedy or sample");
-  add("--beams", beams_, "Rows that are searched side by side; 1 is greedy")
-      ->check(CLI::Range(std::int64_t{0}, most_beams));
-  add("--length-penalty", penalty_,
-      "Power in the score, which is the sum of log p over the tokens to this power");
-  add("--max-tokens", most_, "Most tokens of a summary, its end included");
-  add("--min-tokens", least_, "Tokens before which a summary does not end");
-  add("--no-repeat-ngram", ngram_, "Tokens in a row that are not there twice; 0 allows it");
-  add("--repetition-penalty", repetition_, "Penalty of tokens that are there already; 1: none");
-  add("--early-stopping", stopping_, "Early end of a beam search: no, yes or never");
-  add("--temperature", sampling_.temperature, "Number that logits are divided by, of sample");
-  verb.with_word(add("--top-k", sampling_.top_k, "Most likely tokens that sample draws from, or all"), "all",
-                 "0");
-  add("--top-p", sampling_.top_p,
-      "Fraction that the most likely tokens make up, from which sample draws; 1: all");
-  verb.add_seed();
+  search_.add(verb, "a summary", SearchOptionWords::Defaults::of_the_folder);
   add_machine(verb);
 }
 
@@ -123,41 +95,6 @@ SummarizerOptions SearchOptionsOfVerb::summarizer(const Verb& verb) const {
   SummarizerOptions options = summarizer_;
   if (verb.given("--newlines-are-blanks")) options.line_marks = !blanks_;
   return options;
-}
-
-void SearchOptionsOfVerb::apply(const Verb& verb, SearchOptions& search) const {
-  if (verb.given("--decoding"))
-    search.decoding = parse_name(summary_decoding_names, decoding_, "way of decoding");
-  if (search.decoding == Decoding::greedy || search.decoding == Decoding::sample) search.beams = 1;
-  if (search.decoding == Decoding::google) {  // which has none of generate()'s rules
-    search.min_length = 0;
-    search.no_repeat_ngram = 0;
-    search.repetition_penalty = 1.0;
-    search.forced_end = false;
-    search.forced_begin.reset();
-    search.more_ends.clear();
-    search.early_stopping = EarlyStopping::no;
-  }
-  if (verb.given("--beams")) search.beams = beams_;
-  if (verb.given("--length-penalty")) search.length_penalty = penalty_;
-  if (verb.given("--max-tokens")) {
-    search.max_length = most_ + 1;  // the start symbol counts
-    if (!verb.given("--min-tokens") && search.min_length > search.max_length) search.min_length = 0;
-  }
-  if (verb.given("--min-tokens")) search.min_length = least_ + 1;
-  if (verb.given("--no-repeat-ngram")) search.no_repeat_ngram = ngram_;
-  if (verb.given("--repetition-penalty")) search.repetition_penalty = repetition_;
-  if (verb.given("--early-stopping"))
-    search.early_stopping = parse_name(early_stopping_names, stopping_, "choice of early stopping");
-  if (verb.given("--temperature")) search.sampling.temperature = sampling_.temperature;
-  if (verb.given("--top-k")) search.sampling.top_k = sampling_.top_k;
-  if (verb.given("--top-p")) search.sampling.top_p = sampling_.top_p;
-  search.sampling.seed = verb.seed();
-}
-
-std::optional<std::uint64_t> seed_of(const SearchOptions& search) {
-  if (search.decoding != Decoding::sample) return std::nullopt;
-  return search.sampling.seed;
 }
 
 void say_tally(const std::string& input, const SummaryTally& tally, std::int64_t length) {

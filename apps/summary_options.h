@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "apps/command_line.h"
+#include "apps/search_options.h"
 #include "lib/io/text/summary_pairs.h"
 #include "lib/model/label_smoothing.h"
 #include "lib/text/summarize/predict.h"
@@ -52,20 +52,14 @@ class SearchOptionsOfVerb {
   void add(Verb& verb);
   // After parsing, but for the model.
   SummarizerOptions summarizer(const Verb& verb) const;
-  // Error{usage} for a word that there is not.
-  void apply(const Verb& verb, SearchOptions& search) const;
+  // Errors as SearchOptionWords::apply().
+  void apply(const Verb& verb, SearchOptions& search) const { search_.apply(verb, search); }
 
  private:
   SummarizerOptions summarizer_;
   bool blanks_ = false;
-  std::string decoding_ = "huggingface", stopping_ = "no";
-  std::int64_t beams_ = 5, most_ = 256, least_ = 0, ngram_ = 0;
-  double penalty_ = 0.8, repetition_ = 1.0;
-  Sampling sampling_;
+  SearchOptionWords search_;
 };
-
-// For provenance: the seed of a search that draws.
-std::optional<std::uint64_t> seed_of(const SearchOptions& search);
 
 // What was cut, and what was passed over.
 void say_tally(const std::string& input, const SummaryTally& tally, std::int64_t length);

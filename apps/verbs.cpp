@@ -25,6 +25,7 @@ constexpr VerbRow verb_rows[] = {
     {"text qa predict", "answer questions with a fine-tuned model", cmd_text_qa_predict},
     {"text summarize predict", "write summaries of documents with BigBird-Pegasus or LED",
      cmd_text_summarize_predict},
+    {"text generate", "continue a text or a region with a model that reads left to right", cmd_text_generate},
     {"text glue predict", "write the submission file of a GLUE task", cmd_text_glue_predict},
     {"Make a model", nullptr, nullptr},
     {"chunk", "cut a genome into documents of sentences, for pretraining", cmd_chunk},

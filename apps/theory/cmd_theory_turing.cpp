@@ -47,9 +47,9 @@ void print_trace(const MachineRun& plain, const DecoderRun& run, const std::stri
   const std::vector<Tape> tapes = decoder_tapes(run, word);
   for (std::size_t time = 0; time < tapes.size(); ++time) {
     const Configuration& at = run.configurations[time];
-    const bool same = at == plain.configurations[time] && tapes[time] == plain.tapes[time];
+    const bool agrees = at == plain.configurations[time] && tapes[time] == plain.tapes[time];
     fmt::print("{}\t{}\t{}\t{}\t{}\t{}\n", time, at.state, at.symbol, at.cell, tape_text(tapes[time]),
-               same ? "same" : "differs");
+               agrees ? "same" : "differs");
   }
   fmt::print("\n");
 }

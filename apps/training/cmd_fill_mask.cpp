@@ -143,7 +143,7 @@ std::size_t fill_lines(MaskFiller& filler, Table& table) {
 
 int cmd_fill_mask(int argc, char** argv) {
   Verb verb("fill-mask",
-            "Show what a pretrained model puts in the place of masked tokens of a text or a region; TSV.",
+            "Show what a model puts in place of masked tokens; TSV.",
             {("bigbird fill-mask -m demo-output/pretrain/final -f demo-output/genome/genome.fa.gz -r "
               "chr1:100001-100400"),
              ("bigbird fill-mask -m demo-output/pretrain/final -f demo-output/genome/genome.fa.gz -r "

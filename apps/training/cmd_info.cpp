@@ -49,12 +49,9 @@ void append_lines(const std::string& name, const nlohmann::basic_json<OrderedMap
 }  // namespace
 
 int cmd_info(int argc, char** argv) {
-  Verb verb(
-      "info",
-      "Describe what a path holds, of every kind that bigbird writes, and genomes: how much, which command wrote it, "
-      "and what for.",
-      {"bigbird info human/tracks --length 1000 --batch 8", "bigbird info demo-output/tokenizer --json",
-       "bigbird info demo-output/genome/genome.fa.gz", "bigbird info bigbird-demo/scored.tsv"});
+  Verb verb("info", "Describe what a path holds, of every kind that bigbird writes, and genomes.",
+            {"bigbird info human/tracks --length 1000 --batch 8", "bigbird info demo-output/tokenizer --json",
+             "bigbird info demo-output/genome/genome.fa.gz", "bigbird info bigbird-demo/scored.tsv"});
   std::string path;
   DescribeOptions options;
   bool as_json = false;

@@ -44,6 +44,7 @@ enum class Purpose : std::uint32_t {
   theory_vectors = 29,
   stream_order = 30,
   stream_choice = 31,
+  text_sampling = 32,
   test = 1000,
 };
 

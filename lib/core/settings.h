@@ -32,11 +32,11 @@ inline constexpr std::string_view all_settings =
     "null_odds null_threshold num_attention_heads num_hidden_layers num_random_blocks objective of offset "
     "one_per_line optimizer output overlap patience per_strand plan_file pool positions positive_weight "
     "preset problem profiles promoters_per_mb quoting ref_mismatch region regions repetition_penalty "
-    "replace_invalid report required_characters resume right sample_bases schedule score shard shard_size "
-    "shift shifts significance_column size skip_bad split stem_stride step steps strand strands "
-    "summary_field support_threshold target_length task temperature tensorboard test text text_column "
-    "threshold tokenizer top_k top_p track train trainer unmapped valid value version_2 vocab_size warmup "
-    "window window_at window_length windows within write_digest ";
+    "replace_invalid report required_characters resume right sample_bases samples schedule score shard "
+    "shard_size shift shifts significance_column size skip_bad split stem_stride step steps strand "
+    "strands summary_field support_threshold target_length task temperature tensorboard test text "
+    "text_column threshold tokenizer top_k top_p track train trainer unmapped valid value version_2 "
+    "vocab_size warmup window window_at window_length windows within write_digest ";
 
 constexpr bool is_setting(std::string_view word) {
   for (std::size_t at = all_settings.find(word, 1); at != all_settings.npos;

@@ -19,7 +19,7 @@
 #include "lib/model/folder/dialect.h"
 #include "lib/model/folder/model_card.h"
 #include "lib/model/folder/self_test.h"
-#include "lib/text/summarize/token_search.h"
+#include "lib/text/summarize/generation_defaults.h"
 #include "lib/text/text_settings.h"
 #include "lib/tokenization/tokenizer.h"
 

@@ -1,5 +1,6 @@
 // Greedy and beam search against transformers' generate() over the same made-up model
-// (tests/peers/make_generation.py): 240 random settings, tokens up to the first end, and scores.
+// (tests/peers/make_generation.py): 240 random settings, tokens up to the first end, and scores; and 100 of
+// texts that go on behind a prompt.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,16 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "lib/text/summarize/token_search.h"
+#include "lib/text/search/token_search.h"
 #include "tests/support/support.h"
-#include "tests/unit/text/summarize/made_up_logits.h"
+#include "tests/unit/text/search/made_up_logits.h"
 
 namespace bigbird {
 namespace {
 
-nlohmann::json generation_golden() {
-  return nlohmann::json::parse(
-      testing::read_text(testing::source_dir() / "tests" / "golden" / "generation.json"));
+nlohmann::json generation_golden(const char* name = "generation.json") {
+  return nlohmann::json::parse(testing::read_text(testing::source_dir() / "tests" / "golden" / name));
 }
 
 SearchOptions generation_options(const nlohmann::json& setting) {
@@ -27,9 +27,17 @@ SearchOptions generation_options(const nlohmann::json& setting) {
   options.early_stopping = early.is_string()   ? EarlyStopping::never
                            : early.get<bool>() ? EarlyStopping::yes
                                                : EarlyStopping::no;
-  setting.at("max_length").get_to(options.max_length);
+  if (setting.contains("prompt")) {
+    setting.at("prompt").get_to(options.before);
+    options.start = options.before.back();
+    options.before.pop_back();
+    setting.at("suppress_tokens").get_to(options.never);
+  }
+  options.max_length = setting.value("max_new_tokens", setting.at("max_length").get<std::int64_t>() - 1) + 1;
   // generate() takes a minimum above the maximum, which then has no end but that of the length.
-  options.min_length = std::min(setting.at("min_length").get<std::int64_t>(), options.max_length);
+  options.min_length =
+      std::min(setting.value("min_new_tokens", setting.at("min_length").get<std::int64_t>() - 1) + 1,
+               options.max_length);
   setting.at("no_repeat_ngram_size").get_to(options.no_repeat_ngram);
   setting.at("repetition_penalty").get_to(options.repetition_penalty);
   setting.at("forced_eos").get_to(options.forced_end);
@@ -47,9 +55,7 @@ TEST(GenerationGolden, TheMadeUpModelIsThePeers) {
   }
 }
 
-TEST(GenerationGolden, TokensAndScoresAreThePeers) {
-  const nlohmann::json golden = generation_golden();
-  ASSERT_GE(golden.at("cases").size(), 200u);
+void expect_the_peers(const nlohmann::json& golden) {
   for (const nlohmann::json& setting : golden.at("cases")) {
     const testing::MadeUpLogits model{setting.at("seed").get<std::uint64_t>(),
                                       setting.at("eos_bias").get<double>()};
@@ -62,6 +68,18 @@ TEST(GenerationGolden, TokensAndScoresAreThePeers) {
       EXPECT_NEAR(found[i].score, setting["scores"][i].get<double>(), 1e-4) << setting;
     }
   }
+}
+
+TEST(GenerationGolden, TokensAndScoresAreThePeers) {
+  const nlohmann::json golden = generation_golden();
+  ASSERT_GE(golden.at("cases").size(), 200u);
+  expect_the_peers(golden);
+}
+
+TEST(GenerationGolden, SoAreTheyBehindAPrompt) {
+  const nlohmann::json golden = generation_golden("generation_prompts.json");
+  ASSERT_GE(golden.at("cases").size(), 100u);
+  expect_the_peers(golden);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/network/decoder_steps.h"
 #include "lib/model/network/model.h"
-#include "lib/text/summarize/token_search.h"
+#include "lib/text/search/token_search.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

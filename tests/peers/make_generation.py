@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Greedy and beam search by transformers' generate() over a made-up model: writes tests/golden/generation.json.
+"""Greedy and beam search by transformers' generate() over a made-up model: writes tests/golden/generation.json, and with --prompts
+tests/golden/generation_prompts.json, of texts that go on behind a prompt of several tokens.
 
-  python3 tests/peers/make_generation.py [OUT]
+  python3 tests/peers/make_generation.py [--prompts] [OUT]
 
 The model's logits are a function of the tokens so far (`logits_of`), which the C++ test computes alike, so that only the rules of the
 search are compared. Settings are drawn by a fixed seed; one is kept when the tokens stay the same with logits moved by up to 2e-4, so
@@ -19,7 +20,7 @@ from transformers import GenerationConfig, GenerationMixin, PretrainedConfig, Pr
 from transformers.modeling_outputs import CausalLMOutput
 
 VOCABULARY, START, EOS, PAD = 40, 2, 1, 0
-SETTINGS = 240
+SETTINGS, PROMPTS = 240, 100
 MASK = (1 << 64) - 1
 
 
@@ -70,32 +71,50 @@ def drawn(rng, seed):
             "repetition_penalty": rng.choice([1.0, 1.0, 1.0, 1.5]), "num_return_sequences": rng.randint(1, beams)}
 
 
+def drawn_prompt(rng, seed):
+    setting = drawn(rng, seed)
+    most = rng.choice([1, 4, 8, 13])
+    return {**setting, "prompt": [START] + [rng.randrange(2, VOCABULARY) for _ in range(rng.randint(0, 9))], "forced_eos": False,
+            "min_length": 0, "max_length": 0, "min_new_tokens": rng.choice([0, 0, 3]), "max_new_tokens": most,
+            "suppress_tokens": sorted(rng.sample(range(2, VOCABULARY), rng.choice([0, 4, 12])))}
+
+
+def lengths_of(setting):
+    if "prompt" not in setting:
+        return {"min_length": setting["min_length"], "max_length": setting["max_length"]}
+    return {"min_new_tokens": min(setting["min_new_tokens"], setting["max_new_tokens"]), "max_new_tokens": setting["max_new_tokens"],
+            "suppress_tokens": setting["suppress_tokens"] or None}
+
+
 def generated(model, setting, moved):
     model.setting = (setting["seed"], setting["eos_bias"], moved)
     config = GenerationConfig(
         do_sample=False, use_cache=False, bos_token_id=START, eos_token_id=EOS, pad_token_id=PAD, num_beams=setting["num_beams"],
         length_penalty=setting["length_penalty"], early_stopping=setting["early_stopping"] if setting["num_beams"] > 1 else False,
-        no_repeat_ngram_size=setting["no_repeat_ngram_size"], min_length=setting["min_length"], max_length=setting["max_length"],
+        no_repeat_ngram_size=setting["no_repeat_ngram_size"], **lengths_of(setting),
         forced_eos_token_id=EOS if setting["forced_eos"] else None, repetition_penalty=setting["repetition_penalty"],
         num_return_sequences=setting["num_return_sequences"], return_dict_in_generate=True, output_scores=True)
-    result = model.generate(torch.tensor([[START]]), attention_mask=torch.tensor([[1]]), generation_config=config)
+    prompt = torch.tensor([setting.get("prompt", [START])])
+    result = model.generate(prompt, attention_mask=torch.ones_like(prompt), generation_config=config)
     sequences = []
     for row in result.sequences.tolist():
-        tokens = row[1:]
+        tokens = row[prompt.shape[1]:]
         sequences.append(tokens[:tokens.index(EOS) + 1] if EOS in tokens else tokens)
     scores = result.sequences_scores.tolist() if setting["num_beams"] > 1 else None
     return sequences, scores
 
 
 def main():
-    out = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "tests/golden/generation.json")
+    of_prompts = "--prompts" in sys.argv
+    given = [word for word in sys.argv[1:] if word != "--prompts"]
+    out = pathlib.Path(given[0] if given else f"tests/golden/generation{'_prompts' if of_prompts else ''}.json")
     warnings.simplefilter("ignore")
     model = MadeUp(PretrainedConfig(vocab_size=VOCABULARY, is_encoder_decoder=False)).eval()
-    rng = random.Random(15)
+    rng = random.Random(16 if of_prompts else 15)
     cases, dropped, seed = [], 0, 0
-    while len(cases) < SETTINGS:
+    while len(cases) < (PROMPTS if of_prompts else SETTINGS):
         seed += 1
-        setting = drawn(rng, seed)
+        setting = (drawn_prompt if of_prompts else drawn)(rng, seed)
         sequences, scores = generated(model, setting, 0.0)
         if any(generated(model, setting, moved)[0] != sequences for moved in (2e-4, -2e-4)):
             dropped += 1

@@ -18,6 +18,8 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& verbs_of_ro
   static const std::vector<std::pair<std::string, std::vector<std::string>>> rooms = {
       {"lib/text/classify/", {"text classify", "text glue"}},
       {"lib/text/qa/", {"text qa"}},
+      {"lib/text/generate/", {"text generate"}},
+      {"lib/text/search/", {"text generate", "text summarize predict", "text summarize evaluate"}},
       {"lib/text/summarize/", {"text summarize"}},
       {"lib/text/", {"text"}},
       {"lib/genomics/promoter/", {"promoter"}},

@@ -38,9 +38,9 @@ sentence_of() {
 cat <<'END'
 # Verbs
 
-Every verb of `bigbird`, in the order of `bigbird --help`. The name of a verb leads to the page of its task.
-`bigbird VERB --help` begins with examples. They can be pasted after `bigbird demo`, `bash pipelines/demo.sh`
-and `bash pipelines/demo_text.sh`. What all verbs have in common is in [command-line.md](command-line.md).
+Every verb, in the order of `bigbird --help`. The name of a verb leads to the page of its task.
+`bigbird VERB --help` begins with examples. Paste them after `bigbird demo`, `bash pipelines/demo.sh` and
+`bash pipelines/demo_text.sh`. Common to all: [command-line.md](command-line.md).
 `bash tests/policy/verbs_page.sh build/release/bin/bigbird > docs/verbs.md` makes this page.
 END
 title=

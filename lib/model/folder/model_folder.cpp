@@ -86,6 +86,12 @@ void ModelFolder::require_masked_token_head() const {
                   "take a pretrained model, such as run/final of bigbird pretrain");
 }
 
+void ModelFolder::require_next_token_head() const {
+  if (config_.predicts_next()) return;
+  throw_bad_input(fmt::format("{}: the model predicts no next token, its head is {}", path_, head_words()),
+                  message("make one that reads left to right by `bigbird pretrain` with `objective` clm"));
+}
+
 void ModelFolder::require_question_head() const {
   if (config_.head == HeadType::question_answering) return;
   throw_bad_input(

@@ -41,6 +41,7 @@ class ModelFolder {
   void require(Alphabet alphabet) const;
   void require_classifier() const;         // a classification head
   void require_masked_token_head() const;  // that of masked-lm or pretraining
+  void require_next_token_head() const;    // that of causal-lm
   void require_question_head() const;      // a question answering head
   // What messages say of the head; of one that is not read, the class that has it.
   std::string head_words() const;

@@ -10,9 +10,9 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/model/network/decoder.h"
-#include "lib/model/network/encoder.h"
 #include "lib/model/network/memory.h"
 #include "lib/model/network/model.h"
+#include "lib/model/network/step_rows.h"
 
 namespace bigbird {
 namespace {
@@ -21,21 +21,12 @@ using kernels::Index;
 using kernels::Values;
 
 struct StepMemory {
-  std::vector<Values> sources;  // [layer] [T, 2C]
-  std::vector<Values> written;  // [layer] [length * rows, 2C]: row r of call t at t * rows + r
-  std::int32_t* ids = nullptr;  // [rows]
-  std::int32_t* positions = nullptr;
+  std::vector<Values> sources;      // [layer] [T, 2C]
+  std::vector<Values> written;      // [layer] [length * rows, 2C]: row r of call t at t * rows + r
   std::int32_t* seen = nullptr;     // [rows * length]: rows of `written`, of one row behind those of another
   std::int32_t* offsets = nullptr;  // [rows + 1] into `seen`
-  Values state;                     // [rows, C]
-  Values norm;
-  Values query;
-  Values context;
-  Values branch;
-  Values inner;                        // [rows, F]
-  float* logits = nullptr;             // [rows, V]
-  float* top_values = nullptr;         // [rows, most_top_tokens]
-  std::int32_t* top_tokens = nullptr;  // the same
+  StepRowMemory step;
+  Values query;  // [rows, C]
   // Where attention wants whole blocks, the rows of a source fill some of their own.
   std::int32_t* spread = nullptr;  // [spread rows]: the row of the step that stands there, or any in padding
   std::int32_t* together = nullptr;  // [rows]: where each row stands
@@ -59,22 +50,16 @@ StepMemory plan_steps(Arena& arena, const ModelConfig& of_model, const DecoderLi
         arena.values("keys and values of what is written", 2 * limits.length * rows * width));
   }
   const std::string what = "activations of a step";
-  to.ids = arena.integers(what, rows);
-  to.positions = arena.integers(what, rows);
   to.seen = arena.integers(what, rows * limits.length);
   to.offsets = arena.integers(what, rows + 1);
-  for (Values* matrix : {&to.state, &to.norm, &to.query, &to.context, &to.branch})
-    *matrix = arena.values(what, rows * width);
-  to.inner = arena.values(what, rows * config.intermediate_size);
+  to.step = plan_step_rows(arena, config, rows, rows);
+  to.query = arena.values(what, rows * width);
   if (whole_blocks) {
     to.spread = arena.integers(what, spread_rows(config, limits));
     to.together = arena.integers(what, rows);
     to.spread_query = arena.values(what, spread_rows(config, limits) * width);
     to.spread_context = arena.values(what, spread_rows(config, limits) * width);
   }
-  to.logits = arena.floats("logits of a step", rows * config.vocab_size);
-  to.top_values = arena.floats(what, rows * most_top_tokens);
-  to.top_tokens = arena.integers(what, rows * most_top_tokens);
   return to;
 }
 
@@ -106,12 +91,6 @@ struct CrossCall {
   Index row, place, key_row;
 };
 
-// The outputs of a product from `first` on: queries, or keys and values, of one that has all three.
-LinearTensors outputs_of(const LinearTensors& layer, Index first, Index count) {
-  return {layer.weight + first * layer.in, layer.bias == nullptr ? nullptr : layer.bias + first, layer.in,
-          count};
-}
-
 }  // namespace
 
 struct DecoderSteps::Impl {
@@ -121,7 +100,8 @@ struct DecoderSteps::Impl {
         config(decoder_config(of.config())),
         plans(config.num_attention_heads),
         whole_blocks(of.backend().wants_whole_blocks()),
-        memory(model.backend(), step_bytes(of.config(), up_to, of.backend())) {
+        memory(model.backend(), step_bytes(of.config(), up_to, of.backend())),
+        step(model.backend(), config, held.step) {
     Arena arena(memory.bytes(), model.backend());
     held = plan_steps(arena, of.config(), limits, whole_blocks);
     first_slot = model.backend().reserve_scratch(cross_limits(config, limits));
@@ -144,8 +124,8 @@ struct DecoderSteps::Impl {
     paths = std::move(next);
     const std::vector<std::int32_t> positions(rows, static_cast<std::int32_t>(written));
     kernels::Backend& backend = model.backend();
-    backend.upload(held.ids, tokens.data(), rows * sizeof(std::int32_t));
-    backend.upload(held.positions, positions.data(), rows * sizeof(std::int32_t));
+    backend.upload(held.step.ids, tokens.data(), rows * sizeof(std::int32_t));
+    backend.upload(held.step.positions, positions.data(), rows * sizeof(std::int32_t));
     backend.upload(held.seen, seen.data(), seen.size() * sizeof(std::int32_t));
     backend.upload(held.offsets, offsets.data(), offsets.size() * sizeof(std::int32_t));
   }
@@ -187,61 +167,27 @@ struct DecoderSteps::Impl {
     staged.assign(sources.begin(), sources.end());
   }
 
-  // What a branch reads: the state, in pre-LN its LayerNorm.
-  kernels::ConstValues branch_input(const NormTensors& norm, Index rows) {
-    if (config.norm_type == NormType::postnorm) return held.state;
-    model.backend().layernorm_forward(held.state, norm, held.norm, {}, rows);
-    return held.norm;
-  }
-
-  // state += product(input), in post-LN with a LayerNorm behind it
-  void join(kernels::ConstValues input, const LinearTensors& product, const NormTensors& norm, Index rows) {
-    kernels::Backend& backend = model.backend();
-    const Index values = rows * config.hidden_size;
-    const bool postnorm = config.norm_type == NormType::postnorm;
-    const Values sum = postnorm ? held.norm : held.state;
-    backend.linear_forward(input, product, held.branch, rows);
-    backend.dropout_add(held.branch, held.state, sum, values, {});
-    if (postnorm) backend.layernorm_forward(sum, norm, held.state, {}, rows);
-  }
-
-  void embed(const EmbeddingTensors& tensors, Index rows) {
-    kernels::Backend& backend = model.backend();
-    const bool has_norm = config.embedding_norm != EmbeddingNorm::none;
-    const Values sum = has_norm ? held.norm : held.state;
-    backend.embedding_forward({held.ids, nullptr, held.positions, rows}, embedding_tables(config, tensors),
-                              sum);
-    if (has_norm) backend.layernorm_forward(sum, tensors.norm, held.state, {}, rows);
-  }
-
-  // What the logits are made of.
-  kernels::ConstValues last_state(const DecoderTensors& tensors, Index rows) {
-    if (!config.has_final_norm()) return held.state;
-    model.backend().layernorm_forward(held.state, tensors.final_norm, held.norm, {}, rows);
-    return held.norm;
-  }
-
   void self_attention(const AttentionTensors& tensors, Values cache, Index rows) {
     kernels::Backend& backend = model.backend();
     const Index width = config.hidden_size;
     const Values now = cache + 2 * written * limits.rows * width;
-    const kernels::ConstValues input = branch_input(tensors.norm, rows);
+    const kernels::ConstValues input = step.branch_input(tensors.norm, rows);
     backend.linear_forward(input, outputs_of(tensors.qkv, 0, width), held.query, rows);
     backend.linear_forward(input, outputs_of(tensors.qkv, width, 2 * width), now, rows);
     const kernels::AttentionBatch call = attention_call(config);
     backend.attend_rows({rows, call.heads, call.head_size, call.scale, held.seen, held.offsets},
                         {{held.query, width}, {cache, 2 * width}, {cache + width, 2 * width}},
-                        {held.context, width}, nullptr);
-    join(held.context, tensors.output, tensors.norm, rows);
+                        {held.step.context, width}, nullptr);
+    step.join(held.step.context, tensors.output, tensors.norm, rows);
   }
 
   void cross_attention(const CrossAttentionTensors& tensors, Values cache, Index rows) {
     kernels::Backend& backend = model.backend();
     const Index width = config.hidden_size;
-    backend.linear_forward(branch_input(tensors.norm, rows), tensors.query, held.query, rows);
+    backend.linear_forward(step.branch_input(tensors.norm, rows), tensors.query, held.query, rows);
     if (whole_blocks) backend.gather_rows(held.query, held.spread, held.spread_query, spread_count, width);
     const Values query = whole_blocks ? held.spread_query : held.query;
-    const Values context = whole_blocks ? held.spread_context : held.context;
+    const Values context = whole_blocks ? held.spread_context : held.step.context;
     for (const CrossCall& call : calls) {
       const Values keys = cache + 2 * call.key_row * width;
       const Index place = call.place * width;
@@ -249,15 +195,8 @@ struct DecoderSteps::Impl {
                                 {{query + place, width}, {keys, 2 * width}, {keys + width, 2 * width}},
                                 {context + place, width}, nullptr);
     }
-    if (whole_blocks) backend.gather_rows(context, held.together, held.context, rows, width);
-    join(held.context, tensors.output, tensors.norm, rows);
-  }
-
-  void feed_forward(const FeedForwardTensors& tensors, Index rows) {
-    kernels::Backend& backend = model.backend();
-    backend.linear_activation_forward(branch_input(tensors.norm, rows), tensors.inner, config.activation,
-                                      nullptr, held.inner, rows);
-    join(held.inner, tensors.output, tensors.norm, rows);
+    if (whole_blocks) backend.gather_rows(context, held.together, held.step.context, rows, width);
+    step.join(held.step.context, tensors.output, tensors.norm, rows);
   }
 
   Model& model;
@@ -267,16 +206,13 @@ struct DecoderSteps::Impl {
   const bool whole_blocks;
   DeviceMemory memory;
   StepMemory held;
+  StepRows step;
   std::int64_t written = 0;  // calls since begin()
   std::vector<std::vector<std::int32_t>> paths;
   std::vector<std::int32_t> staged;  // the sources that `calls` are of
   std::vector<CrossCall> calls;
   Index first_slot = 0;
   Index spread_count = 0;
-  Index asked = 0;  // rows of the last step
-  // Of a device with memory of its own.
-  std::vector<float> on_host, values_on_host;
-  std::vector<std::int32_t> tokens_on_host;
 };
 
 std::vector<MemoryRow> plan_decoder_memory(const ModelConfig& config, const DecoderLimits& limits,
@@ -319,43 +255,23 @@ void DecoderSteps::step(std::span<const std::int32_t> tokens, std::span<const st
   }
   of.stage(tokens, parents);
   of.stage_sources(sources);
-  kernels::Backend& backend = view.backend;
-  of.embed(view.tensors.embeddings, rows);
+  of.step.embed(view.tensors.embeddings, rows);
   for (std::size_t layer = 0; layer < view.tensors.layers.size(); ++layer) {
     const DecoderLayerTensors& tensors = view.tensors.layers[layer];
     of.self_attention(tensors.attention, of.held.written[layer], rows);
     of.cross_attention(tensors.cross_attention, of.held.sources[layer], rows);
-    of.feed_forward(tensors.feed_forward, rows);
+    of.step.feed_forward(tensors.feed_forward, rows);
   }
-  backend.linear_forward(of.last_state(view.tensors, rows), view.tensors.output, of.held.logits, rows);
+  of.step.predict(of.held.step.state, view.tensors.final_norm, view.tensors.output, rows);
   ++of.written;
-  of.asked = rows;
 }
 
 std::span<const float> DecoderSteps::logits() {
-  Impl& of = *impl_;
-  kernels::Backend& backend = of.model.backend();
-  const auto count = static_cast<std::size_t>(of.asked * of.config.vocab_size);
-  if (backend.in_host_memory()) return {of.held.logits, count};
-  of.on_host.resize(count);
-  backend.download_values(of.on_host.data(), of.held.logits, static_cast<Index>(count));
-  return of.on_host;
+  return impl_->step.logits();
 }
 
 TopTokens DecoderSteps::top(std::int64_t count) {
-  Impl& of = *impl_;
-  if (count < 1 || count > most_top_tokens || count > of.config.vocab_size)
-    throw_runtime(fmt::format("the best {} of {} tokens", count, of.config.vocab_size));
-  kernels::Backend& backend = of.model.backend();
-  backend.top_log_softmax({of.held.logits, of.asked, of.config.vocab_size},
-                          {count, of.held.top_values, of.held.top_tokens});
-  const auto number = static_cast<std::size_t>(of.asked * count);
-  if (backend.in_host_memory()) return {{of.held.top_values, number}, {of.held.top_tokens, number}, count};
-  of.values_on_host.resize(number);
-  of.tokens_on_host.resize(number);
-  backend.download_values(of.values_on_host.data(), of.held.top_values, static_cast<Index>(number));
-  backend.download(of.tokens_on_host.data(), of.held.top_tokens, number * sizeof(std::int32_t));
-  return {of.values_on_host, of.tokens_on_host, count};
+  return impl_->step.top(count);
 }
 
 }  // namespace bigbird

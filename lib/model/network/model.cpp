@@ -590,6 +590,11 @@ DecoderView Model::decoder_view() const {
           impl_->batch};
 }
 
+const ModelTensors& Model::tensors() {
+  impl_->take_int8();
+  return impl_->parameter_tensors;
+}
+
 std::vector<float> Model::token_logits(std::size_t score) const {
   const std::vector<TokenScoreActivations>& scores = impl_->held.activations.answers;
   return impl_->output(score < scores.size() ? scores[score].logits : nullptr, impl_->batch.rows(),

@@ -41,6 +41,7 @@ struct ForwardOptions {
 };
 
 struct DecoderTensors;  // tensors.h
+struct ModelTensors;
 
 // What a decoder's steps (decoder_steps.h) go on from: of the last forward(), and valid until the next.
 struct DecoderView {
@@ -145,6 +146,9 @@ class Model {
   std::vector<float> decoder_hidden_state() const;
   std::vector<float> target_logits() const;
   DecoderView decoder_view() const;
+  // Of the parameters, for steps that make their own pass (causal_steps.h); what is to be computed in int8 is
+  // bound.
+  const ModelTensors& tensors();
 
   // What streams remember (Batch::places) of a model with a memory, asked for between two passes: a
   // backward() comes before it. See stream_memory.h for shapes and errors; bytes are those on the device.

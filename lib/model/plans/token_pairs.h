@@ -39,6 +39,7 @@ struct KeyGroup {
   std::int64_t after = -1;
   bool itself = true;   // false: a query does not see its own key here
   bool linked = false;  // only local tokens and the global token of their stretch meet
+  bool operator==(const KeyGroup&) const = default;
 };
 // causal: the left-to-right form, in which nobody sees a later token; that of a config that is causal too.
 std::vector<KeyGroup> key_groups(const ModelConfig& config, std::int64_t layer, bool causal = false);

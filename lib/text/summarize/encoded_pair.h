@@ -1,5 +1,5 @@
-// lib/text/summarize holds summaries: pairs to train on, a model that writes, searches for tokens that know
-// no model, line breaks as the published models have them, ROUGE over a data set.
+// lib/text/summarize holds summaries: pairs to train on, a model that writes, line breaks as the published
+// models have them, ROUGE over a data set.
 //
 // Documents and summaries as a model with a decoder reads them: pieces with the end behind them
 // (docs/specification.md 2.6 and 5.6). And line breaks as BigBird-Pegasus reads and writes them: its

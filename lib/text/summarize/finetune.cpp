@@ -11,7 +11,7 @@
 #include "lib/core/log.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/text/summarize/token_search.h"
+#include "lib/text/summarize/generation_defaults.h"
 #include "lib/text/text_settings.h"
 #include "lib/training/training_run.h"
 

@@ -1,4 +1,6 @@
-// How a model folder wants summaries to be searched for; see token_search.h.
+// See generation_defaults.h.
+#include "lib/text/summarize/generation_defaults.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/model/config.h"
-#include "lib/text/summarize/token_search.h"
 
 namespace bigbird {
 namespace {

@@ -6,16 +6,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "kernels/parallel.h"
-#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/open_model.h"
+#include "lib/text/search/run_searches.h"
 #include "lib/text/summarize/encoded_pair.h"
-#include "lib/text/summarize/token_search.h"
+#include "lib/text/summarize/generation_defaults.h"
 #include "lib/text/text_settings.h"
 #include "lib/tokenization/text_encoding.h"
 #include "lib/tokenization/tokenizer.h"
@@ -23,45 +22,6 @@
 
 namespace bigbird {
 namespace {
-
-using Searches = std::vector<std::unique_ptr<TokenSearch>>;
-
-// The rows that all searches ask for now, and where each search's begin.
-struct AskedRows {
-  std::vector<std::int32_t> tokens, parents, sources;
-  std::vector<std::size_t> first;  // [searches + 1]
-};
-
-AskedRows asked_rows(const Searches& searches, const AskedRows& before) {
-  AskedRows rows;
-  for (std::size_t s = 0; s < searches.size(); ++s) {
-    rows.first.push_back(rows.tokens.size());
-    if (searches[s]->done()) continue;
-    const auto offset = before.first.empty() ? 0 : static_cast<std::int32_t>(before.first[s]);
-    const auto tokens = searches[s]->tokens();
-    rows.tokens.insert(rows.tokens.end(), tokens.begin(), tokens.end());
-    for (const std::int32_t parent : searches[s]->parents()) rows.parents.push_back(offset + parent);
-    rows.sources.resize(rows.tokens.size(), static_cast<std::int32_t>(s));
-  }
-  rows.first.push_back(rows.tokens.size());
-  return rows;
-}
-
-// What the searches that go on need to know (TokenSearch::wanted()): each by itself, so that no summary
-// depends on what is written beside it.
-struct Wanted {
-  std::int64_t tokens = 0;  // the most that one of them wants
-  bool logits = false;      // whether one of them wants all
-
-  explicit Wanted(const Searches& searches) {
-    for (const auto& search : searches) {
-      if (search->done()) continue;
-      const std::int64_t of_search = search->wanted();
-      tokens = std::max(tokens, of_search);
-      logits = logits || of_search == 0;
-    }
-  }
-};
 
 std::string summary_row(SummaryForm form, const std::string& id, const WrittenSummary& summary) {
   if (form == SummaryForm::tsv) {
@@ -98,27 +58,9 @@ void add_document(Sha256& digest, const SummaryPair& document) {
 }
 
 // All that a summary depends on beside the document and the model.
-void add_search(RunIdentity& identity, const SearchOptions& search, const Summarizer& summarizer) {
+void add_run(RunIdentity& identity, const Summarizer& summarizer) {
   identity["length"] = std::to_string(summarizer.length());
   identity["line_marks"] = summarizer.line_marks() ? "true" : "false";
-  identity["search"] = fmt::format(
-      "decoding {}, beams {}, length_penalty {}, early_stopping {}, max_length {}, min_length {}, "
-      "no_repeat_ngram {}, repetition_penalty {}, forced_end {}",
-      static_cast<int>(search.decoding), search.beams, search.length_penalty,
-      static_cast<int>(search.early_stopping), search.max_length, search.min_length, search.no_repeat_ngram,
-      search.repetition_penalty, search.forced_end);
-  const SearchOptions usual;
-  if (search.start != usual.start || search.end != usual.end || !search.more_ends.empty() ||
-      search.forced_begin) {
-    identity["tokens of the search"] =
-        fmt::format("start {}, end {},{}, forced begin {}", search.start, search.end,
-                    fmt::join(search.more_ends, ","), search.forced_begin.value_or(-1));
-  }
-  if (search.decoding == Decoding::sample) {
-    identity["sampling"] =
-        fmt::format("temperature {}, top_k {}, top_p {}, seed {}", search.sampling.temperature,
-                    search.sampling.top_k, search.sampling.top_p, search.sampling.seed);
-  }
 }
 
 }  // namespace
@@ -236,7 +178,7 @@ void Summarizer::run() {
   const ModelConfig& config = model_->config();
   const bool whole_blocks = model_->wants_whole_blocks();
   Batch batch;
-  Searches searches;
+  TokenSearches searches;
   for (const Pending& pending : pending_) {
     const auto length = static_cast<std::int64_t>(pending.document.ids.size());
     batch.append(pending.document.ids, {}, whole_blocks ? config.block_size : 1,
@@ -249,24 +191,10 @@ void Summarizer::run() {
   }
   model_->forward(batch, {});
   steps_->begin();
-  const auto vocabulary = static_cast<std::size_t>(config.vocab_size);
-  for (AskedRows rows = asked_rows(searches, {}); !rows.tokens.empty(); rows = asked_rows(searches, rows)) {
-    throw_if_cancelled();
-    steps_->step(rows.tokens, rows.parents, rows.sources);
-    const Wanted wanted(searches);
-    const TopTokens top =
-        wanted.tokens > 0 ? steps_->top(std::min(wanted.tokens, config.vocab_size)) : TopTokens{};
-    const std::span<const float> logits = wanted.logits ? steps_->logits() : std::span<const float>();
-    kernels::parallel_for(searches.size(), [&](std::size_t s) {
-      const std::size_t first = rows.first[s], count = rows.first[s + 1] - first;
-      if (count == 0) return;
-      if (searches[s]->wanted() > 0) {
-        searches[s]->advance(top.rows(first, count));
-      } else {
-        searches[s]->advance(logits.subspan(first * vocabulary, count * vocabulary));
-      }
-    });
-  }
+  run_searches(searches,
+               {[&](const SearchRows& rows) { steps_->step(rows.tokens, rows.parents, rows.searches); },
+                [&](std::int64_t count) { return steps_->top(count); }, [&] { return steps_->logits(); },
+                config.vocab_size});
   for (std::size_t s = 0; s < pending_.size(); ++s) pending_[s].done(written(searches[s]->results().front()));
   pending_.clear();
 }
@@ -274,7 +202,8 @@ void Summarizer::run() {
 SummaryTally predict_summaries(const SummaryPredictionOptions& options, Summarizer& summarizer) {
   SummaryPairs pairs(options.input, options.pairs);
   RunIdentity identity = model_identity(summarizer.folder(), TextSettings(), options.precision);
-  add_search(identity, summarizer.search(), summarizer);
+  add_run(identity, summarizer);
+  add_search(identity, summarizer.search());
   ChunkedOutputs outputs({{options.output, kind_of(options.form), ChunkForm::lines, head_of(options)}},
                          identity, options.input, options.work);
   SummaryTally tally;

@@ -19,7 +19,7 @@
 #include "lib/model/network/model_limits.h"
 #include "lib/parts/chunked_outputs.h"
 #include "lib/text/summarize/encoded_pair.h"
-#include "lib/text/summarize/token_search.h"
+#include "lib/text/search/token_search.h"
 
 namespace bigbird {
 

@@ -1,5 +1,5 @@
 // Scores of next tokens, and draws of them; see score_rules.h.
-#include "lib/text/summarize/score_rules.h"
+#include "lib/text/search/score_rules.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +12,11 @@ namespace bigbird {
 namespace {
 
 constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
+
+// The length of a row as options count it.
+std::int64_t written_of(const SearchOptions& options, std::span<const std::int32_t> sequence) {
+  return static_cast<std::int64_t>(sequence.size() - options.before.size());
+}
 
 void add_candidate(const TokenCandidate& candidate, std::size_t most, std::vector<TokenCandidate>& best) {
   if (best.size() == most && !is_better(candidate, best.back())) return;
@@ -81,10 +86,11 @@ std::vector<std::int32_t> forbidden_tokens(const SearchOptions& options,
       if (std::equal(last.begin(), last.end(), gram.begin())) forbidden.push_back(gram.back());
     }
   }
-  if (length < options.min_length) {
+  if (written_of(options, sequence) < options.min_length) {
     forbidden.push_back(options.end);
     forbidden.insert(forbidden.end(), options.more_ends.begin(), options.more_ends.end());
   }
+  forbidden.insert(forbidden.end(), options.never.begin(), options.never.end());
   std::sort(forbidden.begin(), forbidden.end());
   forbidden.erase(std::unique(forbidden.begin(), forbidden.end()), forbidden.end());
   return forbidden;
@@ -92,9 +98,9 @@ std::vector<std::int32_t> forbidden_tokens(const SearchOptions& options,
 
 std::optional<std::int32_t> forced_token(const SearchOptions& options,
                                          std::span<const std::int32_t> sequence) {
-  if (options.forced_end && static_cast<std::int64_t>(sequence.size()) == options.max_length - 1)
-    return options.end;
-  return sequence.size() == 1 ? options.forced_begin : std::nullopt;
+  const std::int64_t length = written_of(options, sequence);
+  if (options.forced_end && length == options.max_length - 1) return options.end;
+  return length == 1 ? options.forced_begin : std::nullopt;
 }
 
 void apply_score_rules(const SearchOptions& options, std::span<const std::int32_t> sequence,

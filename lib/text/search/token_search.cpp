@@ -1,6 +1,6 @@
 // Greedy and beam searches; see token_search.h. Sums and quotients are taken in fp32 where generate() takes
 // them so.
-#include "lib/text/summarize/token_search.h"
+#include "lib/text/search/token_search.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
-#include "lib/text/summarize/score_rules.h"
+#include "lib/text/search/score_rules.h"
 
 namespace bigbird {
 namespace {
@@ -35,10 +35,15 @@ Sequence extended(const Sequence& sequence, std::int32_t token) {
 }
 
 FoundSequence without_start(const Sequence& sequence, const SearchOptions& options, float score) {
-  const auto last = std::find_if(sequence.begin() + 1, sequence.end(),
-                                 [&](std::int32_t token) { return options.is_end(token); });
-  return {Sequence(sequence.begin() + 1, last == sequence.end() ? last : last + 1),
-          static_cast<double>(score)};
+  const auto first = sequence.begin() + static_cast<std::ptrdiff_t>(options.before.size()) + 1;
+  const auto last =
+      std::find_if(first, sequence.end(), [&](std::int32_t token) { return options.is_end(token); });
+  return {Sequence(first, last == sequence.end() ? last : last + 1), static_cast<double>(score)};
+}
+
+// What all rows begin with, as rules see it.
+Sequence first_sequence(const SearchOptions& options) {
+  return extended(options.before, options.start);
 }
 
 // TokenSearch::wanted() of a row that goes on with one of its `most` best tokens.
@@ -54,7 +59,8 @@ class SingleSearch : public TokenSearch {
   explicit SingleSearch(const SearchOptions& options)
       : TokenSearch(options),
         options_(options),
-        rng_(options.sampling.seed, Purpose::summary_sampling, options.sampling.index) {}
+        rng_(options.sampling.seed, options.sampling.purpose, options.sampling.index),
+        sequence_(first_sequence(options)) {}
 
   std::int64_t wanted() const override {
     if (options_.decoding == Decoding::sample) return 0;
@@ -90,7 +96,7 @@ class SingleSearch : public TokenSearch {
 
   SearchOptions options_;
   CounterRng rng_;
-  Sequence sequence_{options_.start};
+  Sequence sequence_;
   std::vector<float> scores_;
 };
 
@@ -118,7 +124,7 @@ class BeamSearch : public TokenSearch {
         options_(options),
         width_(static_cast<std::size_t>(options.beams)),
         candidates_((2 + options.more_ends.size()) * width_),
-        running_(width_, {{options.start}, -worst, false}),
+        running_(width_, {first_sequence(options), -worst, false}),
         finished_(running_) {
     running_.front().score = 0;
   }
@@ -341,7 +347,7 @@ void check_search(const SearchOptions& options) {
     refuse(message("`top_p` {} is not above 0 and at most 1", sampling.top_p), "1 draws from all tokens");
   const bool rules = options.min_length > 0 || options.no_repeat_ngram > 0 ||
                      options.repetition_penalty != 1.0 || options.forced_end || options.forced_begin ||
-                     !options.more_ends.empty();
+                     !options.more_ends.empty() || !options.never.empty();
   if (options.decoding == Decoding::google && rules)
     refuse(
         "the published search has no rule but its length penalty",

@@ -1,21 +1,19 @@
-// Searches for the tokens of a summary: greedy search, beam search and sampling as Hugging Face's generate()
-// has them (4.57), and the beam search of the published code (docs/specification.md 5.6). A search knows no
-// model: it says which tokens stand last, and is told the logits of the next one. Sources are independent of
-// each other, so a batch is many searches side by side.
+// Greedy search, beam search and sampling as Hugging Face's generate() has them (4.57), and the beam search
+// of the published code (docs/specification.md 5.6). A search knows no model: it says which tokens stand
+// last, and is told the logits of the next one. Texts are independent of each other, so a batch is many
+// searches side by side.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "lib/core/rng.h"
 #include "lib/model/network/top_tokens.h"
 
 namespace bigbird {
-
-struct ModelConfig;
 
 enum class Decoding {
   huggingface,  // beam search; greedy with one beam
@@ -31,13 +29,14 @@ enum class EarlyStopping {
   never,  // once not even a sequence of max_length tokens could get ahead
 };
 
-// Of Decoding::sample. Token n of a summary is drawn with the n-th number of (seed, index).
+// Of Decoding::sample. Token n of a text is drawn with the n-th number of (seed, purpose, index).
 struct Sampling {
   double temperature = 1.0;  // logits are divided by it
   std::int64_t top_k = 50;   // from the most likely tokens only; 0: from all
   double top_p = 1.0;        // from the most likely tokens that make up this fraction of probability
   std::uint64_t seed = 1;
-  std::uint64_t index = 0;  // of the source among all sources
+  std::uint64_t index = 0;  // of the text among all texts
+  Purpose purpose = Purpose::summary_sampling;
 };
 
 // generate()'s fields. Lengths are in tokens and count the start symbol.
@@ -56,6 +55,10 @@ struct SearchOptions {
   std::int32_t end = 1;
   std::vector<std::int32_t> more_ends;       // other tokens that end a sequence as well
   std::optional<std::int32_t> forced_begin;  // what has to follow the start symbol
+  // Of a text that goes on behind a prompt: its tokens before the last one, which is `start`. Rules of tokens
+  // that are there already see them, as generate() has it; lengths do not count them.
+  std::vector<std::int32_t> before;
+  std::vector<std::int32_t> never;  // tokens that stand nowhere (generate's suppress_tokens), ascending
 
   bool is_end(std::int32_t token) const;
   Sampling sampling;
@@ -100,18 +103,6 @@ class TokenSearch {
   std::int64_t length_ = 1;
   bool done_ = false;
 };
-
-// How a model folder wants summaries to be searched for: generation_config.json of transformers where it is
-// there, else the same fields in an older config.json; fields that are missing have generate()'s defaults
-// (docs/specification.md 5.6), one line names those that are not followed, and where none of num_beams,
-// length_penalty, max_length and max_new_tokens is given the three are the paper's (table 17): 5 beams, 0.8,
-// 256 tokens. Start and end are the config's where the file names none. Error{bad_input} naming file and
-// field: a value of another type, lengths or a penalty that cannot be, a min_length above max_length.
-SearchOptions generation_defaults(const std::string& folder, const ModelConfig& config);
-
-// The text of a generation_config.json that says what `folder` says: its own, or the fields of config.json.
-// Empty where there are none.
-std::string generation_config_text(const std::string& folder);
 
 // Error{usage}: beams, lengths or penalties out of range, or that contradict each other (`sequences` above
 // `beams`, `min_length` above `max_length`, several beams of greedy search or sampling; rules that the

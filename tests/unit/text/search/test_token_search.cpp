@@ -1,6 +1,6 @@
 // Searches over a made-up model: against the plain reference, against each other, and their rules one by one.
 // Against transformers' generate(): tests/golden/test_generation.cpp.
-#include "lib/text/summarize/token_search.h"
+#include "lib/text/search/token_search.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "reference/token_search.h"
 #include "tests/unit/io/expect_error.h"
-#include "tests/unit/text/summarize/made_up_logits.h"
+#include "tests/unit/text/search/made_up_logits.h"
 
 namespace bigbird {
 namespace {

@@ -1,6 +1,6 @@
 // Tokens drawn at random: frequencies against the distribution that temperature, top-k and top-p leave, as
 // they are defined, and that a draw is a function of (seed, index) alone.
-#include "lib/text/summarize/score_rules.h"
+#include "lib/text/search/score_rules.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "lib/core/rng.h"
 #include "tests/unit/io/expect_error.h"
-#include "tests/unit/text/summarize/made_up_logits.h"
+#include "tests/unit/text/search/made_up_logits.h"
 
 namespace bigbird {
 namespace {

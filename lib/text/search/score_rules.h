@@ -10,23 +10,24 @@
 #include <span>
 #include <vector>
 
-#include "lib/text/summarize/token_search.h"
+#include "lib/text/search/token_search.h"
 
 namespace bigbird {
 
 // log p of every token, in fp32 as PyTorch has it.
 void log_softmax(std::span<const float> logits, std::span<float> log_probabilities);
 
-// The tokens that may not stand behind `sequence`, ascending: those of n-grams that may not come again, and
-// the ends before min_length. Where only one token may follow there are none.
+// Of `sequence`, a row with what stands before it and its start symbol: the tokens that may not stand behind
+// it, ascending: those that never may, those of n-grams that may not come again, and the ends before
+// min_length. Where only one token may follow there are none.
 std::vector<std::int32_t> forbidden_tokens(const SearchOptions& options,
                                            std::span<const std::int32_t> sequence);
 // The token that has to follow (forced_end, forced_begin), if there is one.
 std::optional<std::int32_t> forced_token(const SearchOptions& options,
                                          std::span<const std::int32_t> sequence);
 
-// Repetition penalty, n-grams that may not come again, no end before min_length, the end at max_length.
-// `sequence` is the row with its start symbol; scores [V] are logits (greedy) or log p (beam search).
+// Repetition penalty, the tokens that are forbidden, the end at max_length. `sequence` is as above; scores
+// [V] are logits (greedy) or log p (beam search).
 void apply_score_rules(const SearchOptions& options, std::span<const std::int32_t> sequence,
                        std::span<float> scores);
 

@@ -10,8 +10,8 @@
 #include <numeric>
 #include <vector>
 
-#include "lib/text/summarize/score_rules.h"
-#include "lib/text/summarize/token_search.h"
+#include "lib/text/search/score_rules.h"
+#include "lib/text/search/token_search.h"
 
 namespace bigbird::testing {
 
@@ -74,7 +74,7 @@ inline std::vector<FoundSequence> run_search(const MadeUpLogits& model, const Se
                                              std::int64_t* steps = nullptr) {
   const std::unique_ptr<TokenSearch> search = make_token_search(options),
                                      by_the_best = make_token_search(options);
-  std::vector<std::vector<std::int32_t>> rows = {{}};
+  std::vector<std::vector<std::int32_t>> rows = {options.before};
   while (!search->done()) {
     std::vector<std::vector<std::int32_t>> next;
     std::vector<float> logits;
