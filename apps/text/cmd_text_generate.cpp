@@ -41,7 +41,7 @@ void add_options(Verb& verb, GenerateCommand& typed) {
   verb.add_required("-m,--model MODEL", typed.model,
                     "Model folder of `bigbird pretrain --objective clm`, of text or of DNA");
   verb.add_option("--prompt TEXT", typed.prompt, "Text, or bases, to continue; an empty one begins at [CLS]");
-  verb.add_option("--input FILE", typed.file,
+  verb.add_option("--prompts FILE", typed.file,
                   "Prompts: lines (.txt, a prompt a line), JSON Lines, CSV, TSV, a folder of .txt, or - for "
                   "stdin");
   CLI::Option* const fasta = verb.add_option("-f,--fasta-ref FASTA", typed.fasta, "Genome (FASTA with .fai)");
@@ -60,7 +60,7 @@ void add_options(Verb& verb, GenerateCommand& typed) {
                   "Type of the output (default: fasta of a model of DNA, else jsonl)")
       ->type_name(choices(continuation_form_names))
       ->default_str("");
-  verb.add_option("--samples", typed.generator.samples,
+  verb.add_option("--continuations", typed.generator.samples,
                   "Continuations of each prompt: draws of sample, or the best of the beams",
                   CLI::Range(1, 1 << 20));
   verb.add_option("--batch", typed.generator.prompts, "Prompts at a time; more take more memory",
@@ -93,12 +93,12 @@ int cmd_text_generate(int argc, char** argv) {
       {("bigbird pretrain --train demo-text-output/train -m demo-text-output/tokenizer --objective clm "
         "--attention full --layers 2 --width 64 --heads 4 --length 128 --batch 8 --steps 100 -o clm"),
        "bigbird text generate -m clm/final --prompt 'The function returns' --beams 4",
-       ("printf 'The kernel\\nThe file\\n' | bigbird text generate -m clm/final --input - --top-p 0.9 "
-        "--samples 3 -o continued.jsonl"),
+       ("printf 'The kernel\\nThe file\\n' | bigbird text generate -m clm/final --prompts - --top-p 0.9 "
+        "--continuations 3 -o continued.jsonl"),
        ("bigbird pretrain --train demo-output/train -m demo-output/tokenizer --objective clm "
         "--attention full --layers 2 --width 64 --heads 4 --length 128 --batch 8 --steps 100 -o clm-dna "
         "&& bigbird text generate -m clm-dna/final -f demo-output/genome/genome.fa.gz -r "
-        "chr1:100001-100200 --temperature 1 --samples 5 -o continued.fa")});
+        "chr1:100001-100200 --temperature 1 --continuations 5 -o continued.fa")});
   GenerateCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
@@ -106,7 +106,7 @@ int cmd_text_generate(int argc, char** argv) {
                       (typed.region.empty() ? 0 : 1) + (typed.regions.empty() ? 0 : 1);
   if (sources != 1) {
     throw_usage("give the prompts in one way",
-                "--prompt TEXT, --input FILE, or --fasta-ref with --region or --regions-file");
+                "--prompt TEXT, --prompts FILE, or --fasta-ref with --region or --regions-file");
   }
   GenerationOptions options;
   options.input = verb.given("--prompt")  ? "--prompt"

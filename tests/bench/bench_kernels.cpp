@@ -226,7 +226,7 @@ void bench_etc_attention(bigbird::kernels::Backend& backend) {
   const Buffer table(backend, labels * width), bias(backend, labels * heads);
   const Buffer dtable(backend, labels * width), dbias(backend, labels * heads);
   using namespace bigbird::kernels;
-  const RelativeTerm by_distance{table.data(), bias.data(), labels, most, false, nullptr, nullptr};
+  const RelativeTerm by_distance{.weight = table.data(), .bias = bias.data(), .labels = labels, .most = most};
   RelativeTerm by_links = by_distance;
   by_links.by_links = true;
   PairRule near, of_tokens, of_globals;

@@ -79,11 +79,13 @@ TEST_F(TextGenerate, APromptGoesOn) {
   // One token of it as the prompt's last gives the rest.
   EXPECT_EQ(must(generate({"--prompt", "ab cd", "--max-tokens", "9", "-O", "lines"})).out,
             one[0].at("text").get<std::string>() + "\n");
+  must(generate({"--prompt", "ab cd", "--max-tokens", "9", "-O", "lines", "--output", path("text")}));
+  EXPECT_EQ(read_text(path("text")), one[0].at("text").get<std::string>() + "\n");
 }
 
 TEST_F(TextGenerate, LinesAndJsonLinesAreTheSamePrompts) {
-  const auto of_lines = rows({"--input", path("prompts.txt"), "--max-tokens", "8"});
-  const auto of_json = rows({"--input", path("prompts.jsonl"), "--max-tokens", "8"});
+  const auto of_lines = rows({"--prompts", path("prompts.txt"), "--max-tokens", "8"});
+  const auto of_json = rows({"--prompts", path("prompts.jsonl"), "--max-tokens", "8"});
   ASSERT_EQ(of_lines.size(), 7u);
   ASSERT_EQ(of_json.size(), 7u);
   std::set<std::string> different;
@@ -95,31 +97,33 @@ TEST_F(TextGenerate, LinesAndJsonLinesAreTheSamePrompts) {
   }
   EXPECT_GE(different.size(), 3u) << "the prompt is not read";
   std::string table =
-      must(generate({"--input", path("prompts.jsonl"), "--max-tokens", "8", "-O", "tsv"})).out;
+      must(generate({"--prompts", path("prompts.jsonl"), "--max-tokens", "8", "-O", "tsv"})).out;
   EXPECT_EQ(table.substr(0, table.find('\n')), "id\tsample\ttext\tscore\ttokens");
   // The columns of a table, by their names.
   std::string columns = "name\twords\n";
   for (std::uint64_t i = 0; i < 7; ++i) columns += "p" + std::to_string(i) + "\t" + tiny_text(i) + "\n";
   write("prompts.tsv", columns);
-  EXPECT_EQ(must(generate({"--input", path("prompts.tsv"), "--max-tokens", "8", "-O", "tsv", "--format",
+  EXPECT_EQ(must(generate({"--prompts", path("prompts.tsv"), "--max-tokens", "8", "-O", "tsv", "--format",
                            "tsv", "--quoting", "none", "--document-field", "words", "--id-field", "name",
                            "--replace-invalid"}))
                 .out,
             table);
   write("bad.jsonl", "{\"words\": \"ab\"}\n{\"text\": \"ab cd\"}\n");
-  const RunResult skipped = must(generate({"--input", path("bad.jsonl"), "--max-tokens", "2", "--skip-bad"}));
+  const RunResult skipped =
+      must(generate({"--prompts", path("bad.jsonl"), "--max-tokens", "2", "--skip-bad"}));
   EXPECT_TRUE(holds(skipped.err, "1 bad records passed over")) << skipped.err;
 }
 
 TEST_F(TextGenerate, NothingDependsOnWhatRunsTogether) {
-  const Words work{"--input", path("prompts.jsonl"), "--max-tokens", "8", "--top-p", "0.9", "--samples", "2"};
+  const Words work{
+      "--prompts", path("prompts.jsonl"), "--max-tokens", "8", "--top-p", "0.9", "--continuations", "2"};
   const std::string one = must(generate(work + Words{"--batch", "1", "--threads", "1"})).out;
   EXPECT_EQ(must(generate(work + Words{"--batch", "3", "--threads", "2"})).out, one);
   EXPECT_NE(must(generate(work + Words{"--seed", "2"})).out, one);
 }
 
 TEST_F(TextGenerate, OptionsReachTheSearch) {
-  const Words prompts{"--input", path("prompts.txt"), "--max-tokens", "10"};
+  const Words prompts{"--prompts", path("prompts.txt"), "--max-tokens", "10"};
   const std::string usual = must(generate(prompts)).out;
   EXPECT_EQ(must(generate(prompts + Words{"--decoding", "greedy"})).out, usual);
   EXPECT_EQ(must(generate(prompts + Words{"--beams", "1"})).out, usual);
@@ -136,7 +140,8 @@ TEST_F(TextGenerate, OptionsReachTheSearch) {
   must(generate(prompts + Words{"--beams", "3", "--early-stopping", "yes"}));
   const std::string beams = must(generate(prompts + Words{"--beams", "3"})).out;
   EXPECT_NE(must(generate(prompts + Words{"--beams", "3", "--length-penalty", "-5"})).out, beams);
-  const auto best = rows(Words{"--prompt", "ab", "--max-tokens", "6", "--beams", "4", "--samples", "3"});
+  const auto best =
+      rows(Words{"--prompt", "ab", "--max-tokens", "6", "--beams", "4", "--continuations", "3"});
   ASSERT_EQ(best.size(), 3u);
   for (std::size_t i = 0; i + 1 < best.size(); ++i) {
     EXPECT_EQ(best[i + 1].at("sample"), static_cast<int>(i) + 2);
@@ -160,7 +165,8 @@ TEST_F(TextGenerate, RegionsGoOnAsFasta) {
   EXPECT_NE(sequence(turned), sequence(one));
   write("regions.bed", "chr1\t10\t40\nchr2\t10\t40\tname\t0\t-\n");
   const std::string both =
-      must(generate(genome + Words{"-R", path("regions.bed"), "--samples", "2", "--top-k", "1"}, "dna")).out;
+      must(generate(genome + Words{"-R", path("regions.bed"), "--continuations", "2", "--top-k", "1"}, "dna"))
+          .out;
   for (const char* name : {">chr1:11-40(+)_1 ", ">chr1:11-40(+)_2 ", ">chr2:11-40(-)_name_1 "})
     EXPECT_TRUE(holds(both, name)) << both;
   EXPECT_EQ(rows(genome + Words{"-r", "chr1:11-40", "-O", "jsonl"}, "dna")[0].at("id"), "chr1:11-40(+)");
@@ -171,18 +177,19 @@ TEST_F(TextGenerate, BadInputIsRefused) {
   refused(generate({"--prompt", "ab"}, "masked"), 1, "the model predicts no next token");
   EXPECT_TRUE(holds(refused(generate({"--prompt", "ab"}, "masked"), 1, "masked").err, "objective clm"));
   refused(generate({}), 2, "give the prompts in one way");
-  refused(generate({"--prompt", "ab", "--input", path("prompts.txt")}), 2, "give the prompts in one way");
+  refused(generate({"--prompt", "ab", "--prompts", path("prompts.txt")}), 2, "give the prompts in one way");
   refused(generate({"--prompt", std::string(64, 'a')}), 1, "65 tokens with [CLS]");
   refused(generate(genome + Words{"-r", "chr1:1-9"}), 1, "model");
   refused(generate(genome + Words{"-r", "chr1:390-410"}, "dna"), 1, "chr1:390-410: letter 12");
   refused(generate(genome + Words{"-r", "chr1:1-2000"}, "dna"), 1, "chr1");
   refused(generate(genome + Words{"-r", "chr9:1-20"}, "dna"), 1, "chr9");
   refused(generate({"--prompt", "ab", "-O", "fasta"}), 2, "FASTA of a model of text");
-  refused(generate({"--prompt", "ab", "--samples", "3"}), 2, "--samples 3 of a search with 1 beams");
+  refused(generate({"--prompt", "ab", "--continuations", "3"}), 2,
+          "--continuations 3 of a search with 1 beams");
   refused(generate({"--prompt", "ab", "--decoding", "google"}), 2, "google");
   refused(generate({"--prompt", "ab", "--max-tokens", "0"}), 2, "--max-tokens");
   write("none.txt", "");
-  refused(generate({"--input", path("none.txt")}), 1, "none.txt");
+  refused(generate({"--prompts", path("none.txt")}), 1, "none.txt");
 }
 
 TEST_F(TextGenerate, ModelsThatReadLeftToRightFillNoMasks) {

@@ -299,7 +299,6 @@ std::string Model::packed_layout() const {
 bool Model::packs(const TensorSpec& tensor) const {
   return holds(impl_->packed, impl_->held.parameters + tensor.offset);
 }
-
 void Model::pack_weights(std::byte* to) {
   impl_->require_parameters();
   impl_->without_floats = !impl_->packed.empty();

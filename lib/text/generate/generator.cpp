@@ -49,7 +49,7 @@ Generator::Generator(const GeneratorOptions& options, kernels::Backend& backend)
                                 name_of(config.attention)),
                     "take a model with full, sparse-fixed, sparse-strided or longformer attention");
   }
-  if (options_.samples < 1) throw_usage(message("`samples` is below 1"), "each prompt has one at least");
+  if (options_.samples < 1) throw_usage(message("`continuations` is below 1"), "each prompt has one at least");
   const Tokenizer& tokenizer = folder_.tokenizer();
   search_.decoding = Decoding::greedy;
   search_.max_length = 1 + usual_tokens;
@@ -107,7 +107,7 @@ void Generator::require_memory() const {
 
 void Generator::prepare() {
   if (options_.samples > 1 && search_.decoding != Decoding::sample && options_.samples > search_.beams) {
-    throw_usage(message("`samples` {} of a search with {} beams", options_.samples, search_.beams),
+    throw_usage(message("`continuations` {} of a search with {} beams", options_.samples, search_.beams),
                 message("draw them (`top_k`, `top_p` or `temperature`), or take as many `beams`"));
   }
   make_token_search(search_);
