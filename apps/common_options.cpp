@@ -57,7 +57,7 @@ const std::vector<std::pair<std::string_view, Names>>& lists() {
        {"model", "text", "output-type", "output", "length", "resume", "threads", "device"}},
       {"text classify evaluate", {"model", "predictions", "data", "output", "threads", "device"}},
       {"text generate",
-       {"model", "prompt", "input", "fasta-ref", "region", "output-type", "output", "continuations",
+       {"model", "prompt", "prompts", "fasta-ref", "region", "output-type", "output", "continuations",
         "decoding", "beams", "max-tokens", "temperature", "top-k", "top-p", "threads", "device"}},
       {"text qa predict",
        {"model", "question", "context", "output", "candidates", "resume", "threads", "device"}},

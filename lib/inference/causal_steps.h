@@ -1,6 +1,6 @@
 // lib/inference holds models that compute for tasks: sequences in ragged batches, one runner for all, both
-// strands, several models, windows of DNA, vectors, masked tokens, tokens one at a time, exact calls. A result
-// never depends on batch, threads or neighbours.
+// strands, several models, windows of DNA, vectors, masked tokens, tokens one at a time, exact calls. A
+// result never depends on batch, threads or neighbours.
 //
 // A model that reads left to right (ModelConfig::causal with the head that predicts the next token), some
 // tokens at a time, with the keys and values of every layer kept: a token behind a text costs one token, and

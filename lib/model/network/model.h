@@ -43,7 +43,8 @@ struct ForwardOptions {
 struct DecoderTensors;  // tensors.h
 struct ModelTensors;
 
-// What a decoder's steps (lib/inference/decoder_steps.h) go on from: of the last forward(), and valid until the next.
+// What a decoder's steps (lib/inference/decoder_steps.h) go on from: of the last forward(), and valid until
+// the next.
 struct DecoderView {
   kernels::Backend& backend;
   const DecoderTensors& tensors;
@@ -146,8 +147,8 @@ class Model {
   std::vector<float> decoder_hidden_state() const;
   std::vector<float> target_logits() const;
   DecoderView decoder_view() const;
-  // Of the parameters, for steps that make their own pass (lib/inference/causal_steps.h); what is to be computed in int8 is
-  // bound.
+  // Of the parameters, for steps that make their own pass (lib/inference/causal_steps.h); what is to be
+  // computed in int8 is bound.
   const ModelTensors& tensors();
 
   // What streams remember (Batch::places) of a model with a memory, asked for between two passes: a
