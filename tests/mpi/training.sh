@@ -17,7 +17,7 @@ failed() { echo "tests/mpi/training.sh: $*" >&2 && exit 1; }
 # --- data, and runs of one process to compare with
 
 "$program" simulate -q -o genome --bp 300k --chromosomes 2 --seed 1
-"$program" chunk -q -f genome/genome.fa.gz -o documents.bed.gz --passes 2 --max-n 0.5
+"$program" chunk -q -f genome/genome.fa.gz -o documents.bed.gz --passes 4 --max-n 0.5
 "$program" train-bpe -q -f genome/genome.fa.gz -d documents.bed.gz -o tokenizer --vocab-size 300 --sample-bp 200k
 "$program" tokenize -q -m tokenizer -f genome/genome.fa.gz -d documents.bed.gz -o shards
 "$program" promoter build -q --tss genome/promoters.tss.bed -f genome/genome.fa.gz -o promoters --left 100 --right 28
