@@ -225,6 +225,7 @@ const std::vector<TableKind>& table_kinds() {
       {"learning rates tried", {"rate", "best_step", "valid_loss", "chosen"}, "a learning rate", ""},
       {"evaluation of classes", {"class", "precision", "recall", "f1", "support"}, "a class", ""},
       {"summaries", {"id", "summary", "tokens"}, "a document", "bigbird text summarize evaluate"},
+      {"continuations", {"id", "sample", "text", "score", "tokens"}, "a continuation", ""},
       {"ROUGE of documents", {"id", "summary_words", "predicted_words"}, "a document", ""},
       {"text predictions", {"id", "label", "score"}, "a text", "bigbird text classify evaluate"},
       {"text predictions", {"id", "prediction"}, "a text", "bigbird text classify evaluate"},
@@ -346,10 +347,12 @@ std::string describe_json_lines(const std::string& path) {
   if (lines.line_number() == 0) return describe_empty(path);
   const auto has = [&first](const char* name) { return first.is_object() && first.contains(name); };
   const bool summaries = has("id") && has("summary") && has("tokens");
+  const bool continuations = has("id") && has("sample") && has("text") && has("tokens");
   const bool predictions = has("id") && (has("label") || has("labels") || has("prediction")) && !has("text");
-  Json described = {{"kind", summaries     ? "summaries"
-                             : predictions ? "text predictions"
-                                           : "JSON lines"},
+  Json described = {{"kind", summaries       ? "summaries"
+                             : continuations ? "continuations"
+                             : predictions   ? "text predictions"
+                                             : "JSON lines"},
                     {"path", path},
                     {"records", records}};
   std::vector<std::string> fields;

@@ -232,6 +232,36 @@ class InfoFiles : public testing::TextFixture {
     write("pairs.jsonl", pairs);
     run(2, {"text", "vocabulary", path("text.txt"), "-o", out("texttok"), "--vocab-size", "135"});
     run(2, {"text", "pretrain-data", path("text.txt"), "-m", out("texttok"), "-o", out("text-shards")});
+    run(1, {"pretrain",
+            "--train",
+            out("text-shards"),
+            "-m",
+            out("texttok"),
+            "-o",
+            out("clm-run"),
+            "--steps",
+            "1",
+            "--objective",
+            "clm",
+            "--attention",
+            "full",
+            "--layers",
+            "1",
+            "--width",
+            "16",
+            "--heads",
+            "2",
+            "--length",
+            "16",
+            "--block-size",
+            "8",
+            "--batch",
+            "2"});
+    const Words continued = {"text",         "generate", "-m", out("clm-run/final"), "--prompt", "ab",
+                             "--max-tokens", "3",        "-o"};
+    run(2, continued + Words{out("continued.jsonl")});
+    run(2, continued + Words{out("continued.tsv"), "-O", "tsv"});
+    run(2, continued + Words{out("continued.txt"), "-O", "lines"});
     testing::TinyTextModel encoder;
     encoder.head = HeadType::masked_lm;
     write_tiny_text_model(path("encoder"), encoder);
