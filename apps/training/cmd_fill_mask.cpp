@@ -142,8 +142,7 @@ std::size_t fill_lines(MaskFiller& filler, Table& table) {
 }  // namespace
 
 int cmd_fill_mask(int argc, char** argv) {
-  Verb verb("fill-mask",
-            "Show what a model puts in place of masked tokens; TSV.",
+  Verb verb("fill-mask", "Show what a model puts in place of masked tokens; TSV.",
             {("bigbird fill-mask -m demo-output/pretrain/final -f demo-output/genome/genome.fa.gz -r "
               "chr1:100001-100400"),
              ("bigbird fill-mask -m demo-output/pretrain/final -f demo-output/genome/genome.fa.gz -r "

@@ -9,11 +9,11 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/inference/step_rows.h"
 #include "lib/model/network/encoder.h"
 #include "lib/model/network/memory.h"
 #include "lib/model/network/model.h"
 #include "lib/model/network/pass_context.h"
-#include "lib/inference/step_rows.h"
 #include "lib/model/plans/causal_keys.h"
 
 namespace bigbird {

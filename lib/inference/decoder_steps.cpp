@@ -9,10 +9,10 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/inference/step_rows.h"
 #include "lib/model/network/decoder.h"
 #include "lib/model/network/memory.h"
 #include "lib/model/network/model.h"
-#include "lib/inference/step_rows.h"
 
 namespace bigbird {
 namespace {

@@ -198,8 +198,8 @@ std::vector<AttentionOption> span_options() {
   return {
       a_count("max_span", "Tokens before its own that a head sees at most", "1024", 1, longest_chunk,
               count_shown<group, &O::max_span>, count_set<group, &O::max_span>),
-      a_count("ramp", "Tokens further back than a span over which weights fall from 1 to 0", "32", 1, longest_chunk,
-              count_shown<group, &O::ramp>, count_set<group, &O::ramp>),
+      a_count("ramp", "Tokens further back than a span over which weights fall from 1 to 0", "32", 1,
+              longest_chunk, count_shown<group, &O::ramp>, count_set<group, &O::ramp>),
       {.key = "span_loss",
        .value = "X",
        .help = "Part of the loss for each token of the mean span of a layer's heads",

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "lib/model/folder/checkpoint.h"
 #include "lib/inference/decoder_steps.h"
+#include "lib/model/folder/checkpoint.h"
 #include "lib/model/network/model.h"
 #include "lib/text/search/token_search.h"
 #include "tests/support/support.h"

@@ -184,7 +184,8 @@ class Loader {
       model_.config.input_length = 0;
     }
     const bool own_table = stored_.contains("cls.predictions.decoder.weight");
-    if (!(model_.config.has_mlm() || model_.config.predicts_next()) || !own_table) model_.config.tie_word_embeddings = true;
+    if (!(model_.config.has_mlm() || model_.config.predicts_next()) || !own_table)
+      model_.config.tie_word_embeddings = true;
     model_.config.num_labels = options_.num_labels;
     model_.config.problem_type = ProblemType::single_label;
     model_.config.label_names.clear();

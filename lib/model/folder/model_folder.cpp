@@ -79,8 +79,9 @@ void ModelFolder::require_classifier() const {
 void ModelFolder::require_masked_token_head() const {
   if (config_.has_mlm()) return;
   if (config_.predicts_next()) {
-    throw_bad_input(path_ + ": the model reads left to right, and fills no mask between two sides",
-                    message("take a model pretrained on masked tokens (bigbird pretrain with `objective` mlm)"));
+    throw_bad_input(
+        path_ + ": the model reads left to right, and fills no mask between two sides",
+        message("take a model pretrained on masked tokens (bigbird pretrain with `objective` mlm)"));
   }
   throw_bad_input(fmt::format("{}: the model has no masked-token head, its head is {}", path_, head_words()),
                   "take a pretrained model, such as run/final of bigbird pretrain");

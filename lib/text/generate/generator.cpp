@@ -49,7 +49,8 @@ Generator::Generator(const GeneratorOptions& options, kernels::Backend& backend)
                                 name_of(config.attention)),
                     "take a model with full, sparse-fixed, sparse-strided or longformer attention");
   }
-  if (options_.samples < 1) throw_usage(message("`continuations` is below 1"), "each prompt has one at least");
+  if (options_.samples < 1)
+    throw_usage(message("`continuations` is below 1"), "each prompt has one at least");
   const Tokenizer& tokenizer = folder_.tokenizer();
   search_.decoding = Decoding::greedy;
   search_.max_length = 1 + usual_tokens;

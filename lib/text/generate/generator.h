@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "lib/model/folder/model_folder.h"
 #include "lib/inference/causal_steps.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/model/network/model_limits.h"
 #include "lib/text/search/token_search.h"
 

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "lib/inference/decoder_steps.h"
 #include "lib/io/text/summary_pairs.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/inference/decoder_steps.h"
 #include "lib/model/network/model_limits.h"
 #include "lib/parts/chunked_outputs.h"
-#include "lib/text/summarize/encoded_pair.h"
 #include "lib/text/search/token_search.h"
+#include "lib/text/summarize/encoded_pair.h"
 
 namespace bigbird {
 

@@ -9,10 +9,10 @@
 #include <set>
 
 #include "lib/core/error.h"
+#include "lib/inference/decoder_steps.h"
 #include "lib/io/weights/safetensors.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/folder/config_json.h"
-#include "lib/inference/decoder_steps.h"
 #include "tests/support/support.h"
 #include "tests/unit/model/network/model_fixture.h"
 

@@ -12,8 +12,8 @@
 
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
-#include "lib/model/network/decoder.h"
 #include "lib/inference/decoder_steps.h"
+#include "lib/model/network/decoder.h"
 #include "lib/model/network/validate_config.h"
 #include "tests/unit/model/network/expect_top_tokens.h"
 #include "tests/unit/model/network/model_fixture.h"
