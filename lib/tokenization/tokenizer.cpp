@@ -50,8 +50,9 @@ std::uint32_t Tokenizer::piece_characters(std::uint32_t id) const {
   const auto& of_bytes = byte_level_characters();
   if (word_start() != of_bytes[static_cast<unsigned char>(' ')]) return characters;
   for (unsigned byte = 0x80; byte < 0xC0; ++byte) {
-    const std::string& sign = of_bytes[byte];
-    for (std::size_t at = text.find(sign); at != std::string::npos; at = text.find(sign, at + sign.size()))
+    const std::string& letter = of_bytes[byte];
+    for (std::size_t at = text.find(letter); at != std::string::npos;
+         at = text.find(letter, at + letter.size()))
       --characters;
   }
   return characters;
