@@ -287,6 +287,21 @@ TEST(ByteLevelTokenizer, KnowsItsPiecesAndSpecialIds) {
   EXPECT_FALSE(tokenizer->is_special(4));
 }
 
+// Whatever pieces a character's bytes are in.
+TEST(ByteLevelTokenizer, CountsTheCharactersThatBeginInPieces) {
+  const auto tokenizer = load_small();
+  const std::string text = "n\xC3\xA9 \xE2\x82\xAC hello\xC2\xA0\xF0\x9F\x98\x80";
+  std::vector<std::uint32_t> ids;
+  tokenizer->encode(text, ids);
+  std::uint32_t characters = 0, bytes = 0;
+  for (const std::uint32_t id : ids) {
+    characters += tokenizer->piece_characters(id);
+    bytes += tokenizer->piece_length(id);
+  }
+  EXPECT_EQ(bytes, text.size());
+  EXPECT_EQ(characters, 12u);
+}
+
 TEST(ByteLevelTokenizer, GivesTheIdsAndOffsetsOfRoberta) {
   const auto tokenizer = load_small();
   expect_byte_level(*tokenizer, "the the", {120, 261, 262}, {{0, 1}, {1, 3}, {4, 7}});

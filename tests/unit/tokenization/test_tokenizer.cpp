@@ -279,10 +279,14 @@ TEST(LoadTokenizer, UsesTheLibraryForModelsThatAreNotDna) {
   const TemporaryFolder folder;
   SentencePieceModel model = make_dna_model({"AC"}, 64);
   model.pieces.push_back({"\xE2\x96\x81hello", -30});
+  model.pieces.push_back({"\xE2\x96\x81n\xC3\xA9", -31});
   testing::write_text(folder / "spiece.model", serialize_sentencepiece_model(model));
   const auto tokenizer = load_tokenizer(folder.path().string());
   EXPECT_FALSE(tokenizer->is_dna());
   EXPECT_EQ(tokenizer->piece_length(11), 6u);
+  EXPECT_EQ(tokenizer->piece_length(12), 4u);
+  EXPECT_EQ(tokenizer->piece_characters(12), 3u);  // the blank before it among them
+  EXPECT_EQ(tokenizer->piece_characters(0), 0u);
   EXPECT_EQ(encode(*tokenizer, "AC"), std::vector<std::uint32_t>{10});
 }
 
