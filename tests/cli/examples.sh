@@ -24,8 +24,8 @@ elsewhere=(data/grch3 hf: glue_data bert-base roberta-base pegasus hotpot nq- tr
   dev.jsonl "test.jsonl -m run" "train.jsonl --init model")
 long=("bigbird demo$" 100M "bigbird bench$" "--size base" --tune --hard-negatives "quantize .*(chromatin-run|pretrain|&& bigbird check)" "compare bigbird")
 device=("pretrain .*--device cuda" "check .*--device cuda")
-# Shards of answers come from the text demonstration.
-[ -n "${5:-}" ] || elsewhere+=("merge answers")
+# Shards of answers, and what the model that continues texts learned from, come from the text demonstration.
+[ -n "${5:-}" ] || elsewhere+=("merge answers" "-m clm/final")
 command -v man >/dev/null || elsewhere+=("man -l -")
 matches() { # matches TEXT PATTERN...: notes the pattern that does
   local text=$1 pattern
