@@ -91,13 +91,7 @@ std::optional<LossSums> StreamTask::validate(Model& model, kernels::Ranks& ranks
     std::copy(numbers.begin(), numbers.end(),
               mine.begin() + static_cast<std::ptrdiff_t>(round * LossSums::width));
   }
-  const std::vector<double> all = gather_numbers(ranks, mine);
-  LossSums sums;
-  for (std::uint64_t group = 0; group < groups; ++group) {
-    const std::uint64_t rank = group % count, round = group / count;
-    sums.add(LossSums::of_numbers(all.data() + (rank * rounds + round) * LossSums::width));
-  }
-  return sums;
+  return sum_in_order(ranks, mine, groups);
 }
 
 }  // namespace bigbird

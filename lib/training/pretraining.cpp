@@ -75,7 +75,6 @@ std::optional<VocabularyTransfer> transfer_of(const PretrainOptions& options, co
 // BigBirdForPreTraining's, of which a run without next sentences leaves one half as it is. transformers'
 // Longformer has no such class, and without next sentences the one for masked tokens.
 HeadType head_of_run(ModelConfig config, const PretrainingObjective& objective, const Tokenizer& tokenizer) {
-  config.causal = objective.next;
   if (config.causal || config.attention == AttentionPattern::etc) return pretraining_head(config);
   const bool next_sentences = objective.nsp && (tokenizer.is_dna() || objective.nsp_of_text);
   config.head = HeadType::masked_lm;
@@ -219,9 +218,9 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
   }
   card.command = options.command;
   card.use = "Use: `bigbird evaluate` on other shards, `bigbird forward -m FOLDER ...`; the weights carry ";
-  card.use += config.attention == AttentionPattern::etc || config.causal
-                  ? "names of their own (docs/specification.md 2.8)."
-                  : "the names of Hugging Face's BigBirdForPreTraining.";
+  card.use += config.attention == AttentionPattern::etc ? "names of their own (docs/specification.md 2.8)."
+              : config.causal ? "the names of Hugging Face's BigBird, as far as it has such tensors."
+                              : "the names of Hugging Face's BigBirdForPreTraining.";
   card.use +=
       config.causal ? " transformers has no class for it, and refuses the folder by its model_type.\n"
       : system_of(config.attention).by_own_length

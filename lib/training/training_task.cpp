@@ -23,11 +23,17 @@ std::optional<LossSums> TrainingTask::validate(Model& model, kernels::Ranks& ran
     std::copy(numbers.begin(), numbers.end(),
               mine.begin() + static_cast<std::ptrdiff_t>(round * LossSums::width));
   }
+  return sum_in_order(ranks, mine, batches);
+}
+
+LossSums TrainingTask::sum_in_order(kernels::Ranks& ranks, const std::vector<double>& mine,
+                                    std::uint64_t parts) {
   const std::vector<double> all = gather_numbers(ranks, mine);
+  const auto count = static_cast<std::uint64_t>(ranks.count());
   LossSums sums;
-  for (std::uint64_t batch = 0; batch < batches; ++batch) {
-    const std::uint64_t rank = batch % count, round = batch / count;
-    sums.add(LossSums::of_numbers(all.data() + (rank * rounds + round) * LossSums::width));
+  for (std::uint64_t part = 0; part < parts; ++part) {
+    const std::uint64_t rank = part % count, round = part / count;
+    sums.add(LossSums::of_numbers(all.data() + rank * mine.size() + round * LossSums::width));
   }
   return sums;
 }

@@ -42,6 +42,11 @@ class TrainingTask {
   // batch, and all have the sums, which are taken in the order of the batches. Of one process a stop that was
   // asked for is Error{interrupted}; several go on to the end.
   virtual std::optional<LossSums> validate(Model& model, kernels::Ranks& ranks) const;
+
+ protected:
+  // Collective: the sums of so many parts, in their order. Part n is of rank n % count(), which has
+  // LossSums::numbers() of its parts end to end; every rank gives as many numbers.
+  static LossSums sum_in_order(kernels::Ranks& ranks, const std::vector<double>& mine, std::uint64_t parts);
 };
 
 // A task of samples: micro-batches are consecutive draws of the run, and validation takes its samples in

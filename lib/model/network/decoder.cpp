@@ -10,6 +10,7 @@
 #include "lib/model/network/encoder.h"
 #include "lib/model/network/head_losses.h"
 #include "lib/model/network/pass_context.h"
+#include "lib/model/plans/patterns.h"
 
 namespace bigbird {
 namespace {
@@ -181,12 +182,13 @@ const BlockPlan& DecoderPlans::plan(std::int64_t query_blocks, std::int64_t key_
   const std::lock_guard<std::mutex> lock(mutex_);
   auto& slot = plans_[{query_blocks, key_blocks}];
   if (slot) return *slot;
-  std::vector<std::vector<std::int32_t>> rows(static_cast<std::size_t>(query_blocks));
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    rows[row].resize(key_blocks > 0 ? static_cast<std::size_t>(key_blocks) : row + 1);
-    std::iota(rows[row].begin(), rows[row].end(), 0);
+  KeyLists lists = causal_rows(query_blocks, heads_);
+  if (key_blocks > 0) {
+    std::vector<std::int32_t> keys(static_cast<std::size_t>(key_blocks));
+    std::iota(keys.begin(), keys.end(), 0);
+    for (auto& head : lists) std::fill(head.begin(), head.end(), keys);
   }
-  slot = std::make_unique<BlockPlan>(std::vector(static_cast<std::size_t>(heads_), rows), key_blocks);
+  slot = std::make_unique<BlockPlan>(lists, key_blocks);
   return *slot;
 }
 
