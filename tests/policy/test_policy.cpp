@@ -2,6 +2,11 @@
 // known to bite.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
 #include "tests/policy/lines.h"
 #include "tests/policy/policy.h"
 #include "tests/support/support.h"
@@ -141,7 +146,12 @@ TEST(Policy, ThirdPartyLibrariesStayInTheirRooms) {
   expect_bad("lib/data/x.cpp", "#include <sentencepiece_processor.h>");
   expect_bad("lib/model/x.cpp", "#include <oneapi/dnnl/dnnl.hpp>");
   expect_bad("lib/io/x.h", "#include <nlohmann/json.hpp>");
-  expect_bad("lib/io/x.cpp", "#include <gtest/gtest.h>");
+  expect_bad("lib/io/x.cpp", "#include <gtest/gtest.h>
+
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>");
   expect_good("lib/io/x.cpp", "#include <nlohmann/json.hpp>");
   expect_good("lib/io/x.cpp", "#include <htslib/faidx.h>");
   expect_good("lib/core/x.cpp", "#include <fmt/format.h>");
@@ -203,6 +213,43 @@ TEST(Policy, CommentsAndLiteralsAreNotCode) {
   EXPECT_EQ(code_only("a /* b\nc */ d // e\nf"), "a     \n     d     \nf");
   EXPECT_EQ(code_only("f(\"a\\\"b\", 'c', 1'000);"), "f(\"    \", ' ', 1'000);");
   EXPECT_EQ(code_only("x = R\"(a\"b)\"; y"), "x =         ; y");
+}
+
+// The types that a file defines at the level of a namespace that others can reach, each with its namespace.
+std::vector<std::string> reachable_types(const std::string& text) {
+  static const std::regex opens("^namespace ([\\w:]+) \\{"),
+      type("^(?:struct|class|enum class) (\\w+)(?: final)?(?: :[^:;{][^;{]*)? \\{");
+  std::vector<std::string> types;
+  std::string space;
+  bool own = false;
+  for (const std::string& line : lines_of(text)) {
+    std::smatch found;
+    if (line == "namespace {") own = true;
+    if (line.rfind("}  // namespace", 0) == 0) own = false;
+    if (std::regex_search(line, found, opens)) space = found[1];
+    if (!own && std::regex_search(line, found, type)) types.push_back(space + "::" + found[1].str());
+  }
+  return types;
+}
+
+// Two types of one name are undefined behaviour that no compiler or linker reports: one's destructor may run
+// for the other.
+TEST(Policy, NoTwoTypesHaveOneName) {
+  const std::string file =
+      "namespace a {\nclass X : public Y {\n};\nclass X::Z {\n};\nnamespace {\nstruct Own {\n};\n}  // namespace\n"
+      "enum class E { one };\nstruct F;\n}  // namespace a\n";
+  EXPECT_EQ(reachable_types(file), (std::vector<std::string>{"a::X", "a::E"}));
+  std::map<std::string, std::string> known;
+  for (const std::string& path : source_files(testing::source_dir())) {
+    const bool program = path.rfind("lib/", 0) == 0 || path.rfind("apps/", 0) == 0;
+    const bool kernel = path.rfind("kernels/", 0) == 0 && path.rfind("kernels/cpu/levels/", 0) != 0;
+    if (!program && !kernel) continue;
+    for (const std::string& type : reachable_types(testing::read_text(testing::source_dir() / path))) {
+      const auto [at, is_new] = known.emplace(type, path);
+      EXPECT_TRUE(is_new) << type << " of " << path << " and of " << at->second;
+    }
+  }
+  EXPECT_GT(known.size(), 500u);
 }
 
 }  // namespace

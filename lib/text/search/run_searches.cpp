@@ -64,7 +64,7 @@ void add_search(RunIdentity& identity, const SearchOptions& search) {
   }
 }
 
-void run_searches(const TokenSearches& searches, const NextTokens& model) {
+void run_searches(const TokenSearches& searches, const NextTokenModel& model) {
   const auto vocabulary = static_cast<std::size_t>(model.vocabulary);
   for (SearchRows rows = asked_rows(searches, {}); !rows.tokens.empty(); rows = asked_rows(searches, rows)) {
     throw_if_cancelled();

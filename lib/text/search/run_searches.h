@@ -28,7 +28,7 @@ struct SearchRows {
 };
 
 // A model as searches see it.
-struct NextTokens {
+struct NextTokenModel {
   std::function<void(const SearchRows&)> read;
   // What may stand behind the tokens that were read last: the best so many of each row, or all logits.
   std::function<TopTokens(std::int64_t)> top;
@@ -42,6 +42,6 @@ void add_search(RunIdentity& identity, const SearchOptions& search);
 
 // Until all are done. Each search is told what it wants to know by itself, so that no text depends on what is
 // written beside it. Error{interrupted} at a request to stop.
-void run_searches(const TokenSearches& searches, const NextTokens& model);
+void run_searches(const TokenSearches& searches, const NextTokenModel& model);
 
 }  // namespace bigbird

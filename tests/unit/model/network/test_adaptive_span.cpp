@@ -31,8 +31,8 @@ ModelConfig span_config(std::int64_t longest = 16, std::int64_t ramp = 4) {
 
 std::vector<float> with_spans(const ModelConfig& config, std::vector<float> parameters,
                               const std::vector<float>& z) {
-  const TensorSpec& spec = *ParameterLayout(config).find(spans_name);
-  std::copy(z.begin(), z.end(), parameters.begin() + spec.offset);
+  const std::int64_t first = ParameterLayout(config).find(spans_name)->offset;
+  std::copy(z.begin(), z.end(), parameters.begin() + first);
   return parameters;
 }
 
