@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/model/config.h"
-#include "lib/model/folder/config_json.h"
+#include "lib/model_folder/config_json.h"
 
 namespace bigbird::apps {
 

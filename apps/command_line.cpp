@@ -13,7 +13,7 @@
 #include "apps/option_names.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
-#include "lib/model/folder/model_names.h"
+#include "lib/model_folder/model_names.h"
 
 namespace bigbird::apps {
 namespace {
@@ -132,7 +132,7 @@ std::string config_file(const CLI::App& app) {
                   near.rfind("--", 0) == 0 ? "did you mean " + near.substr(2) + "? " + see : see);
 }
 
-// The folders that are meant in place of names that were typed (lib/model/folder/model_names.h). What is told
+// The folders that are meant in place of names that were typed (lib/model_folder/model_names.h). What is told
 // of the command keeps the names.
 void resolve_models(CLI::App& app, const char* name) {
   CLI::Option* const option = app.get_option_no_throw(name);

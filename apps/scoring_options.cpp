@@ -1,7 +1,7 @@
 // Options of the verbs that run a model on sequences; see scoring_options.h.
 #include "apps/scoring_options.h"
 
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 
 namespace bigbird::apps {
 

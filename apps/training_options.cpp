@@ -12,7 +12,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 
 namespace bigbird::apps {
 namespace {

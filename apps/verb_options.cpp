@@ -17,9 +17,9 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/names.h"
-#include "lib/model/folder/config_json.h"
-#include "lib/model/folder/model_folder.h"
 #include "lib/model/plans/plan_table.h"
+#include "lib/model_folder/config_json.h"
+#include "lib/model_folder/model_folder.h"
 
 namespace bigbird::apps {
 namespace {

@@ -175,7 +175,7 @@ run_asan() {
   # What stray memory can hide in: all that reads files, moves buffers or runs kernels. Golden numbers, gradients and the
   # oracles compute the same values over again, policy reads text, and rooms that call others to do the work (metrics, parts,
   # inference, finetuning, calibration, report, bench) are run by the command line's tests.
-  local watched=(core io tokenization data genomes model training genomics text quantization kernels ranks cli)
+  local watched=(core io tokenization data genomes model model_folder training genomics text quantization kernels ranks cli)
   # Suites of the command line that run what others do once more, with other options or another attention, and compare weights; the
   # model that ships is scored with for seconds.
   local left=(EveryVerb/TrainingOptionsOf TrainingChoices AttentionSystems EtcPretrain ShippedModel)

@@ -22,7 +22,7 @@
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
 #include "lib/io/genome/track.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 
 namespace bigbird::apps {
 namespace {

@@ -13,7 +13,7 @@
 #include "lib/genomics/chromatin/evaluate.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/most_n.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 
 namespace bigbird::apps {
 namespace {

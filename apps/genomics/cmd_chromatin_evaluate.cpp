@@ -23,7 +23,7 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/excluded_regions.h"
 #include "lib/io/genome/most_n.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/report/curves.h"
 
 namespace bigbird::apps {

@@ -9,7 +9,7 @@
 #include "apps/scoring_options.h"
 #include "lib/core/shell_words.h"
 #include "lib/io/files/file.h"
-#include "lib/model/folder/shipped_models.h"
+#include "lib/model_folder/shipped_models.h"
 #include "lib/report/demo.h"
 
 namespace bigbird::apps {

@@ -16,7 +16,7 @@
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/region.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/report/sequence_logo.h"
 
 namespace bigbird::apps {

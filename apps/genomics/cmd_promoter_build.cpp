@@ -10,7 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/promoter/build.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 
 namespace bigbird::apps {
 namespace {

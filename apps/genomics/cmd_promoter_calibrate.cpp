@@ -14,7 +14,7 @@
 #include "lib/inference/model_task.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/most_n.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 
 namespace bigbird::apps {
 namespace {

@@ -21,7 +21,7 @@
 #include "lib/core/names.h"
 #include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 
 namespace bigbird::apps {
 namespace {

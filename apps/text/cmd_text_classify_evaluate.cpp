@@ -10,7 +10,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/report/text_evaluations.h"
 #include "lib/text/classify/evaluate.h"
 

@@ -13,7 +13,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/text/text_lines.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/text/classify/predict.h"
 
 namespace bigbird::apps {

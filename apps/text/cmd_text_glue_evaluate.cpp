@@ -10,7 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/text/classify/glue_scores.h"
 
 namespace bigbird::apps {

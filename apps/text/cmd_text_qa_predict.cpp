@@ -19,7 +19,7 @@
 #include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
 #include "lib/io/text/text_lines.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/text/qa/predict.h"
 #include "lib/text/qa/question_task.h"
 #include "lib/text/qa/squad/task.h"

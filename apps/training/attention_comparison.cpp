@@ -14,11 +14,11 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/config_json.h"
-#include "lib/model/folder/etc_lift.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
 #include "lib/model/plans/token_pairs.h"
+#include "lib/model_folder/config_json.h"
+#include "lib/model_folder/etc_lift.h"
 #include "lib/report/attention_svg.h"
 
 namespace bigbird::apps {

@@ -17,11 +17,11 @@
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
-#include "lib/model/folder/model_spans.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/model/plans/token_pairs.h"
+#include "lib/model_folder/model_spans.h"
 #include "lib/report/attention_svg.h"
 
 namespace bigbird::apps {

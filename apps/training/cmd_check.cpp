@@ -3,7 +3,7 @@
 #include "lib/core/cancel.h"
 #include "lib/describe/check_folder.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/model_names.h"
+#include "lib/model_folder/model_names.h"
 
 namespace bigbird::apps {
 

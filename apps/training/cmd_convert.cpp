@@ -6,7 +6,7 @@
 #include "apps/command_line.h"
 #include "lib/core/cancel.h"
 #include "lib/core/names.h"
-#include "lib/model/folder/model_names.h"
+#include "lib/model_folder/model_names.h"
 #include "lib/quantization/convert.h"
 
 namespace bigbird::apps {

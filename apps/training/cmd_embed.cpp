@@ -12,7 +12,7 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/weights/weight_files.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 
 namespace bigbird::apps {
 namespace {

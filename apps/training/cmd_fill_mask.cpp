@@ -18,7 +18,7 @@
 #include "lib/io/genome/region.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/io/weights/weight_files.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/typed_text.h"
 

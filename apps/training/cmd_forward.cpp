@@ -5,7 +5,7 @@
 #include "lib/inference/forward_pass.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 
 namespace bigbird::apps {
 

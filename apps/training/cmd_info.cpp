@@ -9,7 +9,7 @@
 #include "lib/core/ordered_map.h"
 #include "lib/describe/describe.h"
 #include "lib/io/files/file.h"
-#include "lib/model/folder/model_names.h"
+#include "lib/model_folder/model_names.h"
 
 namespace bigbird::apps {
 namespace {

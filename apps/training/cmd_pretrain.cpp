@@ -8,8 +8,8 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/model/config.h"
-#include "lib/model/folder/config_json.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/config_json.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/training/pretraining.h"
 
 namespace bigbird::apps {

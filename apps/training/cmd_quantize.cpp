@@ -3,7 +3,7 @@
 
 #include "apps/command_line.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/model_names.h"
+#include "lib/model_folder/model_names.h"
 #include "lib/quantization/quantize.h"
 
 namespace bigbird::apps {

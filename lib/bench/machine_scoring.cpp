@@ -13,8 +13,8 @@
 #include "lib/inference/model_task.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/fasta.h"
-#include "lib/model/folder/checkpoint.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/checkpoint.h"
+#include "lib/model_folder/model_folder.h"
 
 namespace bigbird {
 namespace {

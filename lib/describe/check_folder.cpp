@@ -13,9 +13,9 @@
 #include "lib/core/json_text.h"
 #include "lib/inference/probabilities.h"
 #include "lib/io/files/file.h"
-#include "lib/model/folder/model_folder.h"
-#include "lib/model/folder/self_test.h"
 #include "lib/model/quantization.h"
+#include "lib/model_folder/model_folder.h"
+#include "lib/model_folder/self_test.h"
 #include "lib/quantization/data.h"
 #include "lib/tokenization/tokenizer.h"
 

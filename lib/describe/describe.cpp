@@ -22,7 +22,7 @@
 #include "lib/io/genome/vcf.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/io/weights/tensorflow_bundle.h"
-#include "lib/model/folder/dialect.h"
+#include "lib/model_folder/dialect.h"
 #include "lib/parts/chunked_numbers.h"
 #include "lib/tokenization/tokenizer.h"
 

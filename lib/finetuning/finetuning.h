@@ -14,9 +14,9 @@
 
 #include "kernels/backend.h"
 #include "lib/model/config.h"
-#include "lib/model/folder/checkpoint.h"
-#include "lib/model/folder/model_card.h"
 #include "lib/model/network/model_limits.h"
+#include "lib/model_folder/checkpoint.h"
+#include "lib/model_folder/model_card.h"
 #include "lib/training/run_options.h"
 #include "lib/training/trainer.h"
 #include "lib/training/training_run.h"

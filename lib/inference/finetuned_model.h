@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lib/inference/model_task.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 
 namespace bigbird {
 

@@ -13,12 +13,12 @@
 #include "lib/core/log.h"
 #include "lib/io/weights/safetensors.h"
 #include "lib/model/config.h"
-#include "lib/model/folder/model_folder.h"
-#include "lib/model/folder/open_model.h"
 #include "lib/model/network/batch.h"
 #include "lib/model/network/heads.h"
 #include "lib/model/network/model.h"
 #include "lib/model/network/validate_config.h"
+#include "lib/model_folder/model_folder.h"
+#include "lib/model_folder/open_model.h"
 
 namespace bigbird {
 namespace {

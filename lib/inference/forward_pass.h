@@ -9,8 +9,8 @@
 #include <string>
 
 #include "kernels/backend.h"
-#include "lib/model/folder/model_folder.h"
 #include "lib/model/label_smoothing.h"
+#include "lib/model_folder/model_folder.h"
 
 namespace bigbird {
 

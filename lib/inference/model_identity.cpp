@@ -12,8 +12,8 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/genome/fasta.h"
-#include "lib/model/folder/config_json.h"
-#include "lib/model/folder/dialect.h"
+#include "lib/model_folder/config_json.h"
+#include "lib/model_folder/dialect.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {

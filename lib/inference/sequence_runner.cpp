@@ -10,9 +10,9 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/model/folder/open_model.h"
 #include "lib/model/network/layout.h"
 #include "lib/model/network/linear_layers.h"
+#include "lib/model_folder/open_model.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/training/memory_plan.h"
 

@@ -14,9 +14,9 @@
 
 #include "kernels/backend.h"
 #include "lib/inference/device_thread.h"
-#include "lib/model/folder/model_folder.h"
 #include "lib/model/network/batch.h"
 #include "lib/model/network/model_limits.h"
+#include "lib/model_folder/model_folder.h"
 
 namespace bigbird {
 

@@ -1,5 +1,5 @@
 // What a model folder says of its int8 layers: which they are, and what that costs. ModelConfig only points
-// to it; `bigbird quantize` measures it, config.json holds it (lib/model/folder/int8_folder.h).
+// to it; `bigbird quantize` measures it, config.json holds it (lib/model_folder/int8_folder.h).
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/checkpoint.h"
+#include "lib/model_folder/checkpoint.h"
 
 namespace bigbird {
 

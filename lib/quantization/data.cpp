@@ -16,7 +16,7 @@
 #include "lib/inference/windows.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
-#include "lib/model/folder/open_model.h"
+#include "lib/model_folder/open_model.h"
 #include "lib/quantization/layers.h"
 #include "lib/training/evaluator.h"
 

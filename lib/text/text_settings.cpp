@@ -15,9 +15,9 @@
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/config_json.h"
-#include "lib/model/folder/dialect.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/config_json.h"
+#include "lib/model_folder/dialect.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {

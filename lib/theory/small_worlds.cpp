@@ -10,11 +10,11 @@
 #include "lib/core/eigenvalues.h"
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
-#include "lib/model/folder/config_json.h"
-#include "lib/model/folder/etc_lift.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
 #include "lib/model/plans/token_pairs.h"
+#include "lib/model_folder/config_json.h"
+#include "lib/model_folder/etc_lift.h"
 
 namespace bigbird {
 namespace {

@@ -13,7 +13,7 @@
 #include "lib/core/ordered_map.h"
 #include "lib/data/token_shards.h"
 #include "lib/io/files/sha256.h"
-#include "lib/model/folder/open_model.h"
+#include "lib/model_folder/open_model.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/training/evaluator.h"
 #include "lib/training/markov_models.h"

@@ -17,7 +17,7 @@
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/weights/safetensors.h"
-#include "lib/model/folder/checkpoint.h"
+#include "lib/model_folder/checkpoint.h"
 #include "lib/training/stream_states.h"
 
 namespace bigbird {

@@ -29,9 +29,9 @@
 #include "lib/core/error.h"
 #include "lib/core/process_memory.h"
 #include "lib/io/weights/safetensors.h"
-#include "lib/model/folder/checkpoint.h"
-#include "lib/model/folder/open_model.h"
 #include "lib/model/network/model.h"
+#include "lib/model_folder/checkpoint.h"
+#include "lib/model_folder/open_model.h"
 
 namespace bigbird {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "lib/io/weights/safetensors.h"
 #include "lib/io/weights/stored_tensor.h"
-#include "lib/model/folder/checkpoint.h"
+#include "lib/model_folder/checkpoint.h"
 #include "tests/support/support.h"
 #include "tests/support/torch_bytes.h"
 

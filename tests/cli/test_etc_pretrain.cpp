@@ -11,8 +11,8 @@
 
 #include "lib/io/tables/tsv.h"
 #include "lib/io/weights/safetensors.h"
-#include "lib/model/folder/etc_checkpoint.h"
 #include "lib/model/network/layout.h"
+#include "lib/model_folder/etc_checkpoint.h"
 #include "tests/cli/text_fixture.h"
 #include "tests/support/etcmodel_folder.h"
 #include "tests/support/tiny_training_data.h"

@@ -8,8 +8,8 @@
 
 #include "kernels/backend.h"
 #include "lib/data/token_shards.h"
-#include "lib/model/folder/checkpoint.h"
 #include "lib/model/network/model.h"
+#include "lib/model_folder/checkpoint.h"
 #include "lib/training/pretraining.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/support.h"

@@ -7,7 +7,7 @@
 
 #include "lib/io/files/file.h"
 #include "lib/io/weights/safetensors.h"
-#include "lib/model/folder/checkpoint.h"
+#include "lib/model_folder/checkpoint.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "lib/io/weights/safetensors.h"
-#include "lib/model/folder/checkpoint.h"
+#include "lib/model_folder/checkpoint.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lib/io/weights/safetensors.h"
-#include "lib/model/folder/checkpoint.h"
+#include "lib/model_folder/checkpoint.h"
 #include "tests/cli/running_program.h"
 #include "tests/support/support.h"
 

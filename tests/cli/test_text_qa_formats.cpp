@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "lib/io/files/file.h"
-#include "lib/model/folder/checkpoint.h"
 #include "lib/model/network/layout.h"
+#include "lib/model_folder/checkpoint.h"
 #include "tests/cli/words.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_answer_model.h"

@@ -13,7 +13,7 @@
 
 #include "lib/io/tables/tsv.h"
 #include "lib/io/weights/safetensors.h"
-#include "lib/model/folder/checkpoint.h"
+#include "lib/model_folder/checkpoint.h"
 #include "lib/training/run_folder.h"
 #include "tests/cli/words.h"
 #include "tests/support/support.h"

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "lib/model/config.h"
-#include "lib/model/folder/checkpoint.h"
 #include "lib/model/network/layout.h"
+#include "lib/model_folder/checkpoint.h"
 #include "tests/cli/words.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_text_data.h"

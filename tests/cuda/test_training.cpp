@@ -12,8 +12,8 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/tables/tsv.h"
-#include "lib/model/folder/checkpoint.h"
 #include "lib/model/network/model.h"
+#include "lib/model_folder/checkpoint.h"
 #include "tests/unit/training/training_fixture.h"
 
 namespace bigbird {

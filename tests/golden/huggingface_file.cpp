@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "lib/io/weights/safetensors.h"
-#include "lib/model/folder/config_json.h"
-#include "lib/model/folder/dialect.h"
+#include "lib/model_folder/config_json.h"
+#include "lib/model_folder/dialect.h"
 #include "tests/support/support.h"
 
 namespace bigbird::testing {

@@ -12,8 +12,8 @@
 
 #include "kernels/backend.h"
 #include "lib/inference/decoder_steps.h"
-#include "lib/model/folder/checkpoint.h"
 #include "lib/model/network/model.h"
+#include "lib/model_folder/checkpoint.h"
 #include "lib/text/search/token_search.h"
 #include "tests/support/support.h"
 

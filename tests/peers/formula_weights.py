@@ -36,7 +36,7 @@ def values(name, shape):
     return unit / 4
 
 
-# Names of BigBird-Pegasus -> those of the layout (lib/model/folder/pegasus.cpp has the same table), whose formula holds.
+# Names of BigBird-Pegasus -> those of the layout (lib/model_folder/pegasus.cpp has the same table), whose formula holds.
 _PEGASUS_FRONTS = [
     ("model.shared.", "bert.embeddings.word_embeddings."),
     ("model.encoder.embed_positions.", "bert.embeddings.position_embeddings."),

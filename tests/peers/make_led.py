@@ -41,7 +41,7 @@ FOLDERS = ("summary_29", "untied")
 SEARCHES = [dict(num_beams=1, max_length=20), dict(num_beams=4, max_length=20, length_penalty=2.0, early_stopping=True),
             dict(num_beams=4, max_length=24, no_repeat_ngram_size=3, min_length=5)]
 
-# Names of LED -> those of the layout (lib/model/folder/led.cpp has the same table), whose formula holds.
+# Names of LED -> those of the layout (lib/model_folder/led.cpp has the same table), whose formula holds.
 _FRONTS = [
     ("led.shared.", "bert.embeddings.word_embeddings."),
     ("led.encoder.embed_tokens.", "bert.embeddings.word_embeddings."),

@@ -43,7 +43,7 @@ TEST(Policy, TheTreeKeepsEveryRule) {
 
 TEST(Policy, ArrowsBetweenRoomsPointOneWay) {
   expect_bad("lib/io/files/x.cpp", "#include \"lib/io/genome/fasta.h\"");
-  expect_bad("lib/model/network/x.cpp", "#include \"lib/model/folder/checkpoint.h\"");
+  expect_bad("lib/model/network/x.cpp", "#include \"lib/model_folder/checkpoint.h\"");
   expect_bad("lib/inference/x.cpp", "#include \"lib/genomics/variants/run.h\"");
   expect_bad("lib/genomics/variants/x.cpp", "#include \"lib/genomics/chromatin/peaks.h\"");
   expect_good("lib/io/genome/x.cpp", "#include \"lib/io/files/file.h\"");
@@ -146,12 +146,7 @@ TEST(Policy, ThirdPartyLibrariesStayInTheirRooms) {
   expect_bad("lib/data/x.cpp", "#include <sentencepiece_processor.h>");
   expect_bad("lib/model/x.cpp", "#include <oneapi/dnnl/dnnl.hpp>");
   expect_bad("lib/io/x.h", "#include <nlohmann/json.hpp>");
-  expect_bad("lib/io/x.cpp", "#include <gtest/gtest.h>
-
-#include <map>
-#include <regex>
-#include <string>
-#include <vector>");
+  expect_bad("lib/io/x.cpp", "#include <gtest/gtest.h>");
   expect_good("lib/io/x.cpp", "#include <nlohmann/json.hpp>");
   expect_good("lib/io/x.cpp", "#include <htslib/faidx.h>");
   expect_good("lib/core/x.cpp", "#include <fmt/format.h>");

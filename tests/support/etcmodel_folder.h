@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "lib/model/folder/etc_checkpoint.h"
 #include "lib/model/network/layout.h"
+#include "lib/model_folder/etc_checkpoint.h"
 #include "tests/support/support.h"
 #include "tests/support/tensorflow_bytes.h"
 

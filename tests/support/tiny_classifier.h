@@ -12,7 +12,7 @@
 
 #include "lib/inference/model_identity.h"
 #include "lib/inference/model_task.h"
-#include "lib/model/folder/checkpoint.h"
+#include "lib/model_folder/checkpoint.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_training_data.h"
 

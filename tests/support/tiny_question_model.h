@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/model/folder/checkpoint.h"
+#include "lib/model_folder/checkpoint.h"
 #include "lib/text/text_settings.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_text_data.h"

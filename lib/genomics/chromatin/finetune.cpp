@@ -21,9 +21,9 @@
 #include "lib/inference/windows.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
-#include "lib/model/folder/model_folder.h"
 #include "lib/model/network/layout.h"
 #include "lib/model/network/validate_config.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/training/training_run.h"
 

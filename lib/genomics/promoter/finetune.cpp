@@ -16,8 +16,8 @@
 #include "lib/genomics/promoter/negatives.h"
 #include "lib/inference/model_task.h"
 #include "lib/inference/windows.h"
-#include "lib/model/folder/model_folder.h"
 #include "lib/model/network/validate_config.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/training/training_run.h"
 
 namespace bigbird {

@@ -29,7 +29,7 @@
 #include "lib/io/genome/excluded_regions.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/parts/chunked_numbers.h"
 
 namespace bigbird {

@@ -1,5 +1,5 @@
 // lib/io/weights holds files of weights: safetensors, PyTorch's zip and pickle, shards with an index. Readers
-// trust no byte of a file. Names of tensors and dialects are known in lib/model/folder.
+// trust no byte of a file. Names of tensors and dialects are known in lib/model_folder.
 //
 // safetensors files (Hugging Face's weight format): 8 bytes of header length, a JSON header, then the
 // tensors' bytes. The reader trusts nothing in the header.

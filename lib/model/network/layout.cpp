@@ -183,7 +183,7 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
       const std::string prefix = fmt::format("bert.encoder.layer.{}.attention.", layer);
       attention_as(prefix + "encdec.", prefix + "encdec_output.");
     }
-  } else if (config.has_decoder()) {  // names of our own; lib/model/folder/pegasus.h has transformers'
+  } else if (config.has_decoder()) {  // names of our own; lib/model_folder/pegasus.h has transformers'
     if (config.position_type == PositionType::absolute)
       weight("decoder.embeddings.position_embeddings", config.decoder_positions(), c);
     if (config.embedding_norm != EmbeddingNorm::none) layernorm("decoder.embeddings.LayerNorm");

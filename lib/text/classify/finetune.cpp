@@ -13,8 +13,8 @@
 #include "lib/core/names.h"
 #include "lib/finetuning/finetuning.h"
 #include "lib/io/files/sha256.h"
-#include "lib/model/folder/model_folder.h"
 #include "lib/model/network/validate_config.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/training/training_run.h"
 
 namespace bigbird {

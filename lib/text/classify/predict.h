@@ -17,7 +17,7 @@
 #include "kernels/backend.h"
 #include "lib/inference/sequence_runner.h"
 #include "lib/io/text/labelled_texts.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/parts/chunked_outputs.h"
 #include "lib/text/classify/training_texts.h"
 #include "lib/text/text_settings.h"

@@ -9,8 +9,8 @@
 
 #include "lib/core/error.h"
 #include "lib/io/genome/base_letters.h"
-#include "lib/model/folder/open_model.h"
 #include "lib/model/plans/causal_keys.h"
+#include "lib/model_folder/open_model.h"
 #include "lib/text/search/run_searches.h"
 #include "lib/tokenization/text_encoding.h"
 #include "lib/tokenization/tokenizer.h"

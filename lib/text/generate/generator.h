@@ -11,8 +11,8 @@
 
 #include "kernels/backend.h"
 #include "lib/inference/causal_steps.h"
-#include "lib/model/folder/model_folder.h"
 #include "lib/model/network/model_limits.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/text/search/token_search.h"
 
 namespace bigbird {

@@ -15,7 +15,7 @@
 #include "kernels/backend.h"
 #include "lib/inference/sequence_runner.h"
 #include "lib/io/files/sha256.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/parts/chunked_outputs.h"
 #include "lib/parts/side_file.h"
 #include "lib/text/qa/answer_files.h"

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "lib/model/config.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {

@@ -10,7 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/sha256.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/text/summarize/generation_defaults.h"
 #include "lib/text/text_settings.h"
 #include "lib/training/training_run.h"

@@ -11,7 +11,7 @@
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/sha256.h"
-#include "lib/model/folder/open_model.h"
+#include "lib/model_folder/open_model.h"
 #include "lib/text/search/run_searches.h"
 #include "lib/text/summarize/encoded_pair.h"
 #include "lib/text/summarize/generation_defaults.h"

@@ -10,7 +10,7 @@
 #include "kernels/backend.h"
 #include "lib/core/rng.h"
 #include "lib/finetuning/finetuning.h"
-#include "lib/model/folder/checkpoint.h"
+#include "lib/model_folder/checkpoint.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_classifier.h"
 

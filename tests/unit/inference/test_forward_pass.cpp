@@ -9,8 +9,8 @@
 
 #include "lib/core/error.h"
 #include "lib/io/weights/safetensors.h"
-#include "lib/model/folder/checkpoint.h"
-#include "lib/model/folder/config_json.h"
+#include "lib/model_folder/checkpoint.h"
+#include "lib/model_folder/config_json.h"
 #include "tests/support/support.h"
 #include "tests/unit/model/network/model_fixture.h"
 

@@ -11,7 +11,7 @@
 
 #include "lib/core/error.h"
 #include "lib/model/config.h"
-#include "lib/model/folder/options_json.h"
+#include "lib/model_folder/options_json.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

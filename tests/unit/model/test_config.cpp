@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
-#include "lib/model/folder/config_json.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
+#include "lib/model_folder/config_json.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

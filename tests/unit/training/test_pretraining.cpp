@@ -7,8 +7,8 @@
 #include "lib/core/log.h"
 #include "lib/core/process_memory.h"
 #include "lib/io/tables/tsv.h"
-#include "lib/model/folder/config_json.h"
 #include "lib/model/network/model.h"
+#include "lib/model_folder/config_json.h"
 #include "tests/unit/training/training_fixture.h"
 
 namespace bigbird {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "lib/model/folder/model_spans.h"
+#include "lib/model_folder/model_spans.h"
 #include "tests/unit/training/thread_team.h"
 #include "tests/unit/training/training_fixture.h"
 

@@ -9,9 +9,9 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/model/folder/config_json.h"
-#include "lib/model/folder/vocabulary_transfer.h"
 #include "lib/model/network/model.h"
+#include "lib/model_folder/config_json.h"
+#include "lib/model_folder/vocabulary_transfer.h"
 #include "lib/training/evaluator.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/tiny_roberta.h"

@@ -9,7 +9,7 @@
 #include "lib/core/rng.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/io/weights/safetensors.h"
-#include "lib/model/folder/checkpoint.h"
+#include "lib/model_folder/checkpoint.h"
 #include "tests/unit/training/training_fixture.h"
 
 namespace bigbird {

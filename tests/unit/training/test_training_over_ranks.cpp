@@ -3,8 +3,8 @@
 #include <cmath>
 #include <fstream>
 
-#include "lib/model/folder/checkpoint.h"
 #include "lib/model/network/model.h"
+#include "lib/model_folder/checkpoint.h"
 #include "lib/training/evaluator.h"
 #include "tests/unit/training/thread_team.h"
 #include "tests/unit/training/training_fixture.h"

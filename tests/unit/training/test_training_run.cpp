@@ -14,7 +14,7 @@
 
 #include "lib/core/error.h"
 #include "lib/io/tables/tsv.h"
-#include "lib/model/folder/checkpoint.h"
+#include "lib/model_folder/checkpoint.h"
 #include "reference/losses.h"
 #include "reference/optimizer.h"
 #include "tests/support/support.h"

@@ -18,7 +18,7 @@
 #include "lib/genomics/chromatin/predict.h"
 #include "lib/genomics/chromatin/predict_run.h"
 #include "lib/inference/windows.h"
-#include "lib/model/folder/config_json.h"
+#include "lib/model_folder/config_json.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_classifier.h"
 #include "tests/unit/io/expect_error.h"

@@ -130,7 +130,7 @@ TEST_F(Int8Model, TheirMemoryIsPlannedInPlaceOfTheFloats) {
   EXPECT_EQ(bytes(with_int8(names_), "parameters") + floats, bytes(config_, "parameters"));
 }
 
-// What inference does (lib/model/folder/open_model.h): the same bits, and no floats any more.
+// What inference does (lib/model_folder/open_model.h): the same bits, and no floats any more.
 TEST_F(Int8Model, PackedWithTheOthersTheyComputeTheSame) {
   for (const kernels::Precision precision : {kernels::Precision::fp32, kernels::Precision::bf16}) {
     const auto backend = kernels::make_cpu_backend(precision);

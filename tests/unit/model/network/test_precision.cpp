@@ -10,8 +10,8 @@
 
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
-#include "lib/model/folder/open_model.h"
 #include "lib/model/network/memory.h"
+#include "lib/model_folder/open_model.h"
 #include "tests/cuda/compare_models.h"
 #include "tests/unit/model/network/model_fixture.h"
 

@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "lib/core/rng.h"
-#include "lib/model/folder/etc_lift.h"
 #include "lib/model/network/contrast.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/patterns.h"
+#include "lib/model_folder/etc_lift.h"
 #include "reference/finite_difference.h"
 #include "reference/two_inputs.h"
 #include "tests/support/sanitizer.h"

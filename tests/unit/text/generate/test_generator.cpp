@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "lib/core/error.h"
-#include "lib/model/folder/checkpoint.h"
-#include "lib/model/folder/open_model.h"
 #include "lib/model/network/batch.h"
+#include "lib/model_folder/checkpoint.h"
+#include "lib/model_folder/open_model.h"
 #include "lib/text/generate/generate.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_text_data.h"

@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "lib/model/folder/model_folder.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/text/qa/finetune.h"
 #include "lib/text/qa/predict.h"
 #include "lib/text/qa/squad/questions.h"

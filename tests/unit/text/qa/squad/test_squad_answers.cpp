@@ -5,8 +5,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "lib/model/folder/model_folder.h"
 #include "lib/model/network/model.h"
+#include "lib/model_folder/model_folder.h"
 #include "lib/text/qa/squad/task.h"
 #include "tests/support/tiny_question_model.h"
 #include "tests/unit/io/expect_error.h"
