@@ -29,8 +29,8 @@ class CausalKeys {
     std::size_t list = 0;
   };
 
-  // Error{runtime} naming the system for a model that is not causal, or without has_causal_keys(). reaches: of
-  // each layer with spans the largest distance that one of its heads sees; empty: as far as they may grow.
+  // Error{runtime} naming the system for a model that is not causal, or without has_causal_keys(). reaches:
+  // of each layer with spans the largest distance that one of its heads sees; empty: as far as they may grow.
   explicit CausalKeys(const ModelConfig& config, std::span<const std::int64_t> reaches = {});
 
   // Of a layer, heads ascending, all of them.

@@ -53,8 +53,8 @@ const std::map<std::string, ModelConfig>& configs_with_memory() {
   return configs;
 }
 
-// Random ones; spans of layer 0 are half as long as they may be and none, those of layer 1 of three tenths and
-// all.
+// Random ones; spans of layer 0 are half as long as they may be and none, those of layer 1 three tenths and
+// all of it.
 std::vector<float> parameters_of(const ModelConfig& config) {
   std::vector<float> parameters = random_parameters(config, 72);
   if (!has_spans(config)) return parameters;
