@@ -393,7 +393,8 @@ struct QueryKeyValue {
 // Queries that each see rows of their own of a matrix of keys and values: query i those numbered
 // rows[offsets[i]] .. rows[offsets[i + 1]); one without any has zeros and a log_sum_exp of +infinity. With
 // labels every entry e of the lists has a term beside the product with its key (Shaw et al. 2018, section
-// 3.2, keys only): score = scale (q.k + q.label_weight[labels[e]]).
+// 3.2, keys only): score = scale (q.k + q.label_weight[labels[e]] + label_bias[labels[e]]). An entry whose
+// bias is -infinity counts for nothing; each head of a query with a list has another entry.
 struct RowAttention {
   Index queries = 0;
   Index heads = 0;      // H
@@ -405,6 +406,7 @@ struct RowAttention {
   const float* label_weight = nullptr;    // [label_count, D] for all heads, or by head [label_count, H, D]
   Index label_count = 0;
   bool labels_by_head = false;
+  const float* label_bias = nullptr;  // [label_count, H]; null: zeros. Of the forward pass alone
 
   Index label_stride() const { return labels_by_head ? heads * head_size : head_size; }
 };

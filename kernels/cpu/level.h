@@ -82,6 +82,8 @@ struct RowsOfHead {
   float scale = 1.0f;
   const float* label_weight = nullptr;  // of this head, from label 0 on; read where there are labels
   Index label_stride = 0;
+  const float* label_bias = nullptr;  // likewise; null: zeros
+  Index bias_stride = 0;
 };
 // One query of a head, and what a backward pass knows of it.
 struct QueryOfHead {

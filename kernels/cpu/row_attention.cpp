@@ -49,6 +49,8 @@ RowsOfHead head_of(const RowAttention& batch, Index head) {
   if (batch.labels == nullptr) return of;
   of.label_weight = batch.label_weight + (batch.labels_by_head ? head * batch.head_size : 0);
   of.label_stride = batch.label_stride();
+  of.label_bias = batch.label_bias != nullptr ? batch.label_bias + head : nullptr;
+  of.bias_stride = batch.heads;
   return of;
 }
 // With the listed rows of keys and values.

@@ -6,6 +6,11 @@
 // tokens at a time, with the keys and values of every layer kept: a token behind a text costs one token, and
 // its logits are those of Model::forward() over the whole text. Texts may begin with one another: rows of a
 // beam search, samples of one prompt.
+//
+// Of a model with a memory (attention_recurrent.h) logits are those of a stream that is read in segments of
+// one token: each sees the M inputs of a layer that came before it. Keys and values of these stay what they
+// were, since labels of distances take the place of positions; no other rows are kept, so that a text of any
+// length takes memory for M.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +28,13 @@ namespace bigbird {
 class Model;
 
 struct CausalLimits {
-  std::int64_t rows = 0;    // tokens that one call reads
-  std::int64_t asked = 0;   // texts that one call tells of, at most rows
-  std::int64_t cached = 0;  // tokens that are read between two begin()
-  std::int64_t length = 0;  // tokens of one text, at most the positions of the model
+  std::int64_t rows = 0;   // tokens that one call reads
+  std::int64_t asked = 0;  // texts that one call tells of, at most rows
+  // Tokens that are read between two begin(). With a memory: what all texts remember together, and the tokens
+  // of a call; more of them move less often.
+  std::int64_t cached = 0;
+  // Tokens of one text, at most the positions of the model. With a memory texts have any length.
+  std::int64_t length = 0;
 };
 
 // What CausalSteps takes beside the model, row by row; the same numbers as its allocation.

@@ -16,7 +16,8 @@ namespace bigbird::testing {
 namespace {
 
 // A folder of random weights that reads left to right, over the tokenizer that lies in it.
-void write_left_to_right(const std::filesystem::path& folder) {
+void write_left_to_right(const std::filesystem::path& folder,
+                         AttentionPattern attention = AttentionPattern::full) {
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(folder.string());
   ModelConfig config;
   config.vocab_size = static_cast<std::int64_t>(tokenizer->vocab_size());
@@ -26,9 +27,13 @@ void write_left_to_right(const std::filesystem::path& folder) {
   config.intermediate_size = 32;
   config.max_position_embeddings = 64;
   config.block_size = 8;
-  config.attention = AttentionPattern::full;
+  config.attention = attention;
   config.causal = true;
   config.head = HeadType::causal_lm;
+  config.attention_options.recurrent.memory = 12;
+  config.attention_options.spans = {12, 8, 0.0};
+  if (is_recurrent(config)) become_recurrent(config);
+  if (attention == AttentionPattern::bpt) become_bpt(config);
   config.sep_token_id = static_cast<std::int64_t>(tokenizer->special().sep);
   config.initializer_range = 0.4;
   config.tokenizer_digest = tokenizer->digest();
@@ -42,6 +47,11 @@ class TextGenerate : public TextFixture {
     TextFixture::SetUpTestSuite();
     write_tiny_text_tokenizer(path("model"));
     write_left_to_right(path("model"));
+    for (const AttentionPattern attention :
+         {AttentionPattern::transformer_xl, AttentionPattern::adaptive_span, AttentionPattern::bpt}) {
+      write_tiny_text_tokenizer(path(name_of(attention)));
+      write_left_to_right(path(name_of(attention)), attention);
+    }
     write_tiny_tokenizer(path("dna"));
     write_left_to_right(path("dna"));
     write_tiny_text_model(path("masked"), {.head = HeadType::masked_lm});
@@ -120,6 +130,29 @@ TEST_F(TextGenerate, NothingDependsOnWhatRunsTogether) {
   const std::string one = must(generate(work + Words{"--batch", "1", "--threads", "1"})).out;
   EXPECT_EQ(must(generate(work + Words{"--batch", "3", "--threads", "2"})).out, one);
   EXPECT_NE(must(generate(work + Words{"--seed", "2"})).out, one);
+}
+
+// A text that is longer than the positions of the model; what it goes on with depends on what is remembered.
+TEST_F(TextGenerate, ModelsWithAMemoryGoOn) {
+  for (const std::string model : {"transformer-xl", "adaptive-span"}) {
+    SCOPED_TRACE(model);
+    std::string prompt;
+    for (int i = 0; i < 60; ++i) prompt += "ab cd ";
+    write("long.txt", prompt + "xyz\n" + prompt + "zyx\nab\n");
+    const Words work{"--prompts", path("long.txt"), "--max-tokens", "90", "--min-tokens", "90"};
+    const auto one = rows(work + Words{"--batch", "1", "--threads", "1"}, model);
+    ASSERT_EQ(one.size(), 3u);
+    for (const nlohmann::json& row : one) EXPECT_EQ(row.at("tokens"), 90);
+    EXPECT_NE(one[0].at("text"), one[1].at("text"));
+    EXPECT_EQ(rows(work + Words{"--batch", "3", "--threads", "2"}, model), one);
+    const Words drawn = work + Words{"--temperature", "1", "--continuations", "3"};
+    const auto samples = rows(drawn + Words{"--batch", "1"}, model);
+    EXPECT_EQ(rows(drawn + Words{"--batch", "3"}, model), samples);
+    EXPECT_NE(samples[0].at("text"), samples[1].at("text"));
+    must(generate(work + Words{"--beams", "3"}, model));
+  }
+  const RunResult bpt = refused(generate({"--prompt", "ab"}, "bpt"), 1, "does not go on with attention bpt");
+  EXPECT_TRUE(holds(bpt.err, "transformer-xl or adaptive-span")) << bpt.err;
 }
 
 TEST_F(TextGenerate, OptionsReachTheSearch) {

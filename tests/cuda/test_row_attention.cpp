@@ -65,6 +65,31 @@ TEST_P(RowsOnDevice, ForwardAndBackEqualTheProcessor) {
   }
 }
 
+TEST_P(RowsOnDevice, BiasesOfLabelsAreThoseOfTheProcessor) {
+  for (const Index head_size : {32, 20}) {
+    SCOPED_TRACE(head_size);
+    const LabelledRows p(2, head_size, 40, true, head_size == 20);
+    agree([&](Side& side) {
+      const Index c = p.width(), tokens = p.rows;
+      const Values qkv = side.values(exact_numbers(3 * tokens * c, 71)), out = side.unset(tokens * c);
+      side.backend().attend_rows(
+          {.queries = tokens,
+           .heads = p.heads,
+           .head_size = p.head_size,
+           .scale = p.scale(),
+           .rows = side.integers(p.listed),
+           .offsets = side.integers(p.offsets),
+           .labels = side.integers(p.labels),
+           .label_weight = side.floats(exact_numbers(static_cast<Index>(p.table_size()), 73)),
+           .label_count = LabelledRows::label_count,
+           .labels_by_head = p.by_head,
+           .label_bias = side.floats(p.biases())},
+          {{qkv, 3 * c}, {qkv + c, 3 * c}, {qkv + 2 * c, 3 * c}}, {out, c}, nullptr);
+      return std::vector<Floats>{side.read(out, tokens * c)};
+    });
+  }
+}
+
 // More queries than parts, and a list longer than what a block takes at once.
 TEST_P(RowsOnDevice, TheSameBytesEveryTime) {
   const LabelledRows p(1, 16, 290, true, false);

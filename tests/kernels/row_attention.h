@@ -105,9 +105,17 @@ struct LabelledRows {
   struct Result {
     reference::Vector out, log_sum_exp, dqkv, dlabels;  // [rows, C], [H, rows], [rows, 3C], as the table
   };
-  // qkv [rows, 3C], table [label_count, D or C], dout [rows, C]
+  // A bias for each label and head [label_count, H], of one label and head -infinity.
+  std::vector<float> biases() const {
+    std::vector<float> all(static_cast<std::size_t>(label_count * heads));
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<float>(i * 7 % 11) - 4.5f;
+    all[static_cast<std::size_t>(2 * heads)] = -INFINITY;
+    return all;
+  }
+
+  // qkv [rows, 3C], table [label_count, D or C], dout [rows, C], bias [label_count, H] or none
   Result expected(const std::vector<float>& qkv, const std::vector<float>& table,
-                  const std::vector<float>& dout) const {
+                  const std::vector<float>& dout, const std::vector<float>& bias = {}) const {
     const auto count = static_cast<std::size_t>(rows), size = static_cast<std::size_t>(head_size),
                columns = static_cast<std::size_t>(width());
     std::vector<int> pair_label(count * count, -1);  // -1: no pair
@@ -145,6 +153,8 @@ struct LabelledRows {
           return static_cast<std::size_t>(pair_label[i * count + j]);
         };
         pairs.weight = part(table, table_stride, of_table);
+        for (std::size_t label = head; label < bias.size(); label += static_cast<std::size_t>(heads))
+          pairs.bias.push_back(static_cast<double>(bias[label]));
       }
       const reference::Matrix q = part(qkv, 3 * columns, column),
                               k = part(qkv, 3 * columns, columns + column),

@@ -103,6 +103,42 @@ TEST_P(LabelledRowsKernel, ForwardAndBackEqualThePairsOfTheReference) {
   }
 }
 
+TEST_P(LabelledRowsKernel, BiasesOfLabelsAreAddedToProducts) {
+  for (const auto& [head_size, by_head] : {std::pair{Index{16}, true}, std::pair{Index{5}, false}}) {
+    SCOPED_TRACE(head_size);
+    const LabelledRows p(3, head_size, 90, true, by_head);
+    const Index width = p.width();
+    const auto size = static_cast<std::size_t>(p.rows * width);
+    const Floats qkv = random_floats(3 * size, 61, 1.5f), table = random_floats(p.table_size(), 63),
+                 bias = p.biases();
+    const auto got = run([&](Backend& backend) {
+      Guarded out(size), sums(static_cast<std::size_t>(p.heads * p.rows));
+      backend.attend_rows(
+          {.queries = p.rows,
+           .heads = p.heads,
+           .head_size = p.head_size,
+           .scale = p.scale(),
+           .rows = p.listed.data(),
+           .offsets = p.offsets.data(),
+           .labels = p.labels.data(),
+           .label_weight = table.data(),
+           .label_count = LabelledRows::label_count,
+           .labels_by_head = by_head,
+           .label_bias = bias.data()},
+          {{qkv.data(), 3 * width}, {qkv.data() + width, 3 * width}, {qkv.data() + 2 * width, 3 * width}},
+          {out.data(), width}, sums.data());
+      return std::vector<Floats>{out.take(), sums.take()};
+    });
+    const LabelledRows::Result expected = p.expected(qkv, table, random_floats(size, 62), bias);
+    EXPECT_LT(relative_error(got[0], expected.out), 2e-6);
+    for (std::size_t i = 0; i < got[1].size(); ++i) {
+      if ((i + 1) % 90 != 0) {
+        EXPECT_NEAR(static_cast<double>(got[1][i]), expected.log_sum_exp[i], 1e-5) << i;
+      }
+    }
+  }
+}
+
 class RoundedLabelledRowsKernel : public KernelTest {
  protected:
   RoundedLabelledRowsKernel() { precision_ = Precision::bf16; }

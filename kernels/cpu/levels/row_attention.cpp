@@ -39,7 +39,9 @@ BIGBIRD_INLINE float score(const RowsOfHead& head, const float* q, const float* 
                            const std::int32_t* labels, Index entry) {
   if (labels != nullptr) {
     const float* const label = head.label_weight + labels[entry] * head.label_stride;
-    return dot_of_sum(q, key, label, head.head_size) * head.scale;
+    const float product = dot_of_sum(q, key, label, head.head_size);
+    if (head.label_bias == nullptr) return product * head.scale;
+    return (product + head.label_bias[labels[entry] * head.bias_stride]) * head.scale;
   }
   // A decoder's step, which adds the lanes one by one.
   Floats sum = {};

@@ -56,6 +56,7 @@ struct AttendRows {
   const std::int32_t* labels;  // null: no term of theirs
   const float* label_weight;
   Index label_stride, label_head;  // from label to label, and from head to head
+  const float* label_bias;         // [labels, heads]; null: zeros
   float* log_sum_exp;              // may be null
   Index queries;
   int heads;
@@ -153,6 +154,7 @@ struct AttendRows {
       for (int i = 0; i < chunk; ++i) score = fmaf(own[i], key[i], score);
 #pragma unroll
       for (int mask = lanes / 2; mask > 0; mask /= 2) score += thread.shuffle_xor(score, mask);
+      if (label_bias != nullptr) score = fmaf(scale, label_bias[labels[entry] * heads + head], score);
       scores[a] = inside ? score : -INFINITY;
     }
     float largest = scores[0];
@@ -195,6 +197,7 @@ void attend(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, fl
       kernel.label_weight = batch.label_weight;
       kernel.label_stride = batch.label_stride();
       kernel.label_head = batch.labels_by_head ? batch.head_size : 0;
+      kernel.label_bias = batch.label_bias;
       kernel.log_sum_exp = log_sum_exp;
       kernel.queries = batch.queries;
       kernel.heads = static_cast<int>(batch.heads);

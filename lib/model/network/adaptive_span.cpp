@@ -113,15 +113,14 @@ void Spans::bring(kernels::Backend& backend, const RecurrentActivations& kept) {
     backend.upload(kept.span_slopes, slopes.data(), slopes.size() * sizeof(float));
 }
 
-void make_rows_of_distances(const PassContext& pass, const LinearTensors& table,
-                            const RecurrentActivations& kept) {
-  const kernels::Index width = pass.width(), size = pass.config.head_size(),
-                       labels = pass.recurrent->labels();
+void make_rows_of_distances(kernels::Backend& backend, const ModelConfig& config, const ModelTensors& tensors,
+                            kernels::Index labels, const RecurrentActivations& kept) {
+  const kernels::Index width = config.hidden_size, size = config.head_size();
+  const kernels::ConstValues table(tensors.layers.front().attention.position.weight);
   const kernels::Values rows(kept.by_distance);
-  pass.backend.zero(kept.by_distance, static_cast<std::size_t>(labels * width) * sizeof(float));
-  for (kernels::Index head = 0; labels > 1 && head < pass.config.num_attention_heads; ++head) {
-    pass.backend.add_rows({kernels::ConstValues(table.weight), size}, {rows + (width + head * size), width},
-                          labels - 1, size);
+  backend.zero(kept.by_distance, static_cast<std::size_t>(labels * width) * sizeof(float));
+  for (kernels::Index head = 0; labels > 1 && head < config.num_attention_heads; ++head) {
+    backend.add_rows({table, size}, {rows + (width + head * size), width}, labels - 1, size);
   }
 }
 

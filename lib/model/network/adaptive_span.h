@@ -76,9 +76,10 @@ class Spans {
   std::vector<std::vector<std::int64_t>> reaches_;
 };
 
-// kept.by_distance of the table of distances [S, D], in a row of every label the same for each head.
-void make_rows_of_distances(const PassContext& pass, const LinearTensors& table,
-                            const RecurrentActivations& kept);
+// kept.by_distance of so many labels from the table of distances [S, D], in a row of every label the same for
+// each head.
+void make_rows_of_distances(kernels::Backend& backend, const ModelConfig& config, const ModelTensors& tensors,
+                            kernels::Index labels, const RecurrentActivations& kept);
 // From kept.dweight and kept.dbias of a layer to the gradients of the table and of the layer's z.
 void backward_of_spans(const PassContext& pass, std::int64_t layer, const AttentionTensors& gradients,
                        const RecurrentActivations& kept);

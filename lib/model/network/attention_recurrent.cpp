@@ -78,8 +78,8 @@ kernels::QueryKeyValue read(const Projections& of, kernels::Index width) {
 }
 
 // The products with a bias for every head.
-LinearTensors by_head(const PassContext& pass, float* weight) {
-  return {weight, nullptr, pass.width(), pass.config.num_attention_heads, true};
+LinearTensors by_head(const ModelConfig& config, float* weight) {
+  return {weight, nullptr, config.hidden_size, config.num_attention_heads, true};
 }
 LinearTensors exact(LinearTensors layer) {
   layer.exact = true;
@@ -87,11 +87,10 @@ LinearTensors exact(LinearTensors layer) {
 }
 
 // kept.by_head of the layer's two biases.
-void make_biases_by_head(const PassContext& pass, const AttentionTensors& tensors,
-                         const RecurrentActivations& kept) {
-  kernels::Backend& backend = pass.backend;
-  const kernels::Index width = pass.width(), heads = pass.config.num_attention_heads,
-                       size = pass.config.head_size();
+void make_biases_by_head(kernels::Backend& backend, const ModelConfig& config,
+                         const AttentionTensors& tensors, const RecurrentActivations& kept) {
+  const kernels::Index width = config.hidden_size, heads = config.num_attention_heads,
+                       size = config.head_size();
   backend.linear_backward_input(kept.signs, exact(tensors.biases), kept.difference, 1, false);
   backend.zero(kept.by_head, static_cast<std::size_t>(heads * width) * sizeof(float));
   backend.add_rows({kept.difference, size}, {kernels::Values(kept.by_head), width + size}, heads, size);
@@ -104,8 +103,8 @@ void backward_of_labels(const PassContext& pass, const AttentionTensors& tensors
   const RecurrentActivations& work = kept.recurrent;
   const kernels::Index width = pass.width(), heads = pass.config.num_attention_heads,
                        size = pass.config.head_size(), labels = pass.recurrent->labels();
-  make_biases_by_head(pass, tensors, work);
-  const LinearTensors of_heads = by_head(pass, work.by_head);
+  make_biases_by_head(backend, pass.config, tensors, work);
+  const LinearTensors of_heads = by_head(pass.config, work.by_head);
   kernels::LinearGradients to_heads{work.dby_head, nullptr, true};
   backend.linear_backward_weight(kernels::ConstValues(work.dbias), kernels::ConstValues(kept.relative_weight),
                                  of_heads, to_heads, labels);
@@ -208,16 +207,24 @@ RecurrentActivations plan_recurrent(Arena& arena, const ModelConfig& config, con
   RecurrentActivations to;
   if (!is_recurrent(config)) return to;
   const std::string what = "distances and memories of one layer";
-  const std::int64_t width = config.hidden_size, heads = config.num_attention_heads;
+  const std::int64_t width = config.hidden_size;
   const std::int64_t labels = recurrent_labels(config, limits);
   const std::int64_t rows = limits.tokens + most_memory_rows(config, limits);
   const std::int64_t memory = config.num_hidden_layers * limits.streams * remembered_rows(config);
   if (memory > 0)
     to.remembered = arena.values(fmt::format("memory of {} streams", limits.streams), memory * width);
   to.rows = arena.values(what, rows * width);
+  if (training) to.dkey_value = arena.values(what, rows * 2 * width, arena.operands());
+  plan_labels(arena, config, labels, training, to);
+  return to;
+}
+
+void plan_labels(Arena& arena, const ModelConfig& config, std::int64_t labels, bool training,
+                 RecurrentActivations& to) {
+  const std::string what = "distances and memories of one layer";
+  const std::int64_t width = config.hidden_size, heads = config.num_attention_heads;
   to.labels = labels;
   if (training) {
-    to.dkey_value = arena.values(what, rows * 2 * width, arena.operands());
     to.dweight = arena.floats(what, labels * width);
     to.dbias = arena.floats(what, labels * heads);
     to.dby_head = arena.floats(what, heads * (has_spans(config) ? heads : width));
@@ -228,21 +235,31 @@ RecurrentActivations plan_recurrent(Arena& arena, const ModelConfig& config, con
     to.span_biases = arena.floats("spans", labels * spans);
     if (training) to.span_slopes = arena.floats("spans", labels * spans);
     if (training) to.span_loss_gradient = arena.floats("spans", spans);
-    return to;
+    return;
   }
   to.sinusoids = arena.floats(what, labels * width);
   to.distances = training ? kernels::Values(arena.floats(what, labels * width)) : to.sinusoids;
   to.signs = arena.floats(what, 2);
   to.difference = arena.floats(what, width);
   to.by_head = arena.floats(what, heads * width);
-  return to;
 }
 
-void fill_recurrent(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
-                    const RecurrentActivations& kept) {
+std::int64_t step_labels(const ModelConfig& config) {
+  return labels_of(config, remembered_rows(config) + 1, rows_before(config));
+}
+
+void make_labels(kernels::Backend& backend, const ModelConfig& config, const AttentionTensors& tensors,
+                 const RecurrentActivations& kept, kernels::Index labels, float* weight, float* bias) {
+  make_biases_by_head(backend, config, tensors, kept);
+  const kernels::Values weights(weight), biases(bias);
+  backend.linear_forward(kept.distances, tensors.position, weights, labels);
+  backend.linear_forward(weights, by_head(config, kept.by_head), biases, labels);
+}
+
+void fill_recurrent(kernels::Backend& backend, const ModelConfig& config, const RecurrentActivations& kept) {
   if (kept.sinusoids == nullptr) return;
   const auto width = static_cast<std::size_t>(config.hidden_size), half = (width + 1) / 2;
-  const auto labels = static_cast<std::size_t>(recurrent_labels(config, limits));
+  const auto labels = static_cast<std::size_t>(kept.labels);
   // Rounded to fp32 step by step, as the published code does.
   std::vector<float> values(labels * width);
   for (std::size_t a = 0; a < half; ++a) {
@@ -375,7 +392,7 @@ void recurrent_stage(const PassContext& pass, Spans& spans, const RecurrentActiv
 
 void recurrent_begin(const PassContext& pass, const ModelTensors& tensors, const RecurrentActivations& kept) {
   if (has_spans(pass.config))
-    return make_rows_of_distances(pass, tensors.layers.front().attention.position, kept);
+    return make_rows_of_distances(pass.backend, pass.config, tensors, pass.recurrent->labels(), kept);
   if (kept.distances.data() == kept.sinusoids.data()) return;
   pass.backend.dropout(kept.sinusoids, kept.distances, pass.recurrent->labels() * pass.width(),
                        pass.dropout(DropoutSite::distances, 0));
@@ -397,10 +414,7 @@ void recurrent_attention_forward(const PassContext& pass, std::int64_t layer, co
   }
 
   if (!has_spans(pass.config)) {
-    make_biases_by_head(pass, tensors, work);
-    const kernels::Values weight(kept.relative_weight), bias(kept.relative_bias);
-    backend.linear_forward(work.distances, tensors.position, weight, labels);
-    backend.linear_forward(weight, by_head(pass, work.by_head), bias, labels);
+    make_labels(backend, pass.config, tensors, work, labels, kept.relative_weight, kept.relative_bias);
   }
   backend.attention_forward(call_of(pass, layer), read(of, width), {kept.context, width}, kept.log_sum_exp);
 }

@@ -42,9 +42,16 @@ std::int64_t recurrent_labels(const ModelConfig& config, const BatchLimits& limi
 // All null of other models.
 RecurrentActivations plan_recurrent(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
                                     bool training);
+// Of these what labels are made of: so many, in a pass or in a step of a token (causal_steps.h).
+void plan_labels(Arena& arena, const ModelConfig& config, std::int64_t labels, bool training,
+                 RecurrentActivations& to);
+// Labels that a step meets: distances of all that is remembered.
+std::int64_t step_labels(const ModelConfig& config);
 // Brings what no pass changes to the device.
-void fill_recurrent(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
-                    const RecurrentActivations& kept);
+void fill_recurrent(kernels::Backend& backend, const ModelConfig& config, const RecurrentActivations& kept);
+// Of Transformer-XL: the term of `labels` labels in a layer, weight [labels, C] and bias [labels, H].
+void make_labels(kernels::Backend& backend, const ModelConfig& config, const AttentionTensors& tensors,
+                 const RecurrentActivations& kept, kernels::Index labels, float* weight, float* bias);
 
 // Error{runtime} where the places of a batch are none of such a model and such limits.
 void check_places(const Batch& batch, const ModelConfig& config, const BatchLimits& limits);

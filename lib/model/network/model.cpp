@@ -71,7 +71,7 @@ struct Model::Impl {
       backend.zero(held.gradients, parameter_bytes());
     }
     fill_rotary_table(backend, config, limits.longest, held.activations.rotations);
-    fill_recurrent(backend, config, limits, held.activations.recurrent);
+    fill_recurrent(backend, config, held.activations.recurrent);
     streams.place(held.activations.recurrent.remembered);
     if (held.working_weights != nullptr) {
       backend.bind_weights(held.parameters, layout.count() + behind, held.working_weights);

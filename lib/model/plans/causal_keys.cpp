@@ -22,6 +22,8 @@ bool has_causal_keys(AttentionPattern pattern) {
     case AttentionPattern::sparse_fixed:
     case AttentionPattern::sparse_strided:
     case AttentionPattern::longformer:
+    case AttentionPattern::transformer_xl:
+    case AttentionPattern::adaptive_span:
       return true;
     case AttentionPattern::bigbird:
     case AttentionPattern::window:
@@ -30,15 +32,13 @@ bool has_causal_keys(AttentionPattern pattern) {
     case AttentionPattern::star:
     case AttentionPattern::blockbert:
     case AttentionPattern::etc:
-    case AttentionPattern::bpt:             // keys are nodes that take in later tokens
-    case AttentionPattern::transformer_xl:  // and of these two keys go by distances
-    case AttentionPattern::adaptive_span:
+    case AttentionPattern::bpt:  // keys are nodes of spans, whose keys change with each token
       break;
   }
   return false;
 }
 
-CausalKeys::CausalKeys(const ModelConfig& config)
+CausalKeys::CausalKeys(const ModelConfig& config, std::span<const std::int64_t> reaches)
     : config_(config), layers_(static_cast<std::size_t>(config.num_hidden_layers)) {
   if (!config.causal || !has_causal_keys(config.attention)) {
     throw_runtime("attention " + name_of(config.attention) +
@@ -47,7 +47,14 @@ CausalKeys::CausalKeys(const ModelConfig& config)
   const std::int64_t heads = config.num_attention_heads;
   const std::int64_t blocks = (config.max_position_embeddings + config.block_size - 1) / config.block_size;
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    if (decided_by_tokens(config.attention)) {
+    if (is_recurrent(config)) {
+      List list;
+      list.before = remembered_rows(config);
+      if (rows_before(config) >= 0) list.before = std::min(list.before, rows_before(config));
+      if (!reaches.empty()) list.before = std::min(list.before, reaches[static_cast<std::size_t>(layer)]);
+      list.itself = !has_spans(config);
+      add(layer, 0, heads, std::move(list));
+    } else if (decided_by_tokens(config.attention)) {
       const std::vector<KeyGroup> groups = key_groups(config, layer);
       for (std::int64_t head = 0; head < heads; ++head) {
         List list;
@@ -75,7 +82,8 @@ CausalKeys::CausalKeys(const ModelConfig& config)
 }
 
 void CausalKeys::add(std::int64_t layer, std::int64_t first, std::int64_t count, List list) {
-  const auto found = std::find(lists_.begin(), lists_.end(), list);
+  // As many lists whatever spans have become: memory is planned before they are known.
+  const auto found = has_spans(config_) ? lists_.end() : std::find(lists_.begin(), lists_.end(), list);
   const auto number = static_cast<std::size_t>(found - lists_.begin());
   if (found == lists_.end()) lists_.push_back(std::move(list));
   std::vector<Heads>& of_layer = layers_[static_cast<std::size_t>(layer)];
@@ -92,6 +100,9 @@ void CausalKeys::append(std::size_t number, std::int64_t query, std::vector<std:
     for (std::int64_t key = begin; key < end; ++key) keys.push_back(static_cast<std::int32_t>(key));
   };
   if (list.all) return append_range(0, query + 1);
+  if (list.before >= 0) {
+    return append_range(std::max<std::int64_t>(0, query - list.before), list.itself ? query + 1 : query);
+  }
   if (!list.blocks.empty()) {
     const std::int64_t block = config_.block_size;
     for (const std::int32_t seen : list.blocks[static_cast<std::size_t>(query / block)])

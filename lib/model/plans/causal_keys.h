@@ -3,11 +3,13 @@
 // The same pairs that the model's plans bring together in a pass over all tokens (docs/specification.md 1.10,
 // 1.12): of a sequence of as many tokens as the model has positions, whatever the length of the text. A
 // shorter one of sparse-fixed may take full attention there (PlanCache), which is the same to heads that have
-// a chunk.
+// a chunk. Of a model with a memory (is_recurrent()) they are the pairs of a stream that is read in segments
+// of one token: what is remembered, and of Transformer-XL the token itself.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lib/model/config.h"
@@ -15,8 +17,7 @@
 
 namespace bigbird {
 
-// Whether attention of this system is known token by token, without anything but the tokens of the text. One
-// with a memory of its own is not.
+// Whether attention of this system is known token by token, without anything but the tokens of the text.
 bool has_causal_keys(AttentionPattern pattern);
 
 class CausalKeys {
@@ -28,8 +29,9 @@ class CausalKeys {
     std::size_t list = 0;
   };
 
-  // Error{runtime} naming the system for a model that is not causal, or without has_causal_keys().
-  explicit CausalKeys(const ModelConfig& config);
+  // Error{runtime} naming the system for a model that is not causal, or without has_causal_keys(). reaches:
+  // of each layer with spans the largest distance that one of its heads sees; empty: as far as they may grow.
+  explicit CausalKeys(const ModelConfig& config, std::span<const std::int64_t> reaches = {});
 
   // Of a layer, heads ascending, all of them.
   const std::vector<Heads>& heads(std::int64_t layer) const {
@@ -42,9 +44,11 @@ class CausalKeys {
   void append(std::size_t list, std::int64_t query, std::vector<std::int32_t>& keys) const;
 
  private:
-  // Every token, or those of blocks, or of groups.
+  // Every token, or those of blocks, or of groups, or so many before a token, with or without itself.
   struct List {
     bool all = false;
+    std::int64_t before = -1;
+    bool itself = false;
     std::vector<std::vector<std::int32_t>> blocks;  // [query block] -> key blocks
     std::vector<KeyGroup> groups;
     bool operator==(const List&) const = default;

@@ -47,7 +47,8 @@ Generator::Generator(const GeneratorOptions& options, kernels::Backend& backend)
   if (!has_causal_keys(config.attention)) {
     throw_bad_input(fmt::format("{}: text generate does not go on with attention {}", options.model,
                                 name_of(config.attention)),
-                    "take a model with full, sparse-fixed, sparse-strided or longformer attention");
+                    "take a model with full, sparse-fixed, sparse-strided, longformer, transformer-xl or "
+                    "adaptive-span attention");
   }
   if (options_.samples < 1)
     throw_usage(message("`continuations` is below 1"), "each prompt has one at least");
@@ -66,8 +67,17 @@ Generator::Sizes Generator::sizes() const {
 }
 
 CausalLimits Generator::limits(const Sizes& sizes) const {
-  const std::int64_t positions = folder_.config().max_position_embeddings;
+  const ModelConfig& config = folder_.config();
+  const std::int64_t positions = config.max_position_embeddings;
   const std::int64_t asked = sizes.prompts * sizes.rows;
+  if (is_recurrent(config)) {
+    const std::int64_t memory = remembered_rows(config), rows = std::max(asked, tokens_read_at_once);
+    const std::int64_t of_row = std::min(search_.max_length, memory);
+    return {.rows = rows,
+            .asked = asked,
+            .cached = sizes.prompts * (memory + sizes.rows * of_row) + rows,
+            .length = positions};
+  }
   const std::int64_t written = std::min(search_.max_length, positions);
   return {.rows = std::max(asked, std::min(tokens_read_at_once, sizes.prompts * positions)),
           .asked = asked,
@@ -142,7 +152,7 @@ std::vector<std::int32_t> Generator::encode(std::string_view text, const std::st
   }
   for (const std::uint32_t id : ids) prompt.push_back(static_cast<std::int32_t>(id));
   const std::int64_t positions = folder_.config().max_position_embeddings;
-  if (static_cast<std::int64_t>(prompt.size()) > positions) {
+  if (!is_recurrent(folder_.config()) && static_cast<std::int64_t>(prompt.size()) > positions) {
     throw_bad_input(fmt::format("{}: {} tokens with [CLS]; {} has {} positions", where, prompt.size(),
                                 folder_.path(), positions),
                     "shorten the prompt, or take a model with more positions");
@@ -163,9 +173,9 @@ SearchOptions Generator::search_of(const Pending& pending, std::int64_t sample) 
   SearchOptions search = search_;
   search.start = pending.prompt.back();
   search.before.assign(pending.prompt.begin(), pending.prompt.end() - 1);
-  // The last token is never read.
   const auto length = static_cast<std::int64_t>(pending.prompt.size());
-  search.max_length = std::min(search.max_length, folder_.config().max_position_embeddings - length + 2);
+  if (!is_recurrent(folder_.config()))  // the last token is never read
+    search.max_length = std::min(search.max_length, folder_.config().max_position_embeddings - length + 2);
   search.min_length = std::min(search.min_length, search.max_length);
   search.sampling.index = pending.index | static_cast<std::uint64_t>(sample) << prompt_bits;
   if (search.decoding != Decoding::sample) search.sequences = options_.samples;

@@ -52,8 +52,8 @@ class Generator {
   void prepare();
 
   // [CLS] and the tokens of the text, whose white space is read as pretraining reads it (WhiteSpace::fold);
-  // bases are upper-cased. Error{bad_input} "WHERE: ...": more tokens than the model has positions; in DNA
-  // letters that are no A, C, G or T. Safe to call from many threads at once.
+  // bases are upper-cased. Error{bad_input} "WHERE: ...": more tokens than the model has positions, unless it
+  // has a memory; in DNA letters that are no A, C, G or T. Safe to call from many threads at once.
   std::vector<std::int32_t> encode(std::string_view text, const std::string& where) const;
 
   // `done` is called once, in the order of the calls of add, by then or by finish(), with samples()

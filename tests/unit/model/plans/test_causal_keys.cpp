@@ -93,9 +93,31 @@ TEST(CausalKeys, OfTokensAreThoseOfThePairs) {
   }
 }
 
+TEST(CausalKeys, OfAMemoryAreWhatIsRemembered) {
+  ModelConfig xl = causal_model(AttentionPattern::transformer_xl);
+  xl.attention_options.recurrent.memory = 3;
+  become_recurrent(xl);
+  EXPECT_EQ(CausalKeys(xl).lists(), 1u);
+  EXPECT_EQ(keys_of_head(CausalKeys(xl), 2, 3, 1), (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(keys_of_head(CausalKeys(xl), 2, 3, 60), (std::vector<std::int32_t>{57, 58, 59, 60}));
+  xl.attention_options.recurrent.same_length = true;
+  EXPECT_EQ(keys_of_head(CausalKeys(xl), 2, 3, 60), (std::vector<std::int32_t>{58, 59, 60}));
+  ModelConfig spans = causal_model(AttentionPattern::adaptive_span);
+  spans.attention_options.spans.max_span = 5;
+  become_recurrent(spans);
+  EXPECT_TRUE(keys_of_head(CausalKeys(spans), 0, 0, 0).empty());
+  EXPECT_EQ(keys_of_head(CausalKeys(spans), 0, 0, 60), (std::vector<std::int32_t>{55, 56, 57, 58, 59}));
+  const std::vector<std::int64_t> reaches{2, 5, 2};
+  const CausalKeys learned(spans, reaches);
+  EXPECT_EQ(learned.lists(), 3u);
+  EXPECT_EQ(keys_of_head(learned, 0, 3, 60), (std::vector<std::int32_t>{58, 59}));
+  EXPECT_EQ(keys_of_head(learned, 1, 3, 60), (std::vector<std::int32_t>{55, 56, 57, 58, 59}));
+}
+
 TEST(CausalKeys, OtherSystemsAreRefusedByName) {
   for (const AttentionPattern attention :
-       {AttentionPattern::bigbird, AttentionPattern::window, AttentionPattern::etc, AttentionPattern::star}) {
+       {AttentionPattern::bigbird, AttentionPattern::bpt, AttentionPattern::window, AttentionPattern::etc,
+        AttentionPattern::star}) {
     EXPECT_FALSE(has_causal_keys(attention));
     try {
       const CausalKeys keys(causal_model(attention));

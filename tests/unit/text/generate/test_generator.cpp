@@ -45,6 +45,9 @@ void write_causal_model(const std::filesystem::path& folder, AttentionPattern at
   config.random_mode = RandomMode::hf_train;
   config.causal = true;
   config.head = HeadType::causal_lm;
+  config.attention_options.recurrent.memory = 6;
+  config.attention_options.spans = {10, 4, 0.0};
+  if (is_recurrent(config)) become_recurrent(config);
   config.sep_token_id = static_cast<std::int64_t>(tokenizer->special().sep);
   config.initializer_range = 0.4;  // many times the usual spread: logits that differ between texts
   config.tokenizer_digest = tokenizer->digest();
@@ -52,6 +55,11 @@ void write_causal_model(const std::filesystem::path& folder, AttentionPattern at
   std::vector<float> parameters = initial_parameters(layout, config, 3);
   parameters[static_cast<std::size_t>(layout.offset("cls.predictions.bias") + config.sep_token_id)] =
       static_cast<float>(end_bias);
+  if (has_spans(config)) {  // the first of layer 0 and the last of layer 1 are longer than at the start
+    const auto first = parameters.begin() + layout.offset("bert.encoder.spans");
+    first[0] = 0.5f;
+    first[3] = 1.0f;
+  }
   write_model_files(folder.string(), config, layout, parameters, "", "tiny\n");
 }
 
@@ -59,19 +67,23 @@ void write_causal_model(const std::filesystem::path& folder, AttentionPattern at
 class Recomputed {
  public:
   Recomputed(const std::string& folder, kernels::Backend& backend)
-      : model_(open_model(ModelFolder(folder),
-                          {backend,
-                           [](const ModelConfig&) {
-                             return BatchLimits{
-                                 .tokens = 48, .sequences = 1, .masked_tokens = 1, .longest = 48};
-                           }})
+      : model_(open_model(ModelFolder(folder), {backend,
+                                                [](const ModelConfig& config) {
+                                                  return BatchLimits{.tokens = 48,
+                                                                     .sequences = 1,
+                                                                     .masked_tokens = 1,
+                                                                     .longest = 48,
+                                                                     .streams = is_recurrent(config) ? 1 : 0};
+                                                }})
                    .model) {}
 
   std::vector<float> operator()(const std::vector<std::int32_t>& tokens) {
-    Batch batch;
-    batch.append(tokens, {}, model_->config().block_size, 0);
-    batch.masked_rows = {static_cast<std::int32_t>(tokens.size()) - 1};
-    model_->forward(batch, {});
+    if (!is_recurrent(model_->config())) {
+      read(tokens, {});
+    } else {  // a stream in segments of one token
+      for (std::size_t i = 0; i < tokens.size(); ++i)
+        read({tokens[i]}, {{0}, {static_cast<std::uint8_t>(i == 0 ? 1 : 0)}});
+    }
     return model_->masked_logits();
   }
 
@@ -95,6 +107,14 @@ class Recomputed {
   }
 
  private:
+  void read(const std::vector<std::int32_t>& tokens, const StreamPlaces& places) {
+    Batch batch;
+    batch.append(tokens, {}, model_->config().block_size, 0);
+    batch.masked_rows = {static_cast<std::int32_t>(tokens.size()) - 1};
+    batch.places = places;
+    model_->forward(batch, {});
+  }
+
   std::unique_ptr<Model> model_;
 };
 
@@ -134,8 +154,12 @@ class GeneratorTest : public ::testing::TestWithParam<AttentionPattern> {
     search.never = generator.search().never;
     search.sampling.purpose = Purpose::text_sampling;
     search.sampling.index = prompt | sample << 40;
-    search.max_length = std::min(search.max_length, 48 - static_cast<std::int64_t>(tokens.size()) + 2);
+    if (!remembers())
+      search.max_length = std::min(search.max_length, 48 - static_cast<std::int64_t>(tokens.size()) + 2);
     return search;
+  }
+  bool remembers() const {
+    return GetParam() == AttentionPattern::transformer_xl || GetParam() == AttentionPattern::adaptive_span;
   }
 
   testing::TemporaryFolder folder_;
@@ -224,6 +248,18 @@ TEST_P(GeneratorTest, NothingDependsOnWhatRunsTogether) {
 }
 
 TEST_P(GeneratorTest, TextsEndAtTheLastPosition) {
+  if (remembers()) {  // which has none
+    const auto all = run(plain_search(Decoding::greedy, 1, 120));
+    std::size_t longest = 0;
+    for (const std::vector<Continuation>& of_prompt : all) {
+      EXPECT_FALSE(of_prompt[0].at_limit);
+      longest = std::max(longest, of_prompt[0].tokens.size());
+    }
+    EXPECT_EQ(longest, 120u);
+    Generator generator({model(), 1, 1}, *backend_);
+    EXPECT_EQ(generator.encode(std::string(300, 'a'), "the test").size(), 301u);
+    return;
+  }
   const auto all = run(plain_search(Decoding::greedy, 1, 500));
   Generator generator({model(), 1, 1}, *backend_);
   for (std::size_t p = 0; p < prompts_.size(); ++p) {
@@ -246,7 +282,9 @@ TEST_P(GeneratorTest, TextsEndAtTheLastPosition) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Systems, GeneratorTest,
-                         ::testing::Values(AttentionPattern::full, AttentionPattern::sparse_fixed));
+                         ::testing::Values(AttentionPattern::full, AttentionPattern::sparse_fixed,
+                                           AttentionPattern::transformer_xl,
+                                           AttentionPattern::adaptive_span));
 
 TEST(GeneratorOfText, TheEndIsReachedAndSpecialPiecesAreNot) {
   testing::TemporaryFolder folder;
