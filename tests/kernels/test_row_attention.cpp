@@ -123,7 +123,7 @@ TEST_P(LabelledRowsKernel, BiasesOfLabelsAreAddedToProducts) {
            .labels = p.labels.data(),
            .label_weight = table.data(),
            .label_count = LabelledRows::label_count,
-           .labels_by_head = by_head,
+           .labels_by_head = p.by_head,
            .label_bias = bias.data()},
           {{qkv.data(), 3 * width}, {qkv.data() + width, 3 * width}, {qkv.data() + 2 * width, 3 * width}},
           {out.data(), width}, sums.data());
