@@ -31,8 +31,9 @@ bool has_causal_keys(AttentionPattern pattern) {
     case AttentionPattern::blockbert:
     case AttentionPattern::etc:
     case AttentionPattern::bpt:             // keys are nodes that take in later tokens
-    case AttentionPattern::transformer_xl:  // and of these two keys go by distances
+    case AttentionPattern::transformer_xl:  // and of these keys go by distances
     case AttentionPattern::adaptive_span:
+    case AttentionPattern::compressive:
       break;
   }
   return false;
