@@ -19,10 +19,6 @@ std::int64_t in_whole_blocks(std::int64_t rows, std::int64_t block) {
   return (rows + block - 1) / block * block;
 }
 
-std::size_t bytes_of(kernels::Values values, std::int64_t count) {
-  return static_cast<std::size_t>(count) * kernels::size_of(values.type());
-}
-
 // kept.rows: of every segment what is read of what its layer remembers, then the input, then zeros.
 void gather_rows_of_layer(const PassContext& pass, const std::vector<RecurrentSegment>& segments,
                           std::int64_t layer, kernels::ConstValues input, const RecurrentActivations& kept) {

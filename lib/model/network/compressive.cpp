@@ -13,10 +13,6 @@
 namespace bigbird {
 namespace {
 
-std::size_t bytes_of(kernels::Values values, std::int64_t count) {
-  return static_cast<std::size_t>(count) * kernels::size_of(values.type());
-}
-
 void copy_rows(const PassContext& pass, kernels::Values from, kernels::Values to, std::int64_t count) {
   pass.backend.copy(to.data(), from.data(), bytes_of(to, count));
 }
@@ -294,6 +290,15 @@ CompressiveActivations plan_compressive(Arena& arena, const ModelConfig& config,
 
 void fill_compressive(kernels::Backend& backend, const ModelConfig& config,
                       const CompressiveActivations& kept) {
+  if (weighs_keys(config) && !backend.in_host_memory()) {
+    throw_usage("attention compressive with compression most-used is not computed on " + backend.name(),
+                "take the CPU, or another compression");
+  }
+  if (kept.made != nullptr && backend.element_type() != kernels::ElementType::fp32) {
+    throw_usage("attention compressive learns its compression in fp32 alone, not in the precision of " +
+                    backend.name(),
+                "take precision fp32 or tf32, or compression mean or max");
+  }
   if (kept.ones != nullptr) {
     const std::vector<float> ones(static_cast<std::size_t>(config.hidden_size), 1.0f);
     backend.upload_values(kept.ones, ones.data(), config.hidden_size);
