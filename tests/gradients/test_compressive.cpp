@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 #include "reference/compressive.h"
@@ -61,7 +62,7 @@ TEST(Compressive, G2GradientsAgainstDifferences) {
   for (const CompressionKind kind : {CompressionKind::conv, CompressionKind::dilated}) {
     for (const std::size_t rate : {1u, 2u, 3u}) {
       SCOPED_TRACE(std::to_string(static_cast<int>(kind)) + ", rate " + std::to_string(rate));
-      RandomNumbers random(40 + rate);
+      RandomNumbers random(40u + static_cast<std::uint32_t>(rate));
       CompressiveConfig config;
       config.recurrent.encoder.vocabulary = cm_words;
       config.recurrent.encoder.hidden = cm_width;

@@ -110,7 +110,7 @@ TEST_F(CompressiveModel, AgreesWithTheReferenceSegmentBySegment) {
                   learns_compression(config) ? static_cast<std::int64_t>(streams.size()) : 0);
         for (std::size_t s = 0; s < states.size(); ++s) {
           const std::vector<float> rows = state_rows(model, batch.token_offsets[s], batch.lengths[s]);
-          EXPECT_LT(relative_error(rows.data(), states[s].values), 1e-5) << s;
+          EXPECT_LT(relative_error(rows.data(), states[s].values), 2e-5) << s;
         }
         model.zero_gradients();
         model.backward(scale_of_both(1.0f));
