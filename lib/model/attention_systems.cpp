@@ -185,12 +185,13 @@ std::vector<AttentionOption> compressive_options() {
               1, longest_chunk, count_shown<group, &O::compressed>, count_set<group, &O::compressed>),
       a_count("rate", "Tokens that a compressed row is made of", "2", 1, longest_chunk,
               count_shown<group, &O::rate>, count_set<group, &O::rate>),
-      a_choice("compression",
-               "What is made of the tokens that leave the memory: a product of each group (conv), three such "
-               "ones (dilated), its mean, its largest values (max), or those with the most weight (most-used)",
-               "conv", {"conv", "dilated", "mean", "max", "most-used"},
-               choice_shown<compression_names, group, &O::compression>,
-               choice_set<compression_names, group, &O::compression>),
+      a_choice(
+          "compression",
+          "What is made of the tokens that leave the memory: a product of each group (conv), three such "
+          "ones (dilated), its mean, its largest values (max), or those with the most weight (most-used)",
+          "conv", {"conv", "dilated", "mean", "max", "most-used"},
+          choice_shown<compression_names, group, &O::compression>,
+          choice_set<compression_names, group, &O::compression>),
   };
 }
 

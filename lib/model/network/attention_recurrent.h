@@ -7,8 +7,8 @@
 // for a key d behind its query, u and v [H, D]. As a kernel's term for labels it is (q + u).k + (q + u).w +
 // bias, w = W r and bias = (v - u).w: u is the bias of the product for queries, and the gradient of v - u is
 // that of the biases. A memory gets no gradient; the weights of keys and values do over its rows. The term of
-// Adaptive-Span, whose layers see no further than they have learned to, is in adaptive_span.h; what Compressive
-// Transformer makes of rows that its memory has no place for, in compressive.h.
+// Adaptive-Span, whose layers see no further than they have learned to, is in adaptive_span.h; what
+// Compressive Transformer makes of rows that its memory has no place for, in compressive.h.
 //
 // What streams remember is on the device between passes. Of a model that keeps no activations each layer
 // brings it up to date as it has read it. In training it stays until the next pass begins: a backward pass,

@@ -48,7 +48,7 @@ struct MemoryStep {
 // remembered: rows of both memories together. A memory is full before anything is compressed.
 MemoryStep memory_step(const ModelConfig& config, std::int64_t remembered, std::int64_t length);
 
-// Whether a pass without gradients takes the weights of keys out of a backward pass of attention: of most-used.
+// Whether a pass takes the weights of keys out of a backward pass of its attention: of most-used.
 bool weighs_keys(const ModelConfig& config);
 // Calls of attention for the reconstruction.
 kernels::Index compressive_slots(const ModelConfig& config);

@@ -18,18 +18,19 @@ using namespace testing;
 // A segment is pairs of a letter and the mark of its place. Behind the mark stands what the letter in that
 // place was three segments before. At two rows for one the compressed memory has the segments 2 and 3 before,
 // the plain one the last.
-constexpr std::int64_t copy_places = 4, copy_segment = 2 * copy_places, copied_back = 3;
-constexpr std::int32_t copy_letters = 8, first_copy_letter = 8, first_mark = 2;
+constexpr std::int64_t recall_places = 4, recall_segment = 2 * recall_places, recalled_back = 3;
+constexpr std::int32_t recall_letters = 8, first_recalled = 8, first_recall_mark = 2;
 
-ModelConfig copy_config(AttentionPattern attention, std::int64_t memory, const CompressiveOptions& options) {
+ModelConfig recall_config(AttentionPattern attention, std::int64_t memory,
+                          const CompressiveOptions& options) {
   ModelConfig config = tiny_config();
-  config.vocab_size = first_copy_letter + copy_letters;
+  config.vocab_size = first_recalled + recall_letters;
   config.hidden_size = 64;
   config.num_attention_heads = 2;
   config.intermediate_size = 128;
   config.initializer_range = 0.1;
   config.num_hidden_layers = 1;
-  config.block_size = copy_segment;
+  config.block_size = recall_segment;
   config.head = HeadType::causal_lm;
   config.attention = attention;
   config.attention_options.recurrent.memory = memory;
@@ -39,24 +40,24 @@ ModelConfig copy_config(AttentionPattern attention, std::int64_t memory, const C
   return config;
 }
 
-std::int32_t copy_letter(std::int64_t stream, std::int64_t segment, std::int64_t place) {
+std::int32_t recall_letter(std::int64_t stream, std::int64_t segment, std::int64_t place) {
   CounterRng random(31, Purpose::test,
-                    static_cast<std::uint64_t>((stream << 40) + segment * copy_places + place));
-  return static_cast<std::int32_t>(first_copy_letter + random.between(0, copy_letters - 1));
+                    static_cast<std::uint64_t>((stream << 40) + segment * recall_places + place));
+  return static_cast<std::int32_t>(first_recalled + random.between(0, recall_letters - 1));
 }
 
-Batch copy_batch(const ModelConfig& config, std::int64_t streams, std::int64_t segment) {
+Batch recall_batch(const ModelConfig& config, std::int64_t streams, std::int64_t segment) {
   Batch batch;
   for (std::int64_t stream = 0; stream < streams; ++stream) {
     std::vector<std::int32_t> ids;
-    for (std::int64_t place = 0; place < copy_places; ++place) {
-      ids.push_back(copy_letter(stream, segment, place));
-      if (segment >= copied_back) {
+    for (std::int64_t place = 0; place < recall_places; ++place) {
+      ids.push_back(recall_letter(stream, segment, place));
+      if (segment >= recalled_back) {
         batch.masked_rows.push_back(
             static_cast<std::int32_t>(batch.tokens() + static_cast<std::int64_t>(ids.size())));
-        batch.masked_labels.push_back(copy_letter(stream, segment - copied_back, place));
+        batch.masked_labels.push_back(recall_letter(stream, segment - recalled_back, place));
       }
-      ids.push_back(static_cast<std::int32_t>(first_mark + place));
+      ids.push_back(static_cast<std::int32_t>(first_recall_mark + place));
     }
     batch.append(ids, {}, config.block_size, 0);
     batch.places.streams.push_back(static_cast<std::int32_t>(stream));
@@ -66,14 +67,14 @@ Batch copy_batch(const ModelConfig& config, std::int64_t streams, std::int64_t s
 }
 
 // The share of right copies over the last tenth of the updates.
-double copy_accuracy(const ModelConfig& config, std::int64_t updates) {
+double recall_accuracy(const ModelConfig& config, std::int64_t updates) {
   constexpr std::int64_t streams = 32;
   const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
   BatchLimits limits;
-  limits.tokens = streams * copy_segment;
+  limits.tokens = streams * recall_segment;
   limits.sequences = limits.streams = streams;
-  limits.masked_tokens = streams * copy_places;
-  limits.longest = copy_segment;
+  limits.masked_tokens = streams * recall_places;
+  limits.longest = recall_segment;
   Model model(*backend, config, limits, {.training = true});
   model.set_parameters(initial_parameters(model.layout(), config, 5));
   const std::int64_t count = model.layout().count();
@@ -82,7 +83,7 @@ double copy_accuracy(const ModelConfig& config, std::int64_t updates) {
   ForwardOptions in_training;
   in_training.training = true;
   for (std::int64_t update = 0; update < updates; ++update) {
-    const Batch batch = copy_batch(config, streams, update);
+    const Batch batch = recall_batch(config, streams, update);
     const ForwardResult result = model.forward(batch, in_training);
     if (update >= updates - updates / 10) {
       right += static_cast<double>(result[Loss::mlm].correct);
@@ -104,13 +105,13 @@ TEST(CompressiveToy, CopyBeyondThePlainMemory) {
   if (testing::under_sanitizer) GTEST_SKIP() << "hundreds of updates; other tests train what has a memory";
   using enum AttentionPattern;
   for (const Compression how : {Compression::mean, Compression::conv}) {
-    const double made = copy_accuracy(
-        copy_config(compressive, copy_segment, {.compressed = copy_segment, .compression = how}), 400);
+    const double made = recall_accuracy(
+        recall_config(compressive, recall_segment, {.compressed = recall_segment, .compression = how}), 400);
     EXPECT_GT(made, 0.9) << static_cast<int>(how);
   }
   // The plain memory of as many rows, and the one that is compressed here.
-  for (const std::int64_t memory : {2 * copy_segment, copy_segment})
-    EXPECT_LT(copy_accuracy(copy_config(transformer_xl, memory, {}), 200), 1.0 / copy_letters + 0.05);
+  for (const std::int64_t memory : {2 * recall_segment, recall_segment})
+    EXPECT_LT(recall_accuracy(recall_config(transformer_xl, memory, {}), 200), 1.0 / recall_letters + 0.05);
 }
 
 }  // namespace
