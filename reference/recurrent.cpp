@@ -98,6 +98,7 @@ RecurrentHeadGradients recurrent_head_backward(const RecurrentHead& head, const 
 
 struct RecurrentLayerTrace {
   Matrix keys_input, query, key, value, distances, context, sum;
+  Vector key_weights;  // [keys] means over queries and heads
   FeedForwardTrace feed_forward;
 };
 
@@ -175,12 +176,16 @@ RecurrentTrace forward_of_segment(const RecurrentConfig& config, const Network& 
     of.context = Matrix(x.rows, width);
     for (std::size_t head = 0; head < config.encoder.heads; ++head) {
       const auto part = [&](const Matrix& all) { return columns_of(all, head * size, size); };
-      put_columns(
-          of.context,
+      const RecurrentHeadOutput made =
           recurrent_head_forward(head_of(config, network, self, of.distances, memories[layer].rows, head),
-                                 part(of.query), part(of.key), part(of.value))
-              .output,
-          head * size);
+                                 part(of.query), part(of.key), part(of.value));
+      put_columns(of.context, made.output, head * size);
+      of.key_weights.resize(of.key.rows);
+      for (std::size_t i = 0; i < x.rows; ++i) {
+        for (std::size_t j = 0; j < of.key.rows; ++j) {
+          of.key_weights[j] += made.probabilities(i, j) / static_cast<double>(x.rows * config.encoder.heads);
+        }
+      }
     }
     of.sum = sum(x, network.linear(prefix + "attention.output.dense", of.context));
     of.feed_forward = feed_forward_forward(network, prefix,
@@ -259,6 +264,15 @@ std::vector<Matrix> recurrent_forward(const RecurrentConfig& config, const Param
   std::vector<Matrix> states{trace.embedded};
   for (const RecurrentLayerTrace& layer : trace.layers) states.push_back(layer.feed_forward.output);
   return states;
+}
+
+std::vector<Vector> recurrent_key_weights(const RecurrentConfig& config, const Parameters& parameters,
+                                          const std::vector<std::size_t>& ids, const Memories& memories) {
+  const Network network(config.encoder, parameters);
+  std::vector<Vector> weights;
+  for (const RecurrentLayerTrace& layer : forward_of_segment(config, network, ids, memories).layers)
+    weights.push_back(layer.key_weights);
+  return weights;
 }
 
 Parameters recurrent_backward(const RecurrentConfig& config, const Parameters& parameters,

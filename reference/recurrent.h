@@ -60,6 +60,9 @@ RecurrentHeadOutput recurrent_head_forward(const RecurrentHead& head, const Matr
 // The input of each layer, and the last state.
 std::vector<Matrix> recurrent_forward(const RecurrentConfig& config, const Parameters& parameters,
                                       const std::vector<std::size_t>& ids, const Memories& memories);
+// [layer] the mean weight of each key row, over queries and heads.
+std::vector<Vector> recurrent_key_weights(const RecurrentConfig& config, const Parameters& parameters,
+                                          const std::vector<std::size_t>& ids, const Memories& memories);
 // Of sum(last state * d_last), by parameter: memories are constants.
 Parameters recurrent_backward(const RecurrentConfig& config, const Parameters& parameters,
                               const std::vector<std::size_t>& ids, const Memories& memories,

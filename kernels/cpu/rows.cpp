@@ -148,6 +148,18 @@ void CpuBackend::mean_rows_forward(ConstValues x, const RowSpans& spans, Values 
   });
 }
 
+void CpuBackend::max_rows_forward(ConstValues x, const RowSpans& spans, Values y, Index width) {
+  parallel_pieces(spans.count, 1, [&](Index first, Index count) {
+    for (Index i = first; i < first + count; ++i) {
+      float* const most = floats(y) + i * width;
+      const float* const rows = floats(x) + spans.first[i] * width;
+      std::copy_n(rows, width, most);
+      for (Index at = width; at < spans.length[i] * width; ++at)
+        most[at % width] = std::max(most[at % width], rows[at]);
+    }
+  });
+}
+
 void CpuBackend::mean_rows_backward(ConstValues dy, const RowSpans& spans, Values dx, Index width) {
   parallel_pieces(spans.count, 1, [&](Index first, Index count) {
     for (Index i = first; i < first + count; ++i) {

@@ -111,6 +111,10 @@ void CudaBackend::gather_rows(ConstValues x, const std::int32_t* rows, Values y,
   cuda::gather_rows(x, rows, y, count, width, stream_);
 }
 
+void CudaBackend::max_rows_forward(ConstValues x, const RowSpans& spans, Values y, Index width) {
+  cuda::max_rows_forward(x, spans, y, width, stream_);
+}
+
 void CudaBackend::mean_rows_forward(ConstValues x, const RowSpans& spans, Values y, Index width) {
   cuda::mean_rows_forward(x, spans, y, width, stream_);
 }

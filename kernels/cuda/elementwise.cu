@@ -348,7 +348,34 @@ struct MeanRowsForward {
   }
 };
 
-// The same blocks; every warp adds to rows of its own.
+// A warp for each span and 32 N columns: spans are short.
+template <class T, int N>
+struct MaxRowsForward {
+  static constexpr int threads = 32;
+  static constexpr int blocks_per_sm = 16;
+  const T* x;
+  RowSpans spans;
+  T* y;
+  Index width;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const Index span = thread.block();
+    const Index column = (Index{thread.block_y()} * 32 + thread.lane()) * N;
+    if (column >= width) return;
+    const T* from = x + Index{spans.first[span]} * width + column;
+    float most[N];
+    load_floats(from, most);
+    for (std::int32_t row = 1; row < spans.length[span]; ++row) {
+      float values[N];
+      load_floats(from += width, values);
+#pragma unroll
+      for (int i = 0; i < N; ++i) most[i] = values[i] > most[i] ? values[i] : most[i];
+    }
+    store_floats(y + span * width + column, most);
+  }
+};
+
+// The same blocks as of means; every warp adds to rows of its own.
 template <class T, int N>
 struct MeanRowsBackward {
   static constexpr int warps = 8;
@@ -481,6 +508,18 @@ void zero_ranges(float* values, std::span<const FloatRange> ranges, Stream strea
 
 void gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width, Stream stream) {
   move_rows<false>({x, width}, rows, {y, width}, count, width, stream);
+}
+
+void max_rows_forward(ConstValues x, const RowSpans& spans, Values y, Index width, Stream stream) {
+  if (spans.count == 0) return;
+  with_type(y.type(), [&](auto type) {
+    using T = decltype(type);
+    const bool vectors = width % vector_elements<T> == 0 && aligned_to_vectors(x.data(), y.data());
+    with_access<T>(vectors, [&](auto n) {
+      launch(MaxRowsForward<T, n()>{x.as<T>(), spans, y.as<T>(), width},
+             {.blocks = spans.count, .blocks_y = blocks_for(width, Index{32} * n())}, stream);
+    });
+  });
 }
 
 void mean_rows_forward(ConstValues x, const RowSpans& spans, Values y, Index width, Stream stream) {

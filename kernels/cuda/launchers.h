@@ -168,6 +168,7 @@ void add_bias(ConstValues bias, Values y, Index rows, Index width, Stream stream
 
 void rotate(Rows x, const Rotary& rotary, Index rows, bool back, Stream stream);
 
+void max_rows_forward(ConstValues x, const RowSpans& spans, Values y, Index width, Stream stream);
 void mean_rows_forward(ConstValues x, const RowSpans& spans, Values y, Index width, Stream stream);
 void mean_rows_backward(ConstValues dy, const RowSpans& spans, Values dx, Index width, Stream stream);
 void gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width, Stream stream);

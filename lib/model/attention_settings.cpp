@@ -63,16 +63,26 @@ std::string blockbert_obstacle(const ModelConfig& config) {
 }
 
 bool is_recurrent(const ModelConfig& config) {
-  return config.attention == AttentionPattern::transformer_xl || has_spans(config);
+  return config.attention == AttentionPattern::transformer_xl || compresses(config) || has_spans(config);
 }
 
 bool has_spans(const ModelConfig& config) {
   return config.attention == AttentionPattern::adaptive_span;
 }
 
+bool compresses(const ModelConfig& config) {
+  return config.attention == AttentionPattern::compressive;
+}
+
+bool learns_compression(const ModelConfig& config) {
+  const Compression how = config.attention_options.compressive.compression;
+  return compresses(config) && (how == Compression::conv || how == Compression::dilated);
+}
+
 std::int64_t remembered_rows(const ModelConfig& config) {
   const AttentionOptions& options = config.attention_options;
-  return has_spans(config) ? options.spans.max_span : options.recurrent.memory;
+  if (has_spans(config)) return options.spans.max_span;
+  return options.recurrent.memory + (compresses(config) ? options.compressive.compressed : 0);
 }
 
 std::int64_t rows_before(const ModelConfig& config) {

@@ -32,6 +32,13 @@ constexpr std::array<std::pair<bool, const char*>, 2> sharing_names{{{false, "se
 constexpr std::array<std::pair<GlobalRule, const char*>, 3> global_rule_names{
     {{GlobalRule::task, "task"}, {GlobalRule::none, "none"}, {GlobalRule::question, "question"}}};
 
+constexpr std::array<std::pair<Compression, const char*>, 5> compression_names{
+    {{Compression::conv, "conv"},
+     {Compression::dilated, "dilated"},
+     {Compression::mean, "mean"},
+     {Compression::max, "max"},
+     {Compression::most_used, "most-used"}}};
+
 constexpr std::int64_t longest_chunk = std::int64_t{1} << 24;
 constexpr std::int64_t most_shares = 1024;
 
@@ -166,6 +173,25 @@ std::vector<AttentionOption> recurrent_options() {
       a_choice("untie", "Biases of content and of distance that every layer has for itself", "off",
                {"off", "on"}, choice_shown<switch_names, group, &O::untie>,
                choice_set<switch_names, group, &O::untie>),
+  };
+}
+
+std::vector<AttentionOption> compressive_options() {
+  using O = CompressiveOptions;
+  constexpr auto group = &AttentionOptions::compressive;
+  return {
+      recurrent_options().front(),
+      a_count("compressed", "Compressed rows that a layer keeps besides, each of several older tokens", "512",
+              1, longest_chunk, count_shown<group, &O::compressed>, count_set<group, &O::compressed>),
+      a_count("rate", "Tokens that a compressed row is made of", "2", 1, longest_chunk,
+              count_shown<group, &O::rate>, count_set<group, &O::rate>),
+      a_choice(
+          "compression",
+          "What is made of the tokens that leave the memory: a product of each group (conv), three such "
+          "ones (dilated), its mean, its largest values (max), or those with the most weight (most-used)",
+          "conv", {"conv", "dilated", "mean", "max", "most-used"},
+          choice_shown<compression_names, group, &O::compression>,
+          choice_set<compression_names, group, &O::compression>),
   };
 }
 
@@ -437,6 +463,9 @@ std::vector<AttentionSystem> make_systems() {
       {adaptive_span, "adaptive-span", "Adaptive-Span",
        "the tokens before it, in each head as far back as that head has learned to look", false, true, true,
        true, span_options()},
+      {compressive, "compressive", "Compressive Transformer",
+       "all tokens before it in its segment, the last ones of earlier segments, and older ones compressed",
+       false, true, true, true, compressive_options()},
   };
 }
 

@@ -10,8 +10,8 @@ namespace bigbird {
 
 struct ModelConfig;
 
-// What a row sees. Most are block plans alone; sparse_strided, longformer, etc, transformer_xl and
-// adaptive_span have rules for pairs of tokens as well (lib/model/plans/token_pairs.h), bpt has lists for
+// What a row sees. Most are block plans alone; sparse_strided, longformer, etc, transformer_xl, adaptive_span
+// and compressive have rules for pairs of tokens as well (lib/model/plans/token_pairs.h), bpt has lists for
 // every token alone (partition_lists.h).
 enum class AttentionPattern {
   bigbird,         // ITC (paper section 2 and Fig. 1): global first and last block, window of 3, r random
@@ -28,6 +28,7 @@ enum class AttentionPattern {
   bpt,             // BP-Transformer, Ye et al. 2019: tokens and the spans of a binary tree over them
   transformer_xl,  // Dai et al. 2019: left to right, over a memory of earlier segments, by distances
   adaptive_span,   // Sukhbaatar et al. 2019: as far back as every head has learned to look
+  compressive,     // Rae et al. 2019: transformer_xl, whose memory is compressed when it is full
 };
 
 // What the options of a system are, one struct for each that has any. A model has those of its own system;
@@ -103,11 +104,28 @@ struct BptOptions {
 };
 
 struct RecurrentOptions {
-  std::int64_t memory = 512;  // last inputs of a layer that its next segment sees; 0: none
+  // Last inputs of a layer that its next segment sees; 0: none. Of compressive as well, not the others.
+  std::int64_t memory = 512;
   std::int64_t clamp = 0;     // larger distances count as this one; 0: none does
   bool same_length = false;   // every token sees as many as the memory holds, its own among them
   bool untie = false;         // biases of content and of distance in every layer, not one pair for all
   bool operator==(const RecurrentOptions&) const = default;
+};
+
+// What becomes of rows that a full memory has no place for.
+enum class Compression {
+  conv,       // a learned product of each window of rows
+  dilated,    // three of them one after another, over rows 1, 2 and 4 apart
+  mean,       // of each window
+  max,        // of each window, column by column
+  most_used,  // those rows that had the most weight
+};
+
+struct CompressiveOptions {
+  std::int64_t compressed = 512;  // compressed rows of a layer that its next segment sees
+  std::int64_t rate = 2;          // rows that one is made of
+  Compression compression = Compression::conv;
+  bool operator==(const CompressiveOptions&) const = default;
 };
 
 struct SpanOptions {
@@ -124,6 +142,7 @@ struct AttentionOptions {
   EtcOptions etc = {};
   BptOptions bpt = {};
   RecurrentOptions recurrent = {};
+  CompressiveOptions compressive = {};
   SpanOptions spans = {};
   bool operator==(const AttentionOptions&) const = default;
 };
@@ -177,12 +196,16 @@ std::string attention_system_names();
 // Rows of each table of labels of a model of BigBird-ETC; 0 without labels.
 std::int64_t etc_labels(const EtcOptions& options);
 
-// Whether the layers of a model read what came before, by distances: of Transformer-XL and Adaptive-Span
-// (lib/model/network/attention_recurrent.h).
+// Whether the layers of a model read what came before, by distances: of Transformer-XL, Adaptive-Span and
+// Compressive Transformer (lib/model/network/attention_recurrent.h).
 bool is_recurrent(const ModelConfig& config);
 // Whether every head has a span of its own (lib/model/network/adaptive_span.h).
 bool has_spans(const ModelConfig& config);
-// Of a layer's last inputs so many are remembered.
+// Whether what a memory has no place for is compressed (lib/model/network/compressive.h), and whether how is
+// learned.
+bool compresses(const ModelConfig& config);
+bool learns_compression(const ModelConfig& config);
+// Of a layer's last inputs so many are remembered, compressed ones too.
 std::int64_t remembered_rows(const ModelConfig& config);
 // Keys at most so many rows before a query, within a segment and of what is remembered; -1: all. Of spans the
 // longest that they may become.

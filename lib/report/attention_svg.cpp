@@ -84,6 +84,7 @@ std::vector<Panel> panels_of(AttentionPattern pattern) {
               {"(c) together", {Kind::window, Kind::global}}};
     case AttentionPattern::transformer_xl:
     case AttentionPattern::adaptive_span:
+    case AttentionPattern::compressive:
       return {{"the segment", {Kind::window}}};
     case AttentionPattern::longformer:
     case AttentionPattern::etc:

@@ -456,6 +456,7 @@ TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend
   }
   task.columns.contrast = options.objective.cpc;
   task.columns.span = has_spans(config);
+  task.columns.compression = learns_compression(config);
   task.config = config;
   task.initial_parameters = [&] {
     if (options.init.empty()) {

@@ -39,6 +39,7 @@ std::vector<std::string> column_names(const LossColumns& columns) {
   const std::string contrast = name_of(Loss::contrast);
   if (columns.contrast) names.insert(names.end(), {contrast + "_loss", contrast + "_accuracy"});
   if (columns.span) names.push_back(name_of(Loss::span) + std::string("_loss"));
+  if (columns.compression) names.push_back(name_of(Loss::compression) + std::string("_loss"));
   return names;
 }
 
@@ -62,6 +63,8 @@ std::vector<std::string> loss_fields(const LossSums& sums, const LossColumns& co
     fields.push_back(ratio(static_cast<double>(contrast.correct), contrast.count));
   }
   if (columns.span) fields.push_back(ratio(sums[LossMean::span].sum, sums[LossMean::span].count));
+  if (columns.compression)
+    fields.push_back(ratio(sums[LossMean::compression].sum, sums[LossMean::compression].count));
   return fields;
 }
 

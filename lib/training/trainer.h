@@ -26,6 +26,7 @@ struct LossColumns {
   bool sequence_accuracy = true;  // the second of them; a multi-label loss has none
   bool contrast = false;          // contrast_loss and contrast_accuracy
   bool span = false;              // span_loss, of training alone
+  bool compression = false;       // compression_loss, likewise
   std::string tokens = "mlm";     // what the first two are named after
 };
 

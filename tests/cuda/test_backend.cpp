@@ -222,7 +222,7 @@ TEST_P(BackendOperations, Neighbours) {
   }
 }
 
-TEST_P(BackendOperations, MeansOfRows) {
+TEST_P(BackendOperations, MeansAndLargestOfRows) {
   const std::vector<std::int32_t> first{3, 30, 0, 50}, length{16, 1, 2, 8};  // shares are exact
   for (const Index width : {Index{20}, Index{64}, Index{300}}) {
     agree([&](Side& side) {
@@ -230,9 +230,12 @@ TEST_P(BackendOperations, MeansOfRows) {
                         dy = side.values(exact_numbers(4 * width, 2));
       const Values y = side.unset(4 * width), dx = side.values(exact_numbers(60 * width, 3));
       const RowSpans spans{side.integers(first), side.integers(length), 4};
+      const Values most = side.unset(4 * width);
       side.backend().mean_rows_forward(x, spans, y, width);
+      side.backend().max_rows_forward(x, spans, most, width);
       side.backend().mean_rows_backward(dy, spans, dx, width);
-      return std::vector<Floats>{side.read(y, 4 * width), side.read(dx, 60 * width)};
+      return std::vector<Floats>{side.read(y, 4 * width), side.read(most, 4 * width),
+                                 side.read(dx, 60 * width)};
     });
   }
 }

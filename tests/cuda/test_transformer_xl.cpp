@@ -1,5 +1,5 @@
-// Transformer-XL on the device against the CPU: several segments of three streams, with dropout at all its
-// places, memories of every length, and passes that are played from recordings.
+// Transformer-XL and Compressive Transformer on the device against the CPU: several segments of three streams,
+// with dropout at all its places, memories of every length, and passes that are played from recordings.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include "kernels/cuda/cuda_options.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/parallel.h"
+#include "lib/core/error.h"
 #include "lib/model/network/validate_config.h"
 #include "tests/cuda/compare_models.h"
 #include "tests/unit/model/network/model_fixture.h"
@@ -25,6 +26,8 @@ struct XlCase {
   RecurrentOptions options;
   double dropout = 0.0;
   std::int64_t head_size = 32;
+  AttentionPattern attention = AttentionPattern::transformer_xl;
+  CompressiveOptions compressive = {};
 };
 
 const XlCase xl_cases[] = {
@@ -33,6 +36,24 @@ const XlCase xl_cases[] = {
      .options = {.memory = 40, .clamp = 30, .untie = true},
      .dropout = 0.1},
     {.name = "SameLength", .options = {.memory = 20, .same_length = true}, .head_size = 24},
+    {.name = "CompressedByConv",
+     .options = {.memory = 24},
+     .dropout = 0.1,
+     .attention = AttentionPattern::compressive,
+     .compressive = {.compressed = 12, .rate = 2}},
+    {.name = "CompressedByDilated",
+     .options = {.memory = 16},
+     .attention = AttentionPattern::compressive,
+     .compressive = {.compressed = 10, .rate = 3, .compression = Compression::dilated}},
+    {.name = "CompressedByMean",
+     .options = {.memory = 20},
+     .head_size = 24,
+     .attention = AttentionPattern::compressive,
+     .compressive = {.compressed = 8, .rate = 2, .compression = Compression::mean}},
+    {.name = "CompressedByMax",
+     .options = {.memory = 20},
+     .attention = AttentionPattern::compressive,
+     .compressive = {.compressed = 8, .rate = 4, .compression = Compression::max}},
 };
 
 ModelConfig config_of(const XlCase& of) {
@@ -43,8 +64,9 @@ ModelConfig config_of(const XlCase& of) {
   config.hidden_size = 2 * of.head_size;
   config.intermediate_size = 96;
   config.head = HeadType::causal_lm;
-  config.attention = AttentionPattern::transformer_xl;
+  config.attention = of.attention;
   config.attention_options.recurrent = of.options;
+  if (compresses(config)) config.attention_options.compressive = of.compressive;
   become_recurrent(config);
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = of.dropout;
   validate(config, of.name);
@@ -114,6 +136,10 @@ TEST_P(CudaTransformerXl, G6StatesGradientsAndMemoryAreTheCpus) {
     SCOPED_TRACE(kernels::name_of(precision));
     const bool exact = precision == Precision::fp32;
     const auto device = kernels::cuda::make_cuda_backend({.index = 0, .precision = precision});
+    if (!exact && learns_compression(config_of(of))) {
+      EXPECT_THROW(outcome(*device, of), Error) << "its targets are fp32";
+      continue;
+    }
     const XlOutcome got = outcome(*device, of);
     if (exact) {
       EXPECT_LT(largest_difference(got.states, expected.states), 2e-5);
@@ -125,6 +151,23 @@ TEST_P(CudaTransformerXl, G6StatesGradientsAndMemoryAreTheCpus) {
     EXPECT_NEAR(got.loss, expected.loss, (exact ? 2e-5 : 0.03) * expected.loss);
     expect_every_gradient(config_of(of), got.gradients, expected.gradients,
                           exact ? GradientBounds{1e-4, 1e-4, 4e-5} : GradientBounds{0.3, 0.15, 0.1});
+  }
+}
+
+// Before any work: rows are chosen on the host.
+TEST(CudaCompressive, G6MostUsedIsRefusedByName) {
+  std::string why;
+  if (kernels::cuda::find_devices(why).empty()) GTEST_SKIP() << "SKIPPED: no CUDA device: " << why;
+  const auto device = kernels::cuda::make_cuda_backend({.index = 0, .precision = Precision::fp32});
+  const XlCase of{.name = "MostUsed",
+                  .options = {.memory = 20},
+                  .attention = AttentionPattern::compressive,
+                  .compressive = {.compression = Compression::most_used}};
+  try {
+    outcome(*device, of);
+    ADD_FAILURE() << "computed";
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("most-used"), std::string::npos) << error.message();
   }
 }
 

@@ -320,6 +320,26 @@ TEST_P(RowKernel, NeighboursEqualSumsInDoubleForwardAndBackward) {
   }
 }
 
+TEST_P(RowKernel, LargestOfRowsAreTheLargest) {
+  for (const Index width : {1, 37, 96}) {
+    const std::vector<std::int32_t> first{3, 30, 0, 50}, length{20, 1, 3, 10};
+    const Floats x = random_floats(static_cast<std::size_t>(60 * width), 73);
+    const auto got = run([&](Backend& backend) {
+      Guarded y(static_cast<std::size_t>(4 * width));
+      backend.max_rows_forward(x.data(), {first.data(), length.data(), 4}, y.data(), width);
+      return std::vector<Floats>{y.take()};
+    });
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      for (Index c = 0; c < width; ++c) {
+        float most = -INFINITY;
+        for (Index row = first[i]; row < first[i] + length[i]; ++row)
+          most = std::max(most, x[static_cast<std::size_t>(row * width + c)]);
+        EXPECT_EQ(got[0][i * static_cast<std::size_t>(width) + static_cast<std::size_t>(c)], most) << width;
+      }
+    }
+  }
+}
+
 TEST_P(RowKernel, MeansOfRowsEqualSumsInDoubleForwardAndBackward) {
   for (const Index width : {1, 37, 96}) {
     SCOPED_TRACE(width);

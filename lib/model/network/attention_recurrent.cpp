@@ -19,10 +19,6 @@ std::int64_t in_whole_blocks(std::int64_t rows, std::int64_t block) {
   return (rows + block - 1) / block * block;
 }
 
-std::size_t bytes_of(kernels::Values values, std::int64_t count) {
-  return static_cast<std::size_t>(count) * kernels::size_of(values.type());
-}
-
 // kept.rows: of every segment what is read of what its layer remembers, then the input, then zeros.
 void gather_rows_of_layer(const PassContext& pass, const std::vector<RecurrentSegment>& segments,
                           std::int64_t layer, kernels::ConstValues input, const RecurrentActivations& kept) {
@@ -44,11 +40,16 @@ void gather_rows_of_layer(const PassContext& pass, const std::vector<RecurrentSe
 }
 
 std::int64_t kept_rows(const ModelConfig& config, const RecurrentSegment& of) {
+  if (compresses(config)) {
+    const MemoryStep step = memory_step(config, of.remembered, of.length);
+    return step.compressed_after + step.plain_after;
+  }
   return std::min(remembered_rows(config), of.remembered + of.length);
 }
 
 // What streams remember of the layer from now on, out of all rows that were gathered.
 void remember_layer(const PassContext& pass, std::int64_t layer, const RecurrentActivations& kept) {
+  if (compresses(pass.config)) return compressive_remember(pass, layer, kept);
   const kernels::Index width = pass.width();
   for (const RecurrentSegment& of : pass.recurrent->segments) {
     if (of.stream < 0) continue;
@@ -165,10 +166,15 @@ std::int64_t labels_of(const ModelConfig& config, std::int64_t keys, std::int64_
   return largest < 0 ? keys : std::min(keys, largest + 1);
 }
 
+// Calls that layers make: one of all, or of spans one for each.
+kernels::Index calls_of_layers(const ModelConfig& config) {
+  return has_spans(config) ? config.num_hidden_layers : 1;
+}
+
 }  // namespace
 
 kernels::Index recurrent_slots(const ModelConfig& config) {
-  return has_spans(config) ? config.num_hidden_layers : 1;
+  return calls_of_layers(config) + compressive_slots(config);
 }
 
 std::int64_t key_rows_of(const std::vector<RecurrentSegment>& segments) {
@@ -207,14 +213,20 @@ RecurrentActivations plan_recurrent(Arena& arena, const ModelConfig& config, con
   RecurrentActivations to;
   if (!is_recurrent(config)) return to;
   const std::string what = "distances and memories of one layer";
-  const std::int64_t width = config.hidden_size;
+  const std::int64_t width = config.hidden_size, heads = config.num_attention_heads;
   const std::int64_t labels = recurrent_labels(config, limits);
   const std::int64_t rows = limits.tokens + most_memory_rows(config, limits);
   const std::int64_t memory = config.num_hidden_layers * limits.streams * remembered_rows(config);
   if (memory > 0)
     to.remembered = arena.values(fmt::format("memory of {} streams", limits.streams), memory * width);
   to.rows = arena.values(what, rows * width);
-  if (training) to.dkey_value = arena.values(what, rows * 2 * width, arena.operands());
+  to.compressive = plan_compressive(arena, config, limits, training);
+  if (training || to.compressive.sums != nullptr) {
+    to.dkey_value = arena.values(what, rows * 2 * width, arena.operands());
+    to.dweight = arena.floats(what, labels * width);
+    to.dbias = arena.floats(what, labels * heads);
+    to.dby_head = arena.floats(what, heads * (has_spans(config) ? heads : width));
+  }
   plan_labels(arena, config, labels, training, to);
   return to;
 }
@@ -224,11 +236,6 @@ void plan_labels(Arena& arena, const ModelConfig& config, std::int64_t labels, b
   const std::string what = "distances and memories of one layer";
   const std::int64_t width = config.hidden_size, heads = config.num_attention_heads;
   to.labels = labels;
-  if (training) {
-    to.dweight = arena.floats(what, labels * width);
-    to.dbias = arena.floats(what, labels * heads);
-    to.dby_head = arena.floats(what, heads * (has_spans(config) ? heads : width));
-  }
   if (has_spans(config)) {
     const std::int64_t spans = config.num_hidden_layers * heads;
     to.by_distance = arena.floats(what, labels * width);
@@ -257,6 +264,7 @@ void make_labels(kernels::Backend& backend, const ModelConfig& config, const Att
 }
 
 void fill_recurrent(kernels::Backend& backend, const ModelConfig& config, const RecurrentActivations& kept) {
+  fill_compressive(backend, config, kept.compressive);
   if (kept.sinusoids == nullptr) return;
   const auto width = static_cast<std::size_t>(config.hidden_size), half = (width + 1) / 2;
   const auto labels = static_cast<std::size_t>(kept.labels);
@@ -320,7 +328,7 @@ void recurrent_pass(const ModelConfig& config, const Batch& batch, const StreamM
                     bool whole_blocks, bool training, bool keeps_at_once, const std::uint64_t* dropout_seed,
                     RecurrentPlans& plans, kernels::Index first_slot, const Activations& kept,
                     const Spans& spans, RecurrentPass& pass) {
-  const std::int64_t block = config.block_size, calls = recurrent_slots(config);
+  const std::int64_t block = config.block_size, calls = calls_of_layers(config);
   plans.drop_old_ones();
   pass = {};
   pass.streams = &streams;
@@ -359,6 +367,7 @@ void recurrent_pass(const ModelConfig& config, const Batch& batch, const StreamM
     }
     keys.run.push_back(std::move(run));
   }
+  pass.compressive = compressive_pass(config, pass.segments, training, plans, first_slot + calls);
   for (std::size_t layer = 0; layer < kept.layers.size(); ++layer) {
     kernels::RelativeTerm& term = pass.terms.emplace_back();
     const RecurrentActivations& shared = kept.recurrent;
@@ -388,6 +397,9 @@ void recurrent_stage(const PassContext& pass, Spans& spans, const RecurrentActiv
   if (has_spans(pass.config)) spans.bring(pass.backend, kept);
   for (const RecurrentKeys& keys : pass.recurrent->keys)
     pass.backend.prepare_attention(keys.run.front().call());
+  for (const auto* runs : {&pass.recurrent->compressive.wanted, &pass.recurrent->compressive.made}) {
+    for (const AttentionRun& run : *runs) pass.backend.prepare_attention(run.call());
+  }
 }
 
 void recurrent_begin(const PassContext& pass, const ModelTensors& tensors, const RecurrentActivations& kept) {
@@ -408,7 +420,7 @@ void recurrent_attention_forward(const PassContext& pass, std::int64_t layer, co
   gather_rows_of_layer(pass, keys.segments, layer, input, work);
   backend.linear_forward(input, tensors.query, of.query, pass.tokens());
   backend.linear_forward(work.rows, tensors.key_value, of.key_value, keys.rows());
-  if (pass.recurrent->keeps_at_once) {
+  if (pass.recurrent->keeps_at_once && !compresses(pass.config)) {
     if (has_spans(pass.config)) gather_rows_of_layer(pass, pass.recurrent->segments, layer, input, work);
     remember_layer(pass, layer, work);
   }
@@ -416,7 +428,11 @@ void recurrent_attention_forward(const PassContext& pass, std::int64_t layer, co
   if (!has_spans(pass.config)) {
     make_labels(backend, pass.config, tensors, work, labels, kept.relative_weight, kept.relative_bias);
   }
-  backend.attention_forward(call_of(pass, layer), read(of, width), {kept.context, width}, kept.log_sum_exp);
+  float* const sums = work.compressive.sums != nullptr ? work.compressive.sums : kept.log_sum_exp;
+  backend.attention_forward(call_of(pass, layer), read(of, width), {kept.context, width}, sums);
+  if (!compresses(pass.config)) return;
+  compressive_forward(pass, layer, tensors, input, kept);
+  if (pass.recurrent->keeps_at_once) remember_layer(pass, layer, work);
 }
 
 void recurrent_attention_backward(const PassContext& pass, std::int64_t layer,
@@ -449,8 +465,22 @@ void recurrent_attention_backward(const PassContext& pass, std::int64_t layer,
   gather_rows_of_layer(pass, keys.segments, layer, input, scratch);
   backend.linear_backward_weight(dkey_value, scratch.rows, tensors.key_value, gradients.key_value,
                                  keys.rows());
+  compressive_backward(pass, layer, tensors, gradients, input, kept);
   gather_gradients_of_tokens(pass, layer, dkey_value, dtokens);
   backend.linear_backward_input(dtokens, tensors.key_value, work.gradient, rows, true);
+}
+
+void recurrent_bring_scale(kernels::Backend& backend, const ModelConfig& config, const LossScale& scale,
+                           const Spans& spans, const RecurrentPass& pass, const RecurrentActivations& kept) {
+  spans.bring_loss(backend, scale[Loss::span], kept);
+  bring_compression_scale(backend, pass.compressive, config.hidden_size, scale[Loss::compression],
+                          kept.compressive);
+}
+
+void recurrent_losses(const PassContext& pass, const LabelCounts& labels, const Spans& spans,
+                      const RecurrentActivations& kept, ForwardResult& result) {
+  if (labels[Loss::span] > 0) result[Loss::span] = spans.loss(pass.training);
+  if (labels[Loss::compression] > 0) result[Loss::compression] = compression_loss(pass, kept.compressive);
 }
 
 void recurrent_remember(const PassContext& pass, const Activations& kept, StreamMemory& streams) {

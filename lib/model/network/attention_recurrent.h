@@ -7,7 +7,8 @@
 // for a key d behind its query, u and v [H, D]. As a kernel's term for labels it is (q + u).k + (q + u).w +
 // bias, w = W r and bias = (v - u).w: u is the bias of the product for queries, and the gradient of v - u is
 // that of the biases. A memory gets no gradient; the weights of keys and values do over its rows. The term of
-// Adaptive-Span, whose layers see no further than they have learned to, is in adaptive_span.h.
+// Adaptive-Span, whose layers see no further than they have learned to, is in adaptive_span.h; what
+// Compressive Transformer makes of rows that its memory has no place for, in compressive.h.
 //
 // What streams remember is on the device between passes. Of a model that keeps no activations each layer
 // brings it up to date as it has read it. In training it stays until the next pass begins: a backward pass,
@@ -20,6 +21,8 @@
 #include <memory>
 #include <vector>
 
+#include "lib/model/network/compressive.h"
+#include "lib/model/network/losses.h"
 #include "lib/model/network/memory.h"
 #include "lib/model/network/pass_context.h"
 #include "lib/model/network/stream_memory.h"
@@ -30,7 +33,8 @@ namespace bigbird {
 class Spans;          // adaptive_span.h
 struct ModelTensors;  // tensors.h
 
-// Slots of the calls of a pass: one that all layers make, or of spans one for each.
+// Slots of the calls of a pass: one that all layers make, or of spans one for each; and those of
+// compressive_slots().
 kernels::Index recurrent_slots(const ModelConfig& config);
 
 // Rows of keys of such batches at most beside those of tokens, together and of one sequence, and labels; 0 of
@@ -108,6 +112,7 @@ struct RecurrentPass {
   bool keeps_at_once = false;                // no backward pass will read what is remembered
   std::vector<RecurrentKeys> keys;           // of all layers alike, or of each
   std::vector<kernels::RelativeTerm> terms;  // of every layer
+  CompressivePass compressive;
 
   const RecurrentKeys& of(std::int64_t layer) const {
     return keys[keys.size() == 1 ? 0 : static_cast<std::size_t>(layer)];
@@ -136,6 +141,13 @@ void recurrent_attention_backward(const PassContext& pass, std::int64_t layer,
                                   const AttentionTensors& tensors, const AttentionTensors& gradients,
                                   kernels::ConstValues input, const AttentionActivations& kept,
                                   const BackwardWorkspace& work);
+
+// What the losses of spans and of compressions weigh, on the device.
+void recurrent_bring_scale(kernels::Backend& backend, const ModelConfig& config, const LossScale& scale,
+                           const Spans& spans, const RecurrentPass& pass, const RecurrentActivations& kept);
+// These losses of a pass, where the batch has labels of them.
+void recurrent_losses(const PassContext& pass, const LabelCounts& labels, const Spans& spans,
+                      const RecurrentActivations& kept, ForwardResult& result);
 
 // After the pass: what streams remember from now on. The rows on the device are there already where layers
 // keep them at once; else they are made of kept.states, the inputs of the layers. streams: those of the pass.

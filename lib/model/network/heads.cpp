@@ -314,6 +314,8 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Mo
 LabelCounts label_counts(const Batch& batch, const ModelConfig& config) {
   LabelCounts labels;
   if (has_spans(config) && config.head != HeadType::encoder) labels[Loss::span] = 1;
+  if (learns_compression(config) && config.head != HeadType::encoder && !batch.places.empty())
+    labels[Loss::compression] = batch.sequences();
   switch (config.head) {
     case HeadType::encoder:
       break;

@@ -70,7 +70,7 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     weight(name, out, in);
     bias(name, out);
   };
-  const bool xl = config.attention == AttentionPattern::transformer_xl;
+  const bool xl = is_recurrent(config) && !has_spans(config);
   const Init norm_weight = xl ? Init::ones_normal : Init::ones;
   const auto layernorm = [&](const std::string& name) {
     declare(name + ".weight", {c}, norm_weight, false);
@@ -93,6 +93,11 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     if (xl) {  // names of our own
       weight(projections + "position", c, c);
       if (config.attention_options.recurrent.untie) declare_recurrent_biases(config, projections);
+      for (const std::string& name : compression_tensors(config)) {
+        declare(projections + name + ".weight", {c, config.attention_options.compressive.rate, c},
+                Init::normal, true);
+        bias(projections + name, c);
+      }
     }
     weight(output + "dense", c, c);
     if (config.output_bias) bias(output + "dense", c);
@@ -197,6 +202,12 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     declare("final_logits_bias", {1, v}, Init::zeros, false);
     if (config.has_own_output_table()) weight("lm_head", v, c);
   }
+}
+
+std::vector<std::string> compression_tensors(const ModelConfig& config) {
+  if (!learns_compression(config)) return {};
+  if (config.attention_options.compressive.compression == Compression::conv) return {"compression"};
+  return {"compression.0", "compression.1", "compression.2"};
 }
 
 void ParameterLayout::declare_recurrent_biases(const ModelConfig& config, const std::string& prefix) {

@@ -56,6 +56,10 @@ class ParameterLayout {
   std::int64_t depth_ = 0;  // of what is declared next
 };
 
+// What a layer's learned compression is called (compressive.h), in the order of its products: weights
+// [C, rate, C], (out, row, in). None where nothing is learned.
+std::vector<std::string> compression_tensors(const ModelConfig& config);
+
 // The linear layers of attention in a layer of BigBird-ETC that are one product each: neighbours in the
 // arena, all weights, then all biases. "l2g_key" are keys made of global tokens for long queries (etcmodel's
 // names). What both inputs share stands under the long one's name.

@@ -32,6 +32,9 @@ enum class Loss {
   // What the spans of a model cost in training (adaptive_span.h): the same of every micro-batch, each of
   // which counts as one label, so that the mean is what one of them has.
   span,
+  // What a learned compression loses in training (compressive.h): squares over sequences of streams, those
+  // that compress nothing with 0.
+  compression,
 };
 
 // Of pretraining with contrast, 0.8 of masked tokens and 0.2 of sentences (ETC's own weights as far as they
@@ -40,13 +43,13 @@ inline constexpr double contrast_share = 0.2;
 
 // What training minimises is a sum of means (with sentences to predict: weighted, contrast_share). Losses of
 // one mean count their labels together.
-enum class LossMean { mlm, sequence, mark, contrast, span };
+enum class LossMean { mlm, sequence, mark, contrast, span, compression };
 
 struct LossKind {
   const char* name;
   LossMean mean;
 };
-inline constexpr std::array<LossKind, 9> loss_kinds = {{{"mlm", LossMean::mlm},
+inline constexpr std::array<LossKind, 10> loss_kinds = {{{"mlm", LossMean::mlm},
                                                         {"sequence", LossMean::sequence},
                                                         {"start", LossMean::sequence},
                                                         {"end", LossMean::sequence},
@@ -54,7 +57,8 @@ inline constexpr std::array<LossKind, 9> loss_kinds = {{{"mlm", LossMean::mlm},
                                                         {"mark", LossMean::mark},
                                                         {"target", LossMean::sequence},
                                                         {"contrast", LossMean::contrast},
-                                                        {"span", LossMean::span}}};
+                                                        {"span", LossMean::span},
+                                                        {"compression", LossMean::compression}}};
 
 constexpr const char* name_of(Loss loss) {
   return loss_kinds[static_cast<std::size_t>(loss)].name;
@@ -113,12 +117,12 @@ class LossSums {
   double loss() const;
 
   // As doubles, which hold the counts exactly: what goes from rank to rank.
-  static constexpr std::size_t width = 15;
+  static constexpr std::size_t width = 18;
   std::array<double, width> numbers() const;
   static LossSums of_numbers(const double* numbers);
 
  private:
-  std::array<LossTerm, 5> means_;
+  std::array<LossTerm, 6> means_;
 };
 
 }  // namespace bigbird

@@ -541,7 +541,7 @@ kernels::AttentionLimits attention_limits(const ModelConfig& given, const BatchL
     most.head_size = std::max(most.head_size, decoder.head_size());
   }
   most.block_size = config.block_size;
-  most.training = options.training;
+  most.training = options.training || weighs_keys(config);
   return most;
 }
 

@@ -123,6 +123,30 @@ struct RowsActivations {
   float* label_parts = nullptr;
 };
 
+// What compresses memories (compressive.h), shared by all layers but for what is said; all null of other
+// models. T tokens, c rows of which one is made; rows of sequences lie behind each other.
+struct CompressiveActivations {
+  std::int64_t rows = 0;           // T
+  kernels::Values sources;         // [T, C] rows that are compressed
+  kernels::Values fresh;           // [L, T / c, C] what they became; of a model without gradients [T / c, C]
+  std::int32_t* first = nullptr;   // [T / c] c rows each: kernels::RowSpans of all windows
+  std::int32_t* length = nullptr;  // [T / c]
+  kernels::Values windows;         // [T, c C] what the products of dilated read
+  kernels::Values between[2];      // [T, C] what the first two of them give
+  // Of most-used: a row of ones [C], gradients that nobody reads, and in inference the sums of scores.
+  kernels::Values ones, dquery;  // the second [T, C] of learned compressions as well
+  float* sums = nullptr;         // [H, T]
+  // The reconstruction of learned ones, in training. Keys and values are padded to whole blocks, T rows.
+  kernels::Values input, query;       // [T, C]
+  kernels::Values old_key_value;      // [T, 2C]
+  kernels::Values keys, key_value;    // [T, C], [T, 2C] of compressed rows
+  float *wanted = nullptr, *made = nullptr, *dmade = nullptr;  // [T, C]
+  float *wanted_sums = nullptr, *made_sums = nullptr;          // [H, T]
+  float* losses = nullptr;                                     // [L, T]
+  float* scales = nullptr;                                     // [sequences]
+  kernels::Values dkey_value, dkeys, dwindows;                 // [T, 2C], [T, C], [T, c C]
+};
+
 // Shared by all layers with a memory (attention_recurrent.h). K rows are those of memories and segments
 // together, R labels; numbers of the host's choice are rounded to the type of what products read. Of
 // Transformer-XL and of spans (adaptive_span.h) each has its own; the others' are null.
@@ -144,6 +168,7 @@ struct RecurrentActivations {
   float* dby_head = nullptr;            // [H, C]; of spans [H, H]
   float* span_slopes = nullptr;         // [L, R, H]: what a gradient of span_biases is for that of z
   float* span_loss_gradient = nullptr;  // [L, H] of a pass
+  CompressiveActivations compressive;
 };
 
 // Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->

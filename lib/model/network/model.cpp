@@ -160,7 +160,7 @@ struct Model::Impl {
     const LossScale weights = answer_weights(config);
     for (std::size_t loss = 0; loss < scale.all.size(); ++loss) scale.all[loss] *= weights.all[loss];
     backend.upload(held.activations.scalars.loss_scales, scale.all.data(), sizeof scale.all);
-    spans.bring_loss(backend, scale[Loss::span], held.activations.recurrent);
+    recurrent_bring_scale(backend, config, scale, spans, recurrent, held.activations.recurrent);
   }
 
   // What streams remember is that of all passes so far; the last one cannot go back any more.
@@ -450,7 +450,7 @@ ForwardResult Model::read_result() {
   for (std::size_t loss = 0; loss < labels.all.size(); ++loss) result.all[loss].count = labels.all[loss];
   head_result(pass, kept, result);
   if (impl_->config.has_contrast()) contrast_result(pass, kept.contrast, result, impl_->contrast_gradients);
-  if (labels[Loss::span] > 0) result[Loss::span] = impl_->spans.loss(impl_->dropout_on);
+  recurrent_losses(pass, labels, impl_->spans, kept.recurrent, result);
   return result;
 }
 

@@ -66,7 +66,12 @@ double of_memory(const ModelConfig& config, const Batch& batch, std::size_t sequ
   const double pairs =
       rows_before(config) >= 0 && goes_on ? length * memory : length * (memory + (length + 1.0) / 2.0);
   const double of_distances = has_spans(config) ? 0.0 : memory + length;
-  const double products = 2.0 * width * width * (2.0 * memory + of_distances);
+  double rows = 2.0 * memory + of_distances;
+  if (learns_compression(config) && goes_on) {  // of every token that leaves, a share of each product
+    const CompressiveOptions& options = config.attention_options.compressive;
+    rows += length * (options.compression == Compression::conv ? 1.0 : 1.0 + 2.0 * real(options.rate));
+  }
+  const double products = 2.0 * width * width * rows;
   return real(config.num_hidden_layers) * (products + 6.0 * width * pairs);  // with the terms of distances
 }
 

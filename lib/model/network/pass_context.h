@@ -73,6 +73,11 @@ std::vector<std::vector<AttentionRun>> attention_runs(const ModelConfig& config,
 // The most runs that a layer can have.
 std::int64_t most_attention_runs(const ModelConfig& config, const BatchLimits& limits, bool training);
 
+// Of so many values.
+inline std::size_t bytes_of(kernels::Values values, std::int64_t count) {
+  return static_cast<std::size_t>(count) * kernels::size_of(values.type());
+}
+
 // Where dropout happens, and the numbers that tell one mask from another.
 
 // The sites (docs/specification.md 2.1). The numbers are part of what a seed means: never renumber, only

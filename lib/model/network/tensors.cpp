@@ -80,6 +80,11 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
       tensors.query.bias =
           tensor((config.attention_options.recurrent.untie ? self : "bert.encoder.") + "content_bias");
       tensors.biases = {tensors.query.bias, nullptr, c, 2};
+      auto product = tensors.compression.begin();
+      for (const std::string& name : compression_tensors(config)) {
+        *product++ = {tensor(self + name + ".weight"), tensor(self + name + ".bias"),
+                      config.attention_options.compressive.rate * c, c};
+      }
     }
     tensors.output = attention_output(prefix + "output.");
     tensors.norm = norm(prefix + "output.LayerNorm");

@@ -72,6 +72,7 @@ struct AttentionTensors {
   LinearTensors position = {};   // [C, C]; of spans the table of distances [S, D], of all layers
   LinearTensors biases = {};     // [2, C]: of content, then of distance; where they are tied, of all layers
   float* spans = nullptr;        // [H] of adaptive_span.h
+  std::array<LinearTensors, 3> compression = {};  // [C, rate C] of compressive.h: of conv the first alone
 };
 
 struct FeedForwardTensors {

@@ -32,7 +32,8 @@ bool has_causal_keys(AttentionPattern pattern) {
     case AttentionPattern::star:
     case AttentionPattern::blockbert:
     case AttentionPattern::etc:
-    case AttentionPattern::bpt:  // keys are nodes of spans, whose keys change with each token
+    case AttentionPattern::compressive:  // what rows are compressed to is not known token by token
+    case AttentionPattern::bpt:          // keys are nodes of spans, whose keys change with each token
       break;
   }
   return false;

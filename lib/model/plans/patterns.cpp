@@ -257,6 +257,7 @@ KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int
       return token_window_rows(blocks, config.num_attention_heads, config.block_size, radius, radius);
     }
     case AttentionPattern::transformer_xl:
+    case AttentionPattern::compressive:
     case AttentionPattern::adaptive_span: {  // of a segment that remembers nothing
       const std::int64_t before = key_groups(config, layer).front().before;
       return token_window_rows(blocks, config.num_attention_heads, config.block_size,
@@ -448,6 +449,11 @@ void check_recurrent(const ModelConfig& config, const std::string& where) {
     throw_bad_input(fmt::format("{}: attention {} has no head {}", where, name_of(config.attention),
                                 name_of(config.head)),
                     "its models learn next tokens (causal_lm), or classes");
+  }
+  const CompressiveOptions& compressive = config.attention_options.compressive;
+  if (compresses(config) && options.memory < compressive.rate) {
+    refuse_option(where, fmt::format("memory {} with rate {}", options.memory, compressive.rate),
+                  "a memory holds at least the tokens that one compressed row is made of");
   }
   if (options.same_length && options.memory == 0) {
     refuse_option(where, "same_length with memory 0", "with it a token sees as many as the memory holds");

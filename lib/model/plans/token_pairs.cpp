@@ -111,7 +111,8 @@ std::vector<std::vector<std::int32_t>> partition_rows(const ModelConfig& config,
 bool decided_by_tokens(AttentionPattern pattern) {
   return pattern == AttentionPattern::sparse_strided || pattern == AttentionPattern::longformer ||
          pattern == AttentionPattern::etc || pattern == AttentionPattern::bpt ||
-         pattern == AttentionPattern::transformer_xl || pattern == AttentionPattern::adaptive_span;
+         pattern == AttentionPattern::transformer_xl || pattern == AttentionPattern::adaptive_span ||
+         pattern == AttentionPattern::compressive;
 }
 
 TokenNumbers token_numbers(const ModelConfig& config, std::int64_t length) {

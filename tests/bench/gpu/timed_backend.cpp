@@ -193,6 +193,10 @@ void TimedBackend::add_rows(ConstRows x, Rows y, Index rows, Index width) {
   timed("add_rows", [&] { backend_.add_rows(x, y, rows, width); });
 }
 
+void TimedBackend::max_rows_forward(ConstValues x, const RowSpans& spans, Values y, Index width) {
+  timed("max_rows_forward", [&] { backend_.max_rows_forward(x, spans, y, width); });
+}
+
 void TimedBackend::mean_rows_forward(ConstValues x, const RowSpans& spans, Values y, Index width) {
   timed("mean_rows_forward", [&] { backend_.mean_rows_forward(x, spans, y, width); });
 }
