@@ -238,6 +238,10 @@ bool weighs_keys(const ModelConfig& config) {
   return compresses(config) && config.attention_options.compressive.compression == Compression::most_used;
 }
 
+bool always_pads(const ModelConfig& config) {
+  return config.has_stem() || weighs_keys(config);
+}
+
 kernels::Index compressive_slots(const ModelConfig& config) {
   return learns_compression(config) ? 2 : 0;
 }

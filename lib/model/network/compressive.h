@@ -50,6 +50,9 @@ MemoryStep memory_step(const ModelConfig& config, std::int64_t remembered, std::
 
 // Whether a pass takes the weights of keys out of a backward pass of its attention: of most-used.
 bool weighs_keys(const ModelConfig& config);
+// Whether sequences are padded to whole blocks even where a device and a forward pass ask for none: of a
+// stem, and of backward passes of attention, which ask for them.
+bool always_pads(const ModelConfig& config);
 // Calls of attention for the reconstruction.
 kernels::Index compressive_slots(const ModelConfig& config);
 

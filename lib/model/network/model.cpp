@@ -269,7 +269,7 @@ float* Model::gradients() {
 }
 
 bool Model::wants_whole_blocks() const {
-  return impl_->options.training || impl_->config.has_stem() || impl_->backend.wants_whole_blocks();
+  return impl_->options.training || always_pads(impl_->config) || impl_->backend.wants_whole_blocks();
 }
 
 void Model::set_parameters(const std::vector<float>& host) {

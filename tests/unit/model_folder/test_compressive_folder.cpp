@@ -41,7 +41,7 @@ TEST(CompressiveFolder, G8ThereAndBack) {
     const std::size_t learned = how == Compression::conv ? 2 : how == Compression::dilated ? 6 : 0;
     std::size_t tensors = 0;
     for (const TensorSpec& spec : layout.tensors())
-      tensors += spec.name.starts_with("bert.encoder.layer.1.attention.self.compression") ? 1 : 0;
+      tensors += spec.name.starts_with("bert.encoder.layer.1.attention.self.compression") ? 1u : 0u;
     EXPECT_EQ(tensors, learned);
     CounterRng random(3, Purpose::test, 1);
     std::vector<float> values(static_cast<std::size_t>(layout.count()));
