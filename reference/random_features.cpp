@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace bigbird::reference {
 namespace {
@@ -107,6 +108,24 @@ double dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
+// Features of keys, which are made again where their largest exponent is another.
+class KeyFeatures {
+ public:
+  KeyFeatures(const FeatureAttention& attention, const Matrix& key) : attention_(attention), key_(key) {}
+  const Vector& at(std::size_t row, double most) {
+    if (most != most_) features_.assign(key_.rows, {});
+    most_ = most;
+    if (features_[row].empty()) features_[row] = features_of(attention_, row_of(key_, row), most);
+    return features_[row];
+  }
+
+ private:
+  const FeatureAttention& attention_;
+  const Matrix& key_;
+  double most_ = std::numeric_limits<double>::quiet_NaN();
+  std::vector<Vector> features_;
+};
+
 // Weights [T, T] over the kept denominators [T].
 struct Weights {
   Matrix of_pair;
@@ -115,11 +134,12 @@ struct Weights {
 Weights weights_of(const FeatureAttention& attention, const LargestExponents& most, const Matrix& query,
                    const Matrix& key) {
   Weights weights{Matrix(query.rows, key.rows), Vector(query.rows, 0.0)};
+  KeyFeatures of_keys(attention, key);
   for (std::size_t i = 0; i < query.rows; ++i) {
     const Vector of_query = features_of(attention, row_of(query, i), most.of_query[i]);
     const std::size_t seen = attention.causal ? i + 1 : key.rows;
     for (std::size_t j = 0; j < seen; ++j) {
-      weights.of_pair(i, j) = dot(of_query, features_of(attention, row_of(key, j), most.of_keys[i]));
+      weights.of_pair(i, j) = dot(of_query, of_keys.at(j, most.of_keys[i]));
       weights.denominator[i] += weights.of_pair(i, j);
     }
     const bool signs = attention.features == Features::trigonometric;
@@ -199,6 +219,7 @@ FeatureAttentionGradients feature_attention_backward(const FeatureAttention& att
     key_rows.push_back(row_of(key, j));
     key_projections.push_back(projected(attention, key_rows.back()));
   }
+  KeyFeatures key_features(attention, key);
   for (std::size_t i = 0; i < query.rows; ++i) {
     const Vector q = row_of(query, i);
     const Vector of_query = features_of(attention, q, most.of_query[i]);
@@ -213,7 +234,7 @@ FeatureAttentionGradients feature_attention_backward(const FeatureAttention& att
         gradients.value(j, d) += weights.of_pair(i, j) * d_out(i, d) / weights.denominator[i];
       }
       d_weight /= weights.denominator[i];
-      const Vector of_key = features_of(attention, key_rows[j], most.of_keys[i]);
+      const Vector& of_key = key_features.at(j, most.of_keys[i]);
       for (std::size_t f = 0; f < of_key.size(); ++f) d_query[f] += d_weight * of_key[f];
       add_gradient(attention, key_projections[j], half_square(attention, key_rows[j]), most.of_keys[i],
                    of_query, d_weight, of_keys[j]);

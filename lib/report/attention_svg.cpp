@@ -85,6 +85,8 @@ std::vector<Panel> panels_of(AttentionPattern pattern) {
     case AttentionPattern::transformer_xl:
     case AttentionPattern::adaptive_span:
       return {{"the segment", {Kind::window}}};
+    case AttentionPattern::performer:
+      return {{"every token", {Kind::window, Kind::global, Kind::random}}};
     case AttentionPattern::longformer:
     case AttentionPattern::etc:
       return {{"(a) window", {Kind::window}},

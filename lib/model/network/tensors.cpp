@@ -90,6 +90,7 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     AttentionTensors tensors = attention(prefix);
     if (config.attention == AttentionPattern::bpt)
       tensors.label_weight = tensor(prefix + "self.relative.weight");
+    if (draws_features(config)) tensors.features = tensor(prefix + "self.features.weight");
     if (config.attention != AttentionPattern::longformer) return tensors;
     const kernels::Index c = config.hidden_size;
     tensors.global_query = linear(prefix + "self.query_global");

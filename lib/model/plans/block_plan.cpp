@@ -179,6 +179,7 @@ RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, st
     case AttentionPattern::bpt:
     case AttentionPattern::transformer_xl:
     case AttentionPattern::adaptive_span:
+    case AttentionPattern::performer:
       break;
   }
   return {};
@@ -276,6 +277,7 @@ std::string full_attention_reason(const ModelConfig& config, std::int64_t blocks
     case AttentionPattern::bpt:
     case AttentionPattern::transformer_xl:
     case AttentionPattern::adaptive_span:
+    case AttentionPattern::performer:
       return own_length_reason(config, blocks);
     case AttentionPattern::bigbird:
       break;

@@ -33,6 +33,7 @@ bool has_causal_keys(AttentionPattern pattern) {
     case AttentionPattern::bpt:             // keys are nodes that take in later tokens
     case AttentionPattern::transformer_xl:  // and of these two keys go by distances
     case AttentionPattern::adaptive_span:
+    case AttentionPattern::performer:  // keys are in sums
       break;
   }
   return false;
