@@ -10,10 +10,17 @@ kernels::FeatureBatch with_projection(const PassContext& pass, const AttentionTe
   return batch;
 }
 
-// Query, key and value lie side by side.
-kernels::QueryKeyValue inputs_of(const PassContext& pass, const AttentionActivations& kept) {
-  const kernels::Index width = pass.width();
-  return {{kept.qkv, 3 * width}, {kept.qkv + width, 3 * width}, {kept.qkv + 2 * width, 3 * width}};
+// Query, key and value, or their gradients, lie side by side.
+kernels::QueryKeyValueGradients thirds_of(kernels::Values qkv, kernels::Index width) {
+  kernels::QueryKeyValueGradients of;
+  of.q = {qkv, 3 * width};
+  of.k = {qkv + width, 3 * width};
+  of.v = {qkv + 2 * width, 3 * width};
+  return of;
+}
+kernels::QueryKeyValue inputs_of_features(const PassContext& pass, const AttentionActivations& kept) {
+  const kernels::QueryKeyValueGradients of = thirds_of(kept.qkv, pass.width());
+  return {of.q, of.k, of.v};
 }
 
 }  // namespace
@@ -36,7 +43,7 @@ void feature_pass(const ModelConfig& config, const Batch& batch, FeaturePass& pa
 
 void feature_attention_forward(const PassContext& pass, const AttentionTensors& tensors,
                                const AttentionActivations& kept) {
-  pass.backend.feature_attention_forward(with_projection(pass, tensors), inputs_of(pass, kept),
+  pass.backend.feature_attention_forward(with_projection(pass, tensors), inputs_of_features(pass, kept),
                                          {kept.context, pass.width()});
 }
 
@@ -44,12 +51,8 @@ void feature_attention_backward(const PassContext& pass, const AttentionTensors&
                                 const AttentionActivations& kept, kernels::Values dcontext,
                                 kernels::Values dqkv) {
   const kernels::Index width = pass.width();
-  kernels::QueryKeyValueGradients gradients;
-  gradients.q = {dqkv, 3 * width};
-  gradients.k = {dqkv + width, 3 * width};
-  gradients.v = {dqkv + 2 * width, 3 * width};
-  pass.backend.feature_attention_backward(with_projection(pass, tensors), inputs_of(pass, kept),
-                                          {kept.context, width}, {dcontext, width}, gradients);
+  pass.backend.feature_attention_backward(with_projection(pass, tensors), inputs_of_features(pass, kept),
+                                          {kept.context, width}, {dcontext, width}, thirds_of(dqkv, width));
 }
 
 }  // namespace bigbird

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "lib/model/network/random_features.h"
+
 namespace bigbird {
 
 std::vector<LinearTensors*> written_once(const ModelConfig& config, ModelTensors& tensors) {
