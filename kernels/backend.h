@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/feature_batch.h"
 #include "kernels/types.h"
 
 namespace bigbird::kernels {
@@ -53,6 +54,9 @@ struct AttentionLimits {
   Index block_size = 0;
   Index labels = 0;  // R, where scores have a relative term
   bool training = false;
+  // Of attention by features (FeatureBatch): rows of W, and numbers of a token; 0: there is none.
+  Index projected = 0;
+  Index features = 0;
 };
 
 // What a device's driver takes of its memory beside what the backend and its callers allocate.

@@ -1,6 +1,7 @@
 // The encoder stack; see stack.h.
 #include <cmath>
 #include <stdexcept>
+#include <string>
 
 #include "reference/attention.h"
 #include "reference/stack.h"
@@ -65,9 +66,44 @@ void turn(const EncoderConfig& config, const Sequences& sequences, Matrix& x, do
   }
 }
 
-Matrix attention(const EncoderConfig& config, const Sequences& sequences, std::size_t layer,
+FeatureAttention features_of_layer(const Network& network, std::size_t layer) {
+  FeatureAttention features = network.config().features;
+  const std::string name = "bert.encoder.layer." + std::to_string(layer) + ".attention.self.features.weight";
+  const std::size_t size = network.config().hidden / network.config().heads;
+  if (network.has(name)) {
+    const Vector& all = network.values(name);
+    features.projection = Matrix(all.size() / size, size, all);
+  }
+  return features;
+}
+// body(first row, rows, column, columns) for each head of the real tokens of each sequence.
+template <typename Body>
+void for_heads(const EncoderConfig& config, const Sequences& sequences, const Body& body) {
+  const std::size_t size = config.hidden / config.heads;
+  std::size_t row = 0;
+  for (std::size_t s = 0; s < sequences.padded_lengths.size(); ++s) {
+    for (std::size_t head = 0; head < config.heads; ++head)
+      body(row, sequences.valid_lengths[s], head * size, size);
+    row += sequences.padded_lengths[s];
+  }
+}
+
+Matrix attention(const Network& network, const Sequences& sequences, std::size_t layer,
                  const Projections& x) {
+  const EncoderConfig& config = network.config();
   Matrix context(x.query.rows, x.query.columns);
+  if (config.by_features) {
+    const FeatureAttention features = features_of_layer(network, layer);
+    for_heads(config, sequences,
+              [&](std::size_t first, std::size_t count, std::size_t column, std::size_t size) {
+                add_rows(context,
+                         feature_attention_forward(features, rows_of(x.query, first, count, column, size),
+                                                   rows_of(x.key, first, count, column, size),
+                                                   rows_of(x.value, first, count, column, size)),
+                         first, column);
+              });
+    return context;
+  }
   std::size_t row = 0;
   for (std::size_t s = 0; s < sequences.padded_lengths.size(); ++s) {
     const AttentionShape shape = shape_of(config, sequences, s);
@@ -80,10 +116,25 @@ Matrix attention(const EncoderConfig& config, const Sequences& sequences, std::s
   return context;
 }
 
-Projections attention_gradient(const EncoderConfig& config, const Sequences& sequences, std::size_t layer,
+Projections attention_gradient(const Network& network, const Sequences& sequences, std::size_t layer,
                                const Projections& x, const Matrix& d_context) {
+  const EncoderConfig& config = network.config();
   const Matrix zeros(x.query.rows, x.query.columns);
   Projections gradient{zeros, zeros, zeros};
+  if (config.by_features) {
+    const FeatureAttention features = features_of_layer(network, layer);
+    for_heads(config, sequences,
+              [&](std::size_t first, std::size_t count, std::size_t column, std::size_t size) {
+                const FeatureAttentionGradients of_head = feature_attention_backward(
+                    features, rows_of(x.query, first, count, column, size),
+                    rows_of(x.key, first, count, column, size), rows_of(x.value, first, count, column, size),
+                    rows_of(d_context, first, count, column, size));
+                add_rows(gradient.query, of_head.query, first, column);
+                add_rows(gradient.key, of_head.key, first, column);
+                add_rows(gradient.value, of_head.value, first, column);
+              });
+    return gradient;
+  }
   std::size_t row = 0;
   for (std::size_t s = 0; s < sequences.padded_lengths.size(); ++s) {
     const AttentionShape shape = shape_of(config, sequences, s);
@@ -122,7 +173,7 @@ LayerTrace layer_forward(const Network& network, const Sequences& sequences, std
                        network.linear(names.value, trace.attention_input)};
   turn(network.config(), sequences, trace.projections.query, 1.0);
   turn(network.config(), sequences, trace.projections.key, 1.0);
-  trace.context = attention(network.config(), sequences, layer, trace.projections);
+  trace.context = attention(network, sequences, layer, trace.projections);
   trace.attention_sum = sum(x, network.linear(names.attention_output, trace.context));
   const Matrix middle =
       pre ? trace.attention_sum : network.layer_norm(names.attention_norm, trace.attention_sum);
@@ -139,8 +190,7 @@ Matrix layer_backward(Network& network, const Sequences& sequences, std::size_t 
   const Matrix d_attention_sum =
       pre ? d_middle : network.layer_norm_gradient(names.attention_norm, trace.attention_sum, d_middle);
   const Matrix d_context = network.linear_gradient(names.attention_output, trace.context, d_attention_sum);
-  Projections d_projections =
-      attention_gradient(network.config(), sequences, layer, trace.projections, d_context);
+  Projections d_projections = attention_gradient(network, sequences, layer, trace.projections, d_context);
   turn(network.config(), sequences, d_projections.query, -1.0);
   turn(network.config(), sequences, d_projections.key, -1.0);
   Matrix d_branch = sum(sum(network.linear_gradient(names.query, trace.attention_input, d_projections.query),

@@ -9,6 +9,7 @@
 
 #include "reference/attention.h"
 #include "reference/layers.h"
+#include "reference/random_features.h"
 #include "reference/tensor.h"
 
 namespace bigbird::reference {
@@ -39,6 +40,10 @@ struct EncoderConfig {
   // of masked tokens reads activation(cls.predictions.spread), stem_stride rows of it for each. 0: none.
   std::size_t stem_stride = 0;
   std::size_t stem_kernel = 0;
+  // Attention by features (random_features.h) over the real tokens of a sequence, in place of plans. The
+  // projection of a layer is its parameter attention.self.features, where there is one.
+  bool by_features = false;
+  FeatureAttention features = {};
 };
 
 // LayerNorms that a model may have: of the embeddings, and of the output of the stack (under a name of this

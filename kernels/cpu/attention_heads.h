@@ -106,6 +106,9 @@ class LabelGradients {
   float* const memory_;
 };
 
+// Scratch of attention by features (feature_attention.cpp), for all threads.
+Index feature_attention_floats(const Level& level, const AttentionLimits& limits);
+
 // Rows of a head as floats, one behind the other, and back.
 void take_rows(const Level& level, const ConstRows& from, Index first, Index column, Index rows, Index width,
                float* to);

@@ -67,6 +67,15 @@ void CudaBackend::attend_rows_backward(const RowAttention& batch, const RowsByKe
   cuda::attend_rows_backward(batch, by_key, inputs, out, log_sum_exp, dout, gradients, stream_);
 }
 
+void CudaBackend::feature_attention_forward(const FeatureBatch&, const QueryKeyValue&, Rows) {
+  throw DeviceError(feature_refusal);
+}
+
+void CudaBackend::feature_attention_backward(const FeatureBatch&, const QueryKeyValue&, ConstRows, ConstRows,
+                                             const QueryKeyValueGradients&) {
+  throw DeviceError(feature_refusal);
+}
+
 void CudaBackend::reserve_slot(Index slot, const PreparedSize& size) {
   if (slot >= static_cast<Index>(slots_.size())) slots_.resize(static_cast<std::size_t>(slot) + 1);
   Slot& kept = slots_[static_cast<std::size_t>(slot)];

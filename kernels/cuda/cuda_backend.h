@@ -56,6 +56,10 @@ class WorkingWeights {
 };
 
 // Of one thread: the one that made it.
+// Of attention by features, which has no kernels here.
+inline constexpr const char* feature_refusal =
+    "attention performer is not computed on CUDA devices: take --device cpu";
+
 class CudaBackend : public Backend {
  public:
   explicit CudaBackend(const CudaOptions& options);

@@ -45,6 +45,7 @@ enum class Purpose : std::uint32_t {
   stream_order = 30,
   stream_choice = 31,
   text_sampling = 32,
+  random_features = 33,
   test = 1000,
 };
 

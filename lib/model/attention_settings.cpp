@@ -91,6 +91,30 @@ std::int64_t rows_before(const ModelConfig& config) {
   return options.recurrent.same_length ? std::max<std::int64_t>(options.recurrent.memory, 1) - 1 : -1;
 }
 
+FeatureProjection feature_projection(const ModelConfig& config) {
+  const PerformerOptions& options = config.attention_options.performer;
+  if (options.projection != FeatureProjection::usual) return options.projection;
+  const bool of_softmax =
+      options.kernel == FeatureMap::positive || options.kernel == FeatureMap::trigonometric;
+  return of_softmax ? FeatureProjection::gauss : FeatureProjection::none;
+}
+
+std::int64_t projected_features(const ModelConfig& config) {
+  const bool projects = feature_projection(config) != FeatureProjection::none;
+  return projects ? config.attention_options.performer.features : config.head_size();
+}
+
+std::int64_t features_of_a_row(const ModelConfig& config) {
+  const bool pairs = config.attention_options.performer.kernel == FeatureMap::trigonometric;
+  return (pairs ? 2 : 1) * projected_features(config);
+}
+
+std::int64_t feature_multiply_adds(const ModelConfig& config) {
+  const bool projects = feature_projection(config) != FeatureProjection::none;
+  const std::int64_t of_projections = projects ? 2 * projected_features(config) : 0;
+  return config.hidden_size * (of_projections + 2 * features_of_a_row(config));
+}
+
 void become_recurrent(ModelConfig& config) {
   config.norm_type = NormType::postnorm;
   config.embedding_norm = EmbeddingNorm::none;

@@ -38,6 +38,17 @@ constexpr std::array<std::pair<Compression, const char*>, 5> compression_names{
      {Compression::mean, "mean"},
      {Compression::max, "max"},
      {Compression::most_used, "most-used"}}};
+constexpr std::array<std::pair<FeatureMap, const char*>, 4> feature_map_names{
+    {{FeatureMap::positive, "softmax+"},
+     {FeatureMap::trigonometric, "softmax-trig"},
+     {FeatureMap::relu, "relu"},
+     {FeatureMap::elu, "elu1"}}};
+constexpr std::array<std::pair<FeatureProjection, const char*>, 5> feature_projection_names{
+    {{FeatureProjection::gauss, "gauss"},
+     {FeatureProjection::givens, "givens"},
+     {FeatureProjection::hadamard, "hadamard"},
+     {FeatureProjection::iid, "iid"},
+     {FeatureProjection::none, "none"}}};
 
 constexpr std::int64_t longest_chunk = std::int64_t{1} << 24;
 constexpr std::int64_t most_shares = 1024;
@@ -236,6 +247,32 @@ std::vector<AttentionOption> span_options() {
        .names = {},
        .shown = [](const ModelConfig& c) { return fmt::format("{}", c.attention_options.spans.span_loss); },
        .set = [](AttentionOptions& o, const std::string& t) { o.spans.span_loss = number_in(t); }},
+  };
+}
+
+std::vector<AttentionOption> performer_options() {
+  using O = PerformerOptions;
+  constexpr auto group = &AttentionOptions::performer;
+  return {
+      a_count("features", "Rows of the random projection", "256", 1, most_shares,
+              count_shown<group, &O::features>, count_set<group, &O::features>),
+      a_choice("kernel",
+               "Map of queries and keys to features: those of softmax, positive (softmax+) or waves "
+               "(softmax-trig), relu, or elu and 1 (elu1)",
+               "softmax+", {"softmax+", "softmax-trig", "relu", "elu1"},
+               choice_shown<feature_map_names, group, &O::kernel>,
+               choice_set<feature_map_names, group, &O::kernel>),
+      a_choice(
+          "projection",
+          "Random projection: orthogonal rows (gauss, givens, hadamard), rows of normal numbers (iid), or "
+          "none",
+          "gauss, none for relu and elu1", {"gauss", "givens", "hadamard", "iid", "none"},
+          [](const ModelConfig& c) {
+            return std::string(find_name(feature_projection_names, feature_projection(c)));
+          },
+          choice_set<feature_projection_names, group, &O::projection>),
+      a_count("redraw", "Updates between two draws of the projection in training, 0 for never", "1000", 0,
+              longest_chunk, count_shown<group, &O::redraw>, count_set<group, &O::redraw>),
   };
 }
 
@@ -466,6 +503,8 @@ std::vector<AttentionSystem> make_systems() {
       {compressive, "compressive", "Compressive Transformer",
        "all tokens before it in its segment, the last ones of earlier segments, and older ones compressed",
        false, true, true, true, compressive_options()},
+      {performer, "performer", "Performer", "every token, by products of random features in place of scores",
+       false, true, true, false, performer_options()},
   };
 }
 

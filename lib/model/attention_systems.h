@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "kernels/feature_batch.h"
+
 namespace bigbird {
 
 struct ModelConfig;
+using kernels::FeatureMap;
 
 // What a row sees. Most are block plans alone; sparse_strided, longformer, etc, transformer_xl, adaptive_span
 // and compressive have rules for pairs of tokens as well (lib/model/plans/token_pairs.h), bpt has lists for
@@ -29,6 +32,7 @@ enum class AttentionPattern {
   transformer_xl,  // Dai et al. 2019: left to right, over a memory of earlier segments, by distances
   adaptive_span,   // Sukhbaatar et al. 2019: as far back as every head has learned to look
   compressive,     // Rae et al. 2019: transformer_xl, whose memory is compressed when it is full
+  performer,       // Choromanski et al. 2020: every token, by products of random features
 };
 
 // What the options of a system are, one struct for each that has any. A model has those of its own system;
@@ -135,6 +139,24 @@ struct SpanOptions {
   bool operator==(const SpanOptions&) const = default;
 };
 
+// Where the rows of W come from (lib/model/network/random_features.h).
+enum class FeatureProjection {
+  usual,     // gauss for the two maps of softmax, none for the others
+  gauss,     // orthogonal rows of square blocks, as long as rows of normal numbers are
+  givens,    // the same of random rotations of pairs of axes
+  hadamard,  // the same of Hadamard matrices and random signs
+  iid,       // normal numbers
+  none,      // the maps take queries and keys themselves
+};
+
+struct PerformerOptions {
+  std::int64_t features = 256;  // M, rows of W
+  FeatureMap kernel = FeatureMap::positive;
+  FeatureProjection projection = FeatureProjection::usual;
+  std::int64_t redraw = 1000;  // updates between two draws of W in training; 0: it stays
+  bool operator==(const PerformerOptions&) const = default;
+};
+
 struct AttentionOptions {
   BlockBertOptions blockbert = {};
   SparseOptions sparse = {};
@@ -144,6 +166,7 @@ struct AttentionOptions {
   RecurrentOptions recurrent = {};
   CompressiveOptions compressive = {};
   SpanOptions spans = {};
+  PerformerOptions performer = {};
   bool operator==(const AttentionOptions&) const = default;
 };
 
@@ -210,6 +233,13 @@ std::int64_t remembered_rows(const ModelConfig& config);
 // Keys at most so many rows before a query, within a segment and of what is remembered; -1: all. Of spans the
 // longest that they may become.
 std::int64_t rows_before(const ModelConfig& config);
+// Of performer: where its projection comes from, and its rows, as many as a head has columns without one.
+FeatureProjection feature_projection(const ModelConfig& config);
+std::int64_t projected_features(const ModelConfig& config);
+// Numbers that a query or a key becomes.
+std::int64_t features_of_a_row(const ModelConfig& config);
+// A token of a layer, over all heads: its features, what it adds to the sums, and what it takes of them.
+std::int64_t feature_multiply_adds(const ModelConfig& config);
 // What a fresh one has: post-LN as published, no positions, no biases of projections; Transformer-XL vectors
 // of tokens times the root of the width.
 void become_recurrent(ModelConfig& config);

@@ -86,6 +86,8 @@ std::vector<Panel> panels_of(AttentionPattern pattern) {
     case AttentionPattern::adaptive_span:
     case AttentionPattern::compressive:
       return {{"the segment", {Kind::window}}};
+    case AttentionPattern::performer:
+      return {{"every token", {Kind::window, Kind::global, Kind::random}}};
     case AttentionPattern::longformer:
     case AttentionPattern::etc:
       return {{"(a) window", {Kind::window}},

@@ -306,6 +306,12 @@ WeightAverage::~WeightAverage() {
 void WeightAverage::update(Model& model, std::uint64_t number) {
   const auto share = static_cast<float>(1.0 - average_decay_at(decay_, number));
   backend_.move_towards(average_, model.parameters(), count_, share);
+  // Random features are drawn, and a mean of two draws is none.
+  for (const TensorSpec& spec : model.layout().tensors()) {
+    if (spec.init != Init::features) continue;
+    backend_.copy(average_ + spec.offset, model.parameters() + spec.offset,
+                  static_cast<std::size_t>(spec.count) * sizeof(float));
+  }
 }
 
 std::vector<float> WeightAverage::values() const {

@@ -191,7 +191,7 @@ std::optional<Update> Updater::update(std::uint64_t step, const std::function<st
     }
     return update;
   }
-  model_.after_update();
+  model_.after_update(step + 1, options_.seed);
   streams.keep();
   return update;
 }

@@ -63,7 +63,7 @@ SpansOutcome outcome_of_spans(kernels::Backend& backend, const ModelConfig& conf
   for (int pass = 0; pass < 8; ++pass) {  // some from a recording
     if (pass == 6) {
       backend.upload(model->parameters() + offset, later.data(), later.size() * sizeof(float));
-      model->after_update();
+      model->after_update(1, 1);
     }
     const Batch batch = spans_batch(config, pass);
     ForwardOptions options;

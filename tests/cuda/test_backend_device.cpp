@@ -73,6 +73,16 @@ TEST_P(BackendDevice, RefusesAttentionThatItHasNoKernelFor) {
   odd.head_size = 128;
   odd.block_size = 10;
   EXPECT_THROW(device_->reserve_scratch(odd), DeviceError);
+  odd = limits();
+  odd.projected = odd.features = 16;
+  try {
+    device_->scratch_bytes(odd);
+    FAIL() << "of attention by features";
+  } catch (const DeviceError& error) {
+    EXPECT_NE(std::string(error.what()).find("attention performer is not computed on CUDA devices"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 // What is padded takes memory of its own, which is planned.

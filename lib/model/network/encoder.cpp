@@ -11,6 +11,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/model/network/attention_etc.h"
+#include "lib/model/network/attention_features.h"
 #include "lib/model/network/attention_recurrent.h"
 #include "lib/model/network/attention_rows.h"
 #include "lib/model/network/attention_windowed.h"
@@ -129,7 +130,9 @@ kernels::QueryKeyValue inputs(kernels::Values qkv, kernels::Index first_row, ker
 
 // The calls of a layer whose attention is a plan alone.
 std::span<const AttentionRun> planned_runs(const PassContext& pass, std::int64_t layer) {
-  if (pass.windowed != nullptr || pass.lists != nullptr || pass.recurrent != nullptr) return {};
+  if (pass.windowed != nullptr || pass.lists != nullptr || pass.recurrent != nullptr ||
+      pass.features != nullptr)
+    return {};
   return pass.runs[static_cast<std::size_t>(layer)];
 }
 
@@ -364,6 +367,7 @@ void attention_layer_forward(const PassContext& pass, std::int64_t layer, const 
     windowed_attention_forward(pass, layer, tensors, postnorm ? input : kept.norm, kept);
   }
   if (pass.lists != nullptr) rows_attention_forward(pass, tensors, kept);
+  if (pass.features != nullptr) feature_attention_forward(pass, tensors, kept);
   for (const AttentionRun& run : planned_runs(pass, layer)) {
     const kernels::Index first = run.first_row();
     float* const log_sum_exp =
@@ -426,6 +430,7 @@ void attention_layer_backward(const PassContext& pass, std::int64_t layer, const
                                 dqkv);
   }
   if (pass.lists != nullptr) rows_attention_backward(pass, tensors, gradients, kept, dcontext, dqkv);
+  if (pass.features != nullptr) feature_attention_backward(pass, tensors, kept, dcontext, dqkv);
   for (const AttentionRun& run : planned_runs(pass, layer)) {
     const kernels::Index first = run.first_row();
     backend.attention_backward(run.call(), inputs(kept.qkv, first, width),

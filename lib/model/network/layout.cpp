@@ -11,6 +11,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
+#include "lib/model/network/random_features.h"
 #include "lib/model/plans/partition_lists.h"
 
 namespace bigbird {
@@ -24,6 +25,7 @@ std::optional<double> init_range(const TensorSpec& spec, const ModelConfig& conf
   switch (spec.init) {
     case Init::zeros:
     case Init::ones:
+    case Init::features:
       break;
     case Init::normal:
     case Init::ones_normal:
@@ -89,6 +91,10 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     }
     if (depth_ > 0 && config.attention == AttentionPattern::bpt) {  // a name of our own
       weight(projections + "relative", partition_labels(config.attention_options.bpt), config.head_size());
+    }
+    if (depth_ > 0 && draws_features(config)) {  // a name of our own
+      declare(projections + "features.weight", {projected_features(config), config.head_size()},
+              Init::features, false);
     }
     if (xl) {  // names of our own
       weight(projections + "position", c, c);
@@ -290,6 +296,10 @@ std::vector<float> initial_parameters(const ParameterLayout& layout, const Model
     float* target = values.data() + spec.offset;
     if (spec.init == Init::ones) {
       for (std::int64_t i = 0; i < spec.count; ++i) target[i] = 1.0f;
+    }
+    if (spec.init == Init::features) {
+      const std::vector<float> rows = drawn_features(config, spec.depth - 1, seed, 0);
+      std::copy(rows.begin(), rows.end(), target);
     }
     const std::optional<double> drawn = init_range(spec, config);
     if (!drawn) continue;

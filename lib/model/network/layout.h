@@ -13,8 +13,9 @@ namespace bigbird {
 
 // ones_normal: as normal, around 1. relative_normal: tables of labels, which etcmodel draws wider than all
 // else. filter_normal: a table for each token that a filter sees, wide enough for sums over all of them to
-// have a variance of 1. unit_normal: a standard deviation of 1, not cut.
-enum class Init { zeros, ones, normal, ones_normal, relative_normal, filter_normal, unit_normal };
+// have a variance of 1. unit_normal: a standard deviation of 1, not cut. features: the first
+// draw of random_features.h.
+enum class Init { zeros, ones, normal, ones_normal, relative_normal, filter_normal, unit_normal, features };
 
 // Standard deviation of a fresh table of labels (etcmodel).
 inline constexpr double relative_init_range = 0.5;
@@ -29,6 +30,8 @@ struct TensorSpec {
   std::int64_t depth = 0;   // 0 embeddings, l + 1 the encoder's layer l, num_hidden_layers + 1 what follows
 };
 
+// The projections of random features have neither gradient nor decay. They are drawn, and drawn again
+// (random_features.h); optimizers leave them as they are.
 // A head that does not use the pooler holds it all the same where transformers does, so that the folder loads
 // there without a warning. It has neither gradient nor decay: optimizers leave it as it is, and
 // final_logits_bias, which transformers holds beside the parameters of a model that writes.

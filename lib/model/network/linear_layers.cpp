@@ -10,6 +10,7 @@
 #include "kernels/int8_weights.h"
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/model/quantization.h"
 
 namespace bigbird {
@@ -223,6 +224,16 @@ std::size_t Int8Layers::bytes(const kernels::Backend& backend, const ModelConfig
 void Int8Layers::unbind() {
   for (const float* weight : bound_) backend_.unbind_packed_weight(weight);
   bound_.clear();
+}
+
+std::vector<std::string> Int8Layers::names_for(const kernels::Backend& backend, const ModelConfig& config,
+                                               bool training) {
+  std::vector<std::string> names = int8_layer_names(config);
+  if (names.empty() || (!training && bytes(backend, config, names) > 0)) return names;
+  log_info(fmt::format("{} int8 layers are computed from the numbers that their integers mean, {}",
+                       names.size(),
+                       training ? "as gradients are wanted" : "as " + backend.name() + " has no int8"));
+  return {};
 }
 
 std::vector<std::string> int8_layer_names(const ModelConfig& config) {

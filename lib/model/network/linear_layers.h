@@ -78,6 +78,9 @@ class Int8Layers {
   // Of all that the model may pack: what `names` take on this device.
   static std::size_t bytes(const kernels::Backend& backend, const ModelConfig& config,
                            const std::vector<std::string>& names);
+  // What config.quantization lists, where it can be computed so; where not, a line in the log says why.
+  static std::vector<std::string> names_for(const kernels::Backend& backend, const ModelConfig& config,
+                                            bool training);
 
  private:
   void unbind();

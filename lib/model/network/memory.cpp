@@ -530,6 +530,10 @@ kernels::AttentionLimits attention_limits(const ModelConfig& given, const BatchL
     most.longest += most_memory_rows_of_one(config, limits);
     most.labels = recurrent_labels(config, limits);
   }
+  if (config.attention == AttentionPattern::performer) {
+    most.projected = projected_features(config);
+    most.features = features_of_a_row(config);
+  }
   most.heads = config.num_attention_heads;
   most.head_size = config.head_size();
   if (config.has_decoder()) {

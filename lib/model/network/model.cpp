@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "lib/core/error.h"
-#include "lib/core/log.h"
 #include "lib/core/rng.h"
 #include "lib/model/network/adaptive_span.h"
 #include "lib/model/network/attention_etc.h"
+#include "lib/model/network/attention_features.h"
 #include "lib/model/network/attention_recurrent.h"
 #include "lib/model/network/attention_rows.h"
 #include "lib/model/network/attention_windowed.h"
@@ -24,6 +24,7 @@
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/network/memory.h"
 #include "lib/model/network/pass_context.h"
+#include "lib/model/network/random_features.h"
 #include "lib/model/network/stem.h"
 #include "lib/model/network/tensors.h"
 
@@ -78,13 +79,7 @@ struct Model::Impl {
       backend.refresh_weights(held.parameters);
     }
     int8 = std::make_unique<Int8Layers>(backend, config, layout, held.parameters);
-    int8_names = int8_layer_names(config);
-    if (!int8_names.empty() && (options.training || Int8Layers::bytes(backend, config, int8_names) == 0)) {
-      log_info(fmt::format(
-          "{} int8 layers are computed from the numbers that their integers mean, {}", int8_names.size(),
-          options.training ? "as gradients are wanted" : "as " + backend.name() + " has no int8"));
-      int8_names.clear();
-    }
+    int8_names = Int8Layers::names_for(backend, config, options.training);
     int8_asked = !int8_names.empty();
   }
   ~Impl() {
@@ -118,6 +113,7 @@ struct Model::Impl {
             config.attention == AttentionPattern::etc ? &etc : nullptr,
             config.attention == AttentionPattern::bpt ? &lists : nullptr,
             is_recurrent(config) ? &recurrent : nullptr,
+            config.attention == AttentionPattern::performer ? &features : nullptr,
             config.has_stem() ? &stem : nullptr,
             0,
             smoothing,
@@ -232,6 +228,7 @@ struct Model::Impl {
   WindowedPass windowed;
   EtcPass etc;
   RecurrentPass recurrent;
+  FeaturePass features;
   StemPass stem;
   std::vector<float> contrast_gradients;  // of the sum of that loss
   kernels::Index first_slot = 0;
@@ -317,8 +314,9 @@ void Model::use_packed_weights(std::shared_ptr<const std::byte> packed) {
   }
 }
 
-void Model::after_update() {
+void Model::after_update(std::uint64_t updates, std::uint64_t seed) {
   impl_->spans.limit(impl_->backend, impl_->parameter_tensors.spans);
+  redraw_features(impl_->backend, impl_->config, layout(), impl_->held.parameters, updates, seed);
 }
 
 std::vector<float> Model::host_parameters() const {
@@ -407,6 +405,7 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
              impl_->etc);
   }
   rows_pass(impl_->config, impl_->batch, kept.lists, impl_->lists);
+  feature_pass(impl_->config, impl_->batch, impl_->features);
   if (is_recurrent(impl_->config)) {
     impl_->spans.read(impl_->backend, impl_->parameter_tensors.spans);
     recurrent_pass(impl_->config, batch, impl_->streams, wants_whole_blocks(), options.training,

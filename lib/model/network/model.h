@@ -90,8 +90,9 @@ class Model {
   // From now on forward() reads these, of pack_weights() of a model of the same parameters.
   void use_packed_weights(std::shared_ptr<const std::byte> packed);
 
-  // After each update of the parameters: brings those back that have limits (spans, adaptive_span.h).
-  void after_update();
+  // After each update of the parameters, the last of `updates` of a run with this seed: brings those back
+  // that have limits (spans, adaptive_span.h), and draws those anew that are due (random_features.h).
+  void after_update(std::uint64_t updates, std::uint64_t seed);
 
   std::vector<float> host_parameters() const;
   // The same numbers without a copy where they are in the program's memory.

@@ -66,6 +66,11 @@ class Key {
   std::uint64_t state_ = 0;
 };
 
+// Attention over lists of rows, and by sums of features, has none.
+bool has_block_plans(AttentionPattern pattern) {
+  return pattern != AttentionPattern::bpt && pattern != AttentionPattern::performer;
+}
+
 }  // namespace
 
 kernels::AttentionBatch attention_call(const ModelConfig& config) {
@@ -116,8 +121,7 @@ std::vector<std::vector<AttentionRun>> attention_runs(const ModelConfig& config,
                                                       kernels::Index first_slot) {
   std::vector<std::vector<AttentionRun>> layers;
   kernels::Index slot = first_slot;
-  // Attention over lists of rows has no blocks.
-  if (config.attention == AttentionPattern::bpt) return layers;
+  if (!has_block_plans(config.attention)) return layers;
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     layers.push_back(layer_runs(config, plans, batch, training, layer, dropout_seed));
     for (AttentionRun& run : layers.back()) run.set_slot(slot++);
@@ -126,7 +130,7 @@ std::vector<std::vector<AttentionRun>> attention_runs(const ModelConfig& config,
 }
 
 std::int64_t most_attention_runs(const ModelConfig& config, const BatchLimits& limits, bool training) {
-  if (config.attention == AttentionPattern::bpt) return 0;
+  if (!has_block_plans(config.attention)) return 0;
   if (!drops_probabilities(config, training)) return 1;
   const std::int64_t longest = limits.longest / config.block_size;
   const bool full = full_attention_reason(config, 1).empty();

@@ -122,7 +122,7 @@ struct WindowedPass;   // attention_windowed.h
 struct EtcPass;        // attention_etc.h
 struct RowsPass;       // attention_rows.h
 struct RecurrentPass;  // attention_recurrent.h
-struct RowsPass;       // attention_rows.h
+struct FeaturePass;    // attention_features.h
 struct StemPass;       // stem.h
 
 // Of the states between layers, by their numbers: ForwardOptions::hidden_state.
@@ -141,6 +141,7 @@ struct PassContext {
   const EtcPass* etc = nullptr;                        // of AttentionPattern::etc
   const RowsPass* lists = nullptr;                     // of AttentionPattern::bpt
   const RecurrentPass* recurrent = nullptr;            // of is_recurrent()
+  const FeaturePass* features = nullptr;               // of AttentionPattern::performer
   const StemPass* stem = nullptr;                      // of has_stem(): config and batch are its trunk's
   // What layers are counted from where masks are drawn: a decoder's begin behind the encoder's.
   std::int64_t first_layer = 0;

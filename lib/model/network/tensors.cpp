@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "lib/model/network/random_features.h"
+
 namespace bigbird {
 
 std::vector<LinearTensors*> written_once(const ModelConfig& config, ModelTensors& tensors) {
@@ -95,6 +97,7 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     AttentionTensors tensors = attention(prefix);
     if (config.attention == AttentionPattern::bpt)
       tensors.label_weight = tensor(prefix + "self.relative.weight");
+    if (draws_features(config)) tensors.features = tensor(prefix + "self.features.weight");
     if (config.attention != AttentionPattern::longformer) return tensors;
     const kernels::Index c = config.hidden_size;
     tensors.global_query = linear(prefix + "self.query_global");

@@ -180,6 +180,7 @@ RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, st
     case AttentionPattern::transformer_xl:
     case AttentionPattern::adaptive_span:
     case AttentionPattern::compressive:
+    case AttentionPattern::performer:
       break;
   }
   return {};
@@ -278,6 +279,7 @@ std::string full_attention_reason(const ModelConfig& config, std::int64_t blocks
     case AttentionPattern::transformer_xl:
     case AttentionPattern::adaptive_span:
     case AttentionPattern::compressive:
+    case AttentionPattern::performer:
       return own_length_reason(config, blocks);
     case AttentionPattern::bigbird:
       break;

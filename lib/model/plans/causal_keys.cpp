@@ -34,6 +34,7 @@ bool has_causal_keys(AttentionPattern pattern) {
     case AttentionPattern::etc:
     case AttentionPattern::compressive:  // what rows are compressed to is not known token by token
     case AttentionPattern::bpt:          // keys are nodes of spans, whose keys change with each token
+    case AttentionPattern::performer:    // keys are in sums
       break;
   }
   return false;

@@ -263,6 +263,9 @@ KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int
       return token_window_rows(blocks, config.num_attention_heads, config.block_size,
                                before < 0 ? blocks * config.block_size : before, 0);
     }
+    case AttentionPattern::performer:  // which needs no lists: what it sees
+      return token_window_rows(blocks, config.num_attention_heads, config.block_size,
+                               blocks * config.block_size, config.causal ? 0 : blocks * config.block_size);
     case AttentionPattern::bpt:  // lists of tokens and spans: no blocks
     case AttentionPattern::bigbird:
     case AttentionPattern::full:
@@ -460,6 +463,25 @@ void check_recurrent(const ModelConfig& config, const std::string& where) {
   }
 }
 
+void check_performer(const ModelConfig& config, const std::string& where) {
+  const FeatureProjection projection = feature_projection(config);
+  const FeatureMap kernel = config.attention_options.performer.kernel;
+  const bool of_softmax = kernel == FeatureMap::positive || kernel == FeatureMap::trigonometric;
+  if (of_softmax && projection == FeatureProjection::none) {
+    refuse_option(where, "projection none of a kernel of softmax",
+                  "its features are of a random projection: take another one, or kernel relu or elu1");
+  }
+  if (projection == FeatureProjection::hadamard && (config.head_size() & (config.head_size() - 1)) != 0) {
+    throw_bad_input(
+        fmt::format("{}: projection hadamard with heads of {} columns", where, config.head_size()),
+        "Hadamard matrices have a power of 2 of rows here: take another projection, or other heads");
+  }
+  if (config.has_decoder()) {
+    throw_bad_input(fmt::format("{}: attention performer has no head {}", where, name_of(config.head)),
+                    "its models learn masked or next tokens, or a task of text or DNA");
+  }
+}
+
 std::string causal_system_names() {
   std::vector<std::string> names;
   for (const AttentionSystem& system : attention_systems()) {
@@ -496,6 +518,7 @@ void check_attention(const ModelConfig& config, const std::string& where) {
     throw_bad_input(fmt::format("{}: attention {} without positions", where, name_of(config.attention)),
                     "take absolute or rotary positions: without them the order of tokens is lost");
   }
+  if (config.attention == AttentionPattern::performer) check_performer(config, where);
   if (config.attention == AttentionPattern::blockbert) check_blockbert(config, where);
   if (config.attention == AttentionPattern::sparse_fixed) check_sparse_fixed(config, where);
   if (config.attention == AttentionPattern::sparse_strided) check_sparse_strided(config, where);

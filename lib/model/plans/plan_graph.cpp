@@ -427,6 +427,13 @@ AttentionFacts attention_facts(const ModelConfig& config, std::int64_t blocks) {
   facts.multiply_adds = 2 * width * listed / heads * number(b * b);
   facts.bytes_read = 2 * sizeof(float) * width * listed / heads * number(b);
   facts.bytes_of_scores = sizeof(float) * listed * number(b * b);
+  if (config.attention == AttentionPattern::performer) {
+    // By sums: a key is read once, and there are features in place of scores.
+    facts.multiply_adds = number(feature_multiply_adds(config)) * number(facts.tokens);
+    facts.bytes_read = 2 * sizeof(float) * width * number(facts.tokens);
+    facts.bytes_of_scores =
+        2 * sizeof(float) * heads * number(features_of_a_row(config)) * number(facts.tokens);
+  }
   facts.layers = layers_to_connect(layers, b);
   facts.head = token_graph(layers[0][0], b);
   const bool takes_turns = planned_layer(config, 1) == 1 && system_of(config.attention).by_own_length;

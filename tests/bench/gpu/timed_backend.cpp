@@ -237,6 +237,18 @@ void TimedBackend::attend_rows(const RowAttention& batch, const QueryKeyValue& i
   timed("attend_rows", [&] { backend_.attend_rows(batch, inputs, out, log_sum_exp); });
 }
 
+void TimedBackend::feature_attention_forward(const FeatureBatch& batch, const QueryKeyValue& inputs,
+                                             Rows out) {
+  timed("feature_attention_forward", [&] { backend_.feature_attention_forward(batch, inputs, out); });
+}
+
+void TimedBackend::feature_attention_backward(const FeatureBatch& batch, const QueryKeyValue& inputs,
+                                              ConstRows out, ConstRows dout,
+                                              const QueryKeyValueGradients& gradients) {
+  timed("feature_attention_backward",
+        [&] { backend_.feature_attention_backward(batch, inputs, out, dout, gradients); });
+}
+
 void TimedBackend::attend_rows_backward(const RowAttention& batch, const RowsByKey& by_key,
                                         const QueryKeyValue& inputs, ConstRows out, const float* log_sum_exp,
                                         ConstRows dout, const RowAttentionGradients& gradients) {

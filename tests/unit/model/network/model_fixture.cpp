@@ -202,6 +202,11 @@ reference::EncoderConfig reference_config(const ModelConfig& config) {
     result.stem_stride = static_cast<std::size_t>(config.stem.stride);
     result.stem_kernel = static_cast<std::size_t>(config.stem.kernel);
   }
+  if (config.attention == AttentionPattern::performer) {
+    result.by_features = true;
+    result.features.features = static_cast<reference::Features>(config.attention_options.performer.kernel);
+    result.features.causal = config.causal;
+  }
   return result;
 }
 

@@ -218,7 +218,7 @@ TEST_F(AdaptiveSpanModel, UpdatesEndInTheirLimits) {
   EXPECT_FALSE(spec.decay);
   const std::vector<float> moved{-0.2f, 1.2f, 0.7f, 0.3f};  // by an optimizer
   backend->upload(model.parameters() + spec.offset, moved.data(), moved.size() * sizeof(float));
-  model.after_update();
+  model.after_update(1, 1);
   EXPECT_EQ(spans_in(config, model.host_parameters()), (std::vector<float>{0.0f, 1.0f, 0.7f, 0.3f}));
   const double after = model.forward(batch, {})[Loss::mlm].sum;
   EXPECT_NE(after, before);

@@ -102,7 +102,7 @@ Copied learn_to_copy(double span_loss, std::int64_t updates) {
     const float warm = std::min(1.0f, static_cast<float>(update + 1) / 50.0f);
     backend->adamw({model.parameters(), model.gradients(), first.data(), second.data()}, {&all, 1},
                    {.learning_rate = 2e-3f * warm});
-    model.after_update();
+    model.after_update(1, 1);
   }
   const std::vector<float> parameters = model.host_parameters();
   const std::int64_t offset = model.layout().offset("bert.encoder.spans");

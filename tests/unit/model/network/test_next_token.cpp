@@ -22,6 +22,7 @@ ModelConfig causal_config(AttentionPattern attention, NormType norm = NormType::
   config.attention = attention;
   config.attention_options.sparse = {.stride = 12, .summary = 4};
   config.attention_options.longformer.windows = {10};
+  config.attention_options.performer.features = 20;
   config.causal = true;
   config.head = HeadType::causal_lm;
   config.norm_type = norm;
@@ -50,7 +51,8 @@ class NextToken : public ::testing::Test {
 
 // With blocks of one token the lists alone say who sees whom: the reference needs no causal mask.
 TEST_F(NextToken, AgreesWithTheReferenceInStatesAndLogits) {
-  for (const AttentionPattern attention : {AttentionPattern::full, AttentionPattern::sparse_fixed}) {
+  for (const AttentionPattern attention :
+       {AttentionPattern::full, AttentionPattern::sparse_fixed, AttentionPattern::performer}) {
     for (const NormType norm : {NormType::postnorm, NormType::prenorm}) {
       const ModelConfig config = causal_config(attention, norm);
       const Batch batch = next_token_batch(config, {37, 9, 64, 2});
@@ -90,8 +92,9 @@ TEST_F(NextToken, AgreesWithTheReferenceInStatesAndLogits) {
 }
 
 TEST_F(NextToken, ALaterTokenChangesNothingBefore) {
-  for (const AttentionPattern attention : {AttentionPattern::full, AttentionPattern::sparse_fixed,
-                                           AttentionPattern::sparse_strided, AttentionPattern::longformer}) {
+  for (const AttentionPattern attention :
+       {AttentionPattern::full, AttentionPattern::sparse_fixed, AttentionPattern::sparse_strided,
+        AttentionPattern::longformer, AttentionPattern::performer}) {
     const ModelConfig config = causal_config(attention);
     const Batch batch = next_token_batch(config, {50, 21});
     const auto model = make_model(*backend, config, batch, {}, random_parameters(config, 5));
@@ -113,8 +116,9 @@ TEST_F(NextToken, ALaterTokenChangesNothingBefore) {
 
 // Along the gradient of each tensor the loss changes by its length.
 TEST_F(NextToken, GradientsAreThoseOfTheLoss) {
-  for (const AttentionPattern attention : {AttentionPattern::full, AttentionPattern::sparse_fixed,
-                                           AttentionPattern::sparse_strided, AttentionPattern::longformer}) {
+  for (const AttentionPattern attention :
+       {AttentionPattern::full, AttentionPattern::sparse_fixed, AttentionPattern::sparse_strided,
+        AttentionPattern::longformer, AttentionPattern::performer}) {
     const ModelConfig config = causal_config(attention, NormType::prenorm);
     const Batch batch = next_token_batch(config, {29, 12});
     const std::vector<float> parameters = random_parameters(config, 6);
