@@ -203,7 +203,9 @@ std::int64_t recurrent_labels(const ModelConfig& config, const BatchLimits& limi
   if (labels > kernels::most_labels) {
     throw_bad_input(fmt::format("a memory of {} tokens and segments of {} have {} distances, of at most {}",
                                 keys - limits.longest, limits.longest, labels, kernels::most_labels),
-                    has_spans(config) ? "take a smaller max_span" : "with clamp larger ones count as one");
+                    has_spans(config)    ? "take a smaller max_span"
+                    : compresses(config) ? "take a smaller memory, or fewer compressed rows"
+                                         : "with clamp larger ones count as one");
   }
   return labels;
 }
