@@ -20,6 +20,7 @@ constexpr float relu_epsilon = 1e-3f;
 // Of trigonometric features, as the published code has it.
 constexpr float least_denominator = 1e-6f, added_denominator = 2e-6f;
 constexpr Index most_columns = 512;  // of one product
+constexpr Index most_rows = 256;     // of a chunk, whose pairs take the square
 
 Index padded(Index floats) {
   return pieces(floats, line_floats) * line_floats;
@@ -32,7 +33,7 @@ struct FeatureSizes {
   explicit FeatureSizes(const FeatureBatch& batch)
       : FeatureSizes(batch.chunk, batch.head_size, batch.projected, batch.features()) {}
   FeatureSizes(Index rows, Index head_size, Index of_projection, Index of_features)
-      : chunk(rows),
+      : chunk(std::min(rows, most_rows)),
         size(head_size),
         projected(of_projection),
         features(of_features),
