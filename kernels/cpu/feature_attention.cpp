@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "kernels/cpu/attention_heads.h"
+#include "kernels/cpu/feature_scratch.h"
 
 namespace bigbird::kernels {
 namespace {
@@ -20,63 +21,6 @@ constexpr float relu_epsilon = 1e-3f;
 // Of trigonometric features, as the published code has it.
 constexpr float least_denominator = 1e-6f, added_denominator = 2e-6f;
 constexpr Index most_columns = 512;  // of one product
-
-Index padded(Index floats) {
-  return pieces(floats, line_floats) * line_floats;
-}
-
-// Sizes of a head, and its scratch in floats, whole cache lines each.
-struct FeatureSizes {
-  Index chunk, size, projected, features, values;  // values: D + 1
-
-  explicit FeatureSizes(const FeatureBatch& batch)
-      : FeatureSizes(batch.chunk, batch.head_size, batch.projected, batch.features()) {}
-  FeatureSizes(Index rows, Index head_size, Index of_projection, Index of_features)
-      : chunk(rows),
-        size(head_size),
-        projected(of_projection),
-        features(of_features),
-        values(head_size + 1) {}
-
-  Index rows() const { return padded(chunk * size); }
-  Index value_rows() const { return padded(chunk * values); }
-  Index projections() const { return padded(chunk * projected); }
-  Index feature_rows() const { return padded(chunk * features); }
-  Index pairs() const { return padded(chunk * chunk); }
-  Index sums() const { return padded(values * features); }
-  // Mapped rows: x', W x', features, |x'|^2 / 2 and `most` of each row.
-  Index mapped() const { return rows() + projections() + feature_rows() + 2 * padded(chunk); }
-  Index of_head(Index longest) const {
-    return 2 * mapped() + 3 * rows() + 4 * value_rows() + projections() + 2 * feature_rows() + 2 * pairs() +
-           2 * sums() + 2 * padded(values) + padded(chunk) + 2 * padded(longest);
-  }
-};
-
-// Pieces of a thread's scratch.
-class Pieces {
- public:
-  explicit Pieces(float* memory) : next_(memory) {}
-  float* take(Index floats) { return std::exchange(next_, next_ + padded(floats)); }
-
- private:
-  float* next_;
-};
-
-// Rows of a chunk on their way to features. Exponents of relu and elu are 0.
-struct MappedRows {
-  float* x = nullptr;     // [n, D] x'
-  float* u = nullptr;     // [n, M] W x', or x'
-  float* phi = nullptr;   // [n, F] without what epsilon adds
-  float* half = nullptr;  // [n] |x'|^2 / 2
-  float* most = nullptr;  // [n]
-
-  MappedRows(Pieces& memory, const FeatureSizes& s)
-      : x(memory.take(s.chunk * s.size)),
-        u(memory.take(s.chunk * s.projected)),
-        phi(memory.take(s.chunk * s.features)),
-        half(memory.take(s.chunk)),
-        most(memory.take(s.chunk)) {}
-};
 
 // exp(a - b), of exponents that are the same in most rows.
 float factor_of(float a, float b) {
@@ -557,7 +501,7 @@ class FeatureHead {
   const bool of_softmax_;
   const float scale_, ratio_, epsilon_;  // epsilon as it is added to a feature
   float* const product_scratch_;
-  Pieces memory_;
+  ScratchPieces memory_;
   MappedRows query_, key_;
   float* const gradient_;  // [n, D]
   float* const out_;

@@ -58,7 +58,7 @@ class WorkingWeights {
 // Of one thread: the one that made it.
 // Of attention by features, which has no kernels here.
 inline constexpr const char* feature_refusal =
-    "attention performer is not computed on CUDA devices: take --device cpu";
+    "attention performer is not computed on CUDA devices, only on the CPU";
 
 class CudaBackend : public Backend {
  public:

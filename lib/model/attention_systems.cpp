@@ -257,8 +257,8 @@ std::vector<AttentionOption> performer_options() {
       a_count("features", "Rows of the random projection", "256", 1, most_shares,
               count_shown<group, &O::features>, count_set<group, &O::features>),
       a_choice("kernel",
-               "Map of queries and keys to features: those of softmax, positive (softmax+) or waves "
-               "(softmax-trig), relu, or elu and 1 (elu1)",
+               "Map of queries and keys to features: positive (softmax+) or waves (softmax-trig) for softmax, "
+               "relu, or elu plus 1 (elu1)",
                "softmax+", {"softmax+", "softmax-trig", "relu", "elu1"},
                choice_shown<feature_map_names, group, &O::kernel>,
                choice_set<feature_map_names, group, &O::kernel>),

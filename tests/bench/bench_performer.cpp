@@ -118,7 +118,8 @@ struct Curve {
   std::vector<double> tokens = {}, forward = {}, step = {}, bytes = {};
 };
 
-void compare(int rounds, std::int64_t features, std::int64_t longest, std::int64_t longest_full, bool causal) {
+void compare(int rounds, std::int64_t features, std::int64_t longest, std::int64_t longest_full,
+             bool causal) {
   const auto backend = kernels::make_cpu_backend();
   std::vector<Curve> curves{{AttentionPattern::performer}, {AttentionPattern::full}};
   if (!causal) curves.push_back({AttentionPattern::bigbird});

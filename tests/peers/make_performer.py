@@ -5,10 +5,11 @@
     python make_performer.py
 
 Its functions in double, of projections that are handed over: softmax_kernel, generalized_kernel (without its D^-1/4,
-which our relu and elu1 do not have), linear_attention, and causal_linear_attention_noncuda with its 1e-6 on the sums of
-keys. That one takes the largest exponent over all keys, later ones too: the case "causal" has the key with it in front,
-and "prefixes" has, for each token, linear_attention over the tokens up to it. Every tensor of a case stands under the
-case's number: queries, keys, values [T, D], the projection, the output, the weights of its sum, and the gradients."""
+which our relu and elu1 do not have), linear_attention, and causal_linear_attention_noncuda. That one takes the largest
+exponent over all keys, later ones too: the case "causal" has the key with it in front, and "prefixes" has, for each token,
+linear_attention over the tokens up to it. It adds 1e-6 to the sums of keys: with it is "published", without it all else.
+Every tensor of a case stands under the case's number: queries, keys, values [T, D], the projection, the output, the weights
+of its sum, and the gradients."""
 
 import pathlib
 
@@ -38,11 +39,11 @@ def features(kernel, projection):
     return {"softmax+": softmax, "relu": general(torch.nn.ReLU(), 0.001), "elu1": general(torch.nn.ELU(), 1.0)}[kernel]
 
 
-def attention(how, of, q, k, v):
+def attention(how, of, q, k, v, added=0.0):
     if how == "both":
         return linear_attention(of(q, True), of(k, False), v)
     if how == "causal":
-        return causal_linear_attention_noncuda(of(q, True), of(k, False), v, chunk_size=3)
+        return causal_linear_attention_noncuda(of(q, True), of(k, False), v, chunk_size=3, eps=added)
     rows = []
     for end in range(1, q.shape[-2] + 1):
         part = linear_attention(of(q[:, :, :end], True), of(k[:, :, :end], False), v[:, :, :end])
@@ -74,6 +75,8 @@ def main():
         named = {"q": q, "k": k, "v": v, "weights": weights, "out": out, "dq": q.grad, "dk": k.grad, "dv": v.grad}
         if rows:
             named["projection"] = projection[None, None]
+        if how == "causal":
+            named["published"] = attention(how, features(kernel, projection), q, k, v, 1e-6)
         for name, tensor in named.items():
             tensors[place + name] = numpy.ascontiguousarray(tensor[0, 0].detach().numpy().astype(numpy.float32))
     OUTPUT.parent.mkdir(parents=True, exist_ok=True)
