@@ -114,8 +114,8 @@ TEST_F(CompressiveRuns, RefusesWhatItIsNot) {
   refused({"--rate", "0"}, "--rate: '0' is not a whole number within 1..", 2);
   refused({"--compressed", "0"}, "--compressed", 2);
   refused({"--compression", "sum"}, "one of: conv, dilated, mean, max, most-used", 2);
-  refused({"--memory", "4", "--rate", "8"}, "memory 4 with rate 8", 3);
-  refused({"--memory", "15000", "--memory-limit", "64M", "--steps", "1"}, "memory of", 3);
+  refused({"--memory", "4", "--rate", "8"}, "memory 4 with rate 8", 2);
+  refused({"--memory", "15000", "--memory-limit", "64M", "--steps", "1"}, "the limit is 61.0 MiB", 3);
   refused({"--clamp", "3"}, "--clamp", 2);
 }
 
