@@ -10,8 +10,8 @@
 //   relu           phi = relu(W x) + 0.001, or of x itself where there is no W
 //   elu            phi = elu(W x) + 1, likewise
 // The largest exponent `most` is a constant of the gradients: of positive features the largest number of
-// W x', of trigonometric ones the largest |x'|^2 / 2. Of a query it is its own; of a key that of all keys which the
-// query sees: from left to right, of those up to it. So no token knows a later one.
+// W x', of trigonometric ones the largest |x'|^2 / 2. Of a query it is its own; of a key that of all keys
+// which the query sees: from left to right, of those up to it. So no token knows a later one.
 #pragma once
 
 #include <cstddef>

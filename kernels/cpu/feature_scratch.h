@@ -1,5 +1,5 @@
-// What a thread keeps of a head whose attention goes by features (feature_attention.cpp): sizes, and pieces of
-// its scratch.
+// What a thread keeps of a head whose attention goes by features (feature_attention.cpp): sizes, and pieces
+// of its scratch.
 #pragma once
 
 #include <algorithm>

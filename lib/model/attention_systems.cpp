@@ -192,13 +192,13 @@ std::vector<AttentionOption> compressive_options() {
   constexpr auto group = &AttentionOptions::compressive;
   return {
       recurrent_options().front(),
-      a_count("compressed", "Compressed rows that a layer keeps besides, each of several older tokens", "512",
-              1, longest_chunk, count_shown<group, &O::compressed>, count_set<group, &O::compressed>),
+      a_count("compressed", "Compressed rows of older tokens that a layer keeps too", "512", 1, longest_chunk,
+              count_shown<group, &O::compressed>, count_set<group, &O::compressed>),
       a_count("rate", "Tokens that a compressed row is made of", "2", 1, longest_chunk,
               count_shown<group, &O::rate>, count_set<group, &O::rate>),
       a_choice(
           "compression",
-          "What is made of the tokens that leave the memory: a product of each group (conv), three such "
+          "Compression of the tokens that leave the memory: a product of each group (conv), three such "
           "ones (dilated), its mean, its largest values (max), or those with the most weight (most-used)",
           "conv", {"conv", "dilated", "mean", "max", "most-used"},
           choice_shown<compression_names, group, &O::compression>,
@@ -256,12 +256,13 @@ std::vector<AttentionOption> performer_options() {
   return {
       a_count("features", "Rows of the random projection", "256", 1, most_shares,
               count_shown<group, &O::features>, count_set<group, &O::features>),
-      a_choice("kernel",
-               "Map of queries and keys to features: positive (softmax+) or waves (softmax-trig) for softmax, "
-               "relu, or elu plus 1 (elu1)",
-               "softmax+", {"softmax+", "softmax-trig", "relu", "elu1"},
-               choice_shown<feature_map_names, group, &O::kernel>,
-               choice_set<feature_map_names, group, &O::kernel>),
+      a_choice(
+          "kernel",
+          "Map of queries and keys to features: positive (softmax+) or waves (softmax-trig) for softmax, "
+          "relu, or elu plus 1 (elu1)",
+          "softmax+", {"softmax+", "softmax-trig", "relu", "elu1"},
+          choice_shown<feature_map_names, group, &O::kernel>,
+          choice_set<feature_map_names, group, &O::kernel>),
       a_choice(
           "projection",
           "Random projection: orthogonal rows (gauss, givens, hadamard), rows of normal numbers (iid), or "
@@ -271,8 +272,8 @@ std::vector<AttentionOption> performer_options() {
             return std::string(find_name(feature_projection_names, feature_projection(c)));
           },
           choice_set<feature_projection_names, group, &O::projection>),
-      a_count("redraw", "Updates between two draws of the projection in training, 0 for never", "1000", 0,
-              longest_chunk, count_shown<group, &O::redraw>, count_set<group, &O::redraw>),
+      a_count("redraw", "Updates between two draws of the projection in training", "1000", 1, longest_chunk,
+              count_shown<group, &O::redraw>, count_set<group, &O::redraw>),
   };
 }
 

@@ -110,9 +110,9 @@ struct BptOptions {
 struct RecurrentOptions {
   // Last inputs of a layer that its next segment sees; 0: none. Of compressive as well, not the others.
   std::int64_t memory = 512;
-  std::int64_t clamp = 0;     // larger distances count as this one; 0: none does
-  bool same_length = false;   // every token sees as many as the memory holds, its own among them
-  bool untie = false;         // biases of content and of distance in every layer, not one pair for all
+  std::int64_t clamp = 0;    // larger distances count as this one; 0: none does
+  bool same_length = false;  // every token sees as many as the memory holds, its own among them
+  bool untie = false;        // biases of content and of distance in every layer, not one pair for all
   bool operator==(const RecurrentOptions&) const = default;
 };
 

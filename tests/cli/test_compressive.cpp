@@ -78,6 +78,12 @@ TEST_F(CompressiveRuns, LearnsAndIsShown) {
   ASSERT_EQ(run_bigbird({"check", model}).status, 0);
   ASSERT_EQ(run_bigbird({"convert", model, path("bf16"), "--dtype", "bf16", "--compressed", "32"}).status, 0);
   EXPECT_EQ(run_bigbird({"evaluate", "-m", path("bf16"), "--data", path("valid")}).status, 0);
+  ASSERT_EQ(run_bigbird({"convert", model, path("mean"), "--compression", "mean"}).status, 0);
+  EXPECT_EQ(run_bigbird({"evaluate", "-m", path("mean"), "--data", path("valid")}).status, 0);
+  const RunResult counted =
+      run_bigbird({"attention", "--attention", "compressive", "--memory", "16", "--compressed", "8", "--rate",
+                   "4", "--compression", "max", "--length", "64", "--heads", "2"});
+  EXPECT_EQ(counted.status, 0) << counted.err;
   // Weights of two tokens are none of three.
   EXPECT_NE(run_bigbird({"convert", model, path("other"), "--rate", "3"}).status, 0);
 }

@@ -93,6 +93,9 @@ TEST_F(PerformerVerbs, G8FoldersKeepTheirOptionsAndProjections) {
   must({"convert", path("folder/final"), path("full"), "--attention", "full"});
   EXPECT_EQ(weights("full").find("self.features"), std::string::npos);
   must({"convert", path("full"), path("again"), "--attention", "performer", "--features", "12"});
+  must({"convert", path("full"), path("relu"), "--attention", "performer", "--features", "12", "--kernel",
+        "relu", "--projection", "iid"});
+  EXPECT_EQ(config("relu").at("bigbird").at("attention_options").at("projection"), "iid");
   EXPECT_NE(weights("again").find("layer.1.attention.self.features.weight"), std::string::npos);
   EXPECT_EQ(must({"check", path("again")}).out.find("failed"), std::string::npos);
 }
@@ -195,8 +198,9 @@ TEST(AttentionVerb, G9MultiplyAddsOfPerformerAreThoseOfItsSums) {
   EXPECT_EQ(performer.at("cuda"), false);
   const TemporaryFolder folder;
   const std::string svg = (folder / "performer.svg").string();
-  const RunResult run = run_bigbird({"attention", "--attention", "performer", "--length", "64",
-                                     "--block-size", "8", "--heads", "2", "--svg", svg});
+  const RunResult run =
+      run_bigbird({"attention", "--attention", "performer", "--length", "64", "--block-size", "8", "--heads",
+                   "2", "--svg", svg, "--kernel", "relu", "--projection", "iid", "--redraw", "7"});
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_TRUE(holds(read_text(svg), "every token"));
 }

@@ -1,5 +1,6 @@
-// Transformer-XL and Compressive Transformer on the device against the CPU: several segments of three streams,
-// with dropout at all its places, memories of every length, and passes that are played from recordings.
+// Transformer-XL and Compressive Transformer on the device against the CPU: several segments of three
+// streams, with dropout at all its places, memories of every length, and passes that are played from
+// recordings.
 #include <gtest/gtest.h>
 
 #include <memory>

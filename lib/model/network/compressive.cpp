@@ -299,7 +299,7 @@ void fill_compressive(kernels::Backend& backend, const ModelConfig& config,
                 "take the CPU, or another compression");
   }
   if (kept.made != nullptr && backend.element_type() != kernels::ElementType::fp32) {
-    throw_usage("attention compressive learns its compression in fp32 alone, not in the precision of " +
+    throw_usage("attention compressive learns its compression only in fp32, not in the precision of " +
                     backend.name(),
                 "take precision fp32 or tf32, or compression mean or max");
   }

@@ -50,15 +50,15 @@ struct LossKind {
   LossMean mean;
 };
 inline constexpr std::array<LossKind, 10> loss_kinds = {{{"mlm", LossMean::mlm},
-                                                        {"sequence", LossMean::sequence},
-                                                        {"start", LossMean::sequence},
-                                                        {"end", LossMean::sequence},
-                                                        {"choice", LossMean::sequence},
-                                                        {"mark", LossMean::mark},
-                                                        {"target", LossMean::sequence},
-                                                        {"contrast", LossMean::contrast},
-                                                        {"span", LossMean::span},
-                                                        {"compression", LossMean::compression}}};
+                                                         {"sequence", LossMean::sequence},
+                                                         {"start", LossMean::sequence},
+                                                         {"end", LossMean::sequence},
+                                                         {"choice", LossMean::sequence},
+                                                         {"mark", LossMean::mark},
+                                                         {"target", LossMean::sequence},
+                                                         {"contrast", LossMean::contrast},
+                                                         {"span", LossMean::span},
+                                                         {"compression", LossMean::compression}}};
 
 constexpr const char* name_of(Loss loss) {
   return loss_kinds[static_cast<std::size_t>(loss)].name;

@@ -137,9 +137,9 @@ struct CompressiveActivations {
   kernels::Values ones, dquery;  // the second [T, C] of learned compressions as well
   float* sums = nullptr;         // [H, T]
   // The reconstruction of learned ones, in training. Keys and values are padded to whole blocks, T rows.
-  kernels::Values input, query;       // [T, C]
-  kernels::Values old_key_value;      // [T, 2C]
-  kernels::Values keys, key_value;    // [T, C], [T, 2C] of compressed rows
+  kernels::Values input, query;                                // [T, C]
+  kernels::Values old_key_value;                               // [T, 2C]
+  kernels::Values keys, key_value;                             // [T, C], [T, 2C] of compressed rows
   float *wanted = nullptr, *made = nullptr, *dmade = nullptr;  // [T, C]
   float *wanted_sums = nullptr, *made_sums = nullptr;          // [H, T]
   float* losses = nullptr;                                     // [L, T]

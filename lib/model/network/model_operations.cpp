@@ -211,8 +211,8 @@ double ModelOperations::of_rows(const Batch& batch) {
       continue;
     }
     if (config_.attention == AttentionPattern::performer) {
-      of_memories += 2.0 * real(config_.num_hidden_layers * feature_multiply_adds(config_)) *
-                     real(batch.lengths[s]);
+      of_memories +=
+          2.0 * real(config_.num_hidden_layers * feature_multiply_adds(config_)) * real(batch.lengths[s]);
       continue;
     }
     if (is_recurrent(config_)) {

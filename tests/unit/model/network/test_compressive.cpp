@@ -209,7 +209,8 @@ TEST_F(CompressiveModel, C3IdentityIsALongerTransformerXl) {
   }
 }
 
-// The reconstruction loss gives its gradient to the compression and to nothing else; next tokens give it none.
+// The reconstruction loss gives its gradient to the compression and to nothing else; next tokens give it
+// none.
 TEST_F(CompressiveModel, C4TheLossTouchesTheCompressionAlone) {
   for (const Compression compression : {Compression::conv, Compression::dilated}) {
     ModelConfig config = compressive_config(6, {.compressed = 5, .rate = 2, .compression = compression});
