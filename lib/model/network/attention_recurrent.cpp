@@ -223,7 +223,8 @@ RecurrentActivations plan_recurrent(Arena& arena, const ModelConfig& config, con
     to.remembered = arena.values(fmt::format("memory of {} streams", limits.streams), memory * width);
   to.rows = arena.values(what, rows * width);
   to.compressive = plan_compressive(arena, config, limits, training);
-  if (training || to.compressive.sums != nullptr) {
+  // A plan that is only counted has no addresses to ask.
+  if (training || (weighs_keys(config) && limits.streams > 0)) {
     to.dkey_value = arena.values(what, rows * 2 * width, arena.operands());
     to.dweight = arena.floats(what, labels * width);
     to.dbias = arena.floats(what, labels * heads);
