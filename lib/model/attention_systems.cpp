@@ -196,13 +196,12 @@ std::vector<AttentionOption> compressive_options() {
               count_shown<group, &O::compressed>, count_set<group, &O::compressed>),
       a_count("rate", "Tokens that a compressed row is made of", "2", 1, longest_chunk,
               count_shown<group, &O::rate>, count_set<group, &O::rate>),
-      a_choice(
-          "compression",
-          "Compression of the tokens that leave the memory: a product of each group (conv), three such "
-          "ones (dilated), its mean, its largest values (max), or those with the most weight (most-used)",
-          "conv", {"conv", "dilated", "mean", "max", "most-used"},
-          choice_shown<compression_names, group, &O::compression>,
-          choice_set<compression_names, group, &O::compression>),
+      a_choice("compression",
+               "Compression of tokens that leave the memory: a product of each group (conv), three products "
+               "(dilated), its mean, its largest values (max), or those with the most weight (most-used)",
+               "conv", {"conv", "dilated", "mean", "max", "most-used"},
+               choice_shown<compression_names, group, &O::compression>,
+               choice_set<compression_names, group, &O::compression>),
   };
 }
 
@@ -265,8 +264,7 @@ std::vector<AttentionOption> performer_options() {
           choice_set<feature_map_names, group, &O::kernel>),
       a_choice(
           "projection",
-          "Random projection: orthogonal rows (gauss, givens, hadamard), rows of normal numbers (iid), or "
-          "none",
+          "Random projection: orthogonal rows (gauss, givens, hadamard), normal numbers (iid), or none",
           "gauss, none for relu and elu1", {"gauss", "givens", "hadamard", "iid", "none"},
           [](const ModelConfig& c) {
             return std::string(find_name(feature_projection_names, feature_projection(c)));
