@@ -55,11 +55,11 @@ class WorkingWeights {
   std::map<const float*, Binding> bindings_;  // by first parameter
 };
 
-// Of one thread: the one that made it.
 // Of attention by features, which has no kernels here.
 inline constexpr const char* feature_refusal =
     "attention performer is not computed on CUDA devices, only on the CPU";
 
+// Of one thread: the one that made it.
 class CudaBackend : public Backend {
  public:
   explicit CudaBackend(const CudaOptions& options);
