@@ -161,10 +161,8 @@ std::vector<std::size_t> positions_of(const DecoderTargets& targets) {
   return positions;
 }
 
-}  // namespace
-
-GenerationResult generation(const EncoderDecoderConfig& config, const Parameters& parameters,
-                            const Sequences& sequences, const DecoderTargets& targets) {
+GenerationResult generated(const EncoderDecoderConfig& config, const Parameters& parameters,
+                           const Sequences& sequences, const DecoderTargets& targets, bool with_gradients) {
   Network network(config.encoder, parameters);
   const StackTrace encoder = stack_forward(network, sequences);
   const Rows self_rows{targets.lengths, targets.lengths, targets.lengths};
@@ -199,6 +197,7 @@ GenerationResult generation(const EncoderDecoderConfig& config, const Parameters
                                  network.has(logits_bias) ? network.values(logits_bias) : Vector());
   const LossAndGradient loss = smoothed_cross_entropy(result.logits, targets.labels, targets.shares);
   result.loss = loss.loss;
+  if (!with_gradients) return result;
 
   const LinearGradients output =
       linear_backward(result.decoder_state, network.values(word_table), loss.gradient);
@@ -223,6 +222,18 @@ GenerationResult generation(const EncoderDecoderConfig& config, const Parameters
   stack_backward(network, sequences, encoder, d_encoder);
   result.gradients = network.gradients();
   return result;
+}
+
+}  // namespace
+
+GenerationResult generation(const EncoderDecoderConfig& config, const Parameters& parameters,
+                            const Sequences& sequences, const DecoderTargets& targets) {
+  return generated(config, parameters, sequences, targets, true);
+}
+
+double generation_loss(const EncoderDecoderConfig& config, const Parameters& parameters,
+                       const Sequences& sequences, const DecoderTargets& targets) {
+  return generated(config, parameters, sequences, targets, false).loss;
 }
 
 }  // namespace bigbird::reference

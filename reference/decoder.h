@@ -38,5 +38,8 @@ struct GenerationResult {
 };
 GenerationResult generation(const EncoderDecoderConfig& config, const Parameters& parameters,
                             const Sequences& sequences, const DecoderTargets& targets);
+// The loss alone.
+double generation_loss(const EncoderDecoderConfig& config, const Parameters& parameters,
+                       const Sequences& sequences, const DecoderTargets& targets);
 
 }  // namespace bigbird::reference

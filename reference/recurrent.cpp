@@ -50,13 +50,14 @@ std::size_t row_of_distance(const RecurrentHead& head, std::size_t query, std::s
 
 double mask_of(const RecurrentHead& head, std::size_t query, std::size_t key) {
   if (head.spans.longest == 0) return 1.0;
-  return std::clamp(head.spans.raw(head.z, head.start + query - key), 0.0, 1.0);
+  return std::clamp(head.spans.raw(head.z_of(query), head.start + query - key), 0.0, 1.0);
 }
 
 struct RecurrentHeadGradients {
   Matrix query, key, value, distance;
   Vector content_bias, position_bias;
   double z = 0.0;
+  Vector own_z = {};
 };
 RecurrentHeadGradients recurrent_head_backward(const RecurrentHead& head, const Matrix& query,
                                                const Matrix& key, const Matrix& value,
@@ -65,6 +66,7 @@ RecurrentHeadGradients recurrent_head_backward(const RecurrentHead& head, const 
   const std::size_t size = query.columns;
   RecurrentHeadGradients to{Matrix(query.rows, size),         Matrix(key.rows, size), Matrix(key.rows, size),
                             Matrix(head.distance.rows, size), Vector(size),           Vector(size)};
+  to.own_z.assign(query.rows, 0.0);
   for (std::size_t i = 0; i < query.rows; ++i) {
     double mean = 0.0;
     for (std::size_t d = 0; d < size; ++d) mean += d_output(i, d) * made.output(i, d);
@@ -75,9 +77,9 @@ RecurrentHeadGradients recurrent_head_backward(const RecurrentHead& head, const 
       for (std::size_t d = 0; d < size; ++d) d_p += d_output(i, d) * value(j, d);
       const double d_score = p * (d_p - mean) / std::sqrt(static_cast<double>(size));
       if (head.spans.longest > 0) {
-        const double raw = head.spans.raw(head.z, head.start + i - j);
+        const double raw = head.spans.raw(head.z_of(i), head.start + i - j);
         if (raw >= 0.0 && raw <= 1.0)
-          to.z +=
+          to.own_z[i] +=
               static_cast<double>(head.spans.longest) / head.spans.ramp * made.unmasked(i, j) * (d_p - mean);
       }
       const std::size_t row = row_of_distance(head, i, j);
@@ -92,12 +94,14 @@ RecurrentHeadGradients recurrent_head_backward(const RecurrentHead& head, const 
         to.position_bias[d] += d_score * head.distance(row, d);
       }
     }
+    to.z += to.own_z[i];
   }
   return to;
 }
 
 struct RecurrentLayerTrace {
   Matrix keys_input, query, key, value, distances, context, sum;
+  Matrix own_z;        // (queries, heads) of dynamic spans
   Vector key_weights;  // [keys] means over queries and heads
   FeedForwardTrace feed_forward;
 };
@@ -113,18 +117,21 @@ std::size_t layer_of(const std::string& self) {
 }
 
 RecurrentHead head_of(const RecurrentConfig& config, const Network& network, const std::string& self,
-                      const Matrix& distances, std::size_t start, std::size_t number) {
+                      const RecurrentLayerTrace& layer, std::size_t start, std::size_t number) {
   const std::size_t size = config.encoder.hidden / config.encoder.heads;
   if (config.spans.longest > 0) {
-    const std::size_t layer = layer_of(self);
-    return {start,
-            0,
-            0,
-            Vector(size),
-            Vector(size),
-            Matrix(config.spans.longest, size, network.values("bert.encoder.distances.weight")),
-            config.spans,
-            network.values("bert.encoder.spans")[layer * config.encoder.heads + number]};
+    RecurrentHead head{start,
+                       0,
+                       0,
+                       Vector(size),
+                       Vector(size),
+                       Matrix(config.spans.longest, size, network.values("bert.encoder.distances.weight")),
+                       config.spans};
+    if (config.spans.dynamic)
+      head.own_z = columns_of(layer.own_z, number, 1).values;
+    else
+      head.z = network.values("bert.encoder.spans")[layer_of(self) * config.encoder.heads + number];
+    return head;
   }
   const auto bias = [&](const char* which) {
     const Vector& all = network.values(bias_name(network, self, which));
@@ -136,7 +143,7 @@ RecurrentHead head_of(const RecurrentConfig& config, const Network& network, con
           config.seen,
           bias("content_bias"),
           bias("position_bias"),
-          columns_of(network.linear(self + "position", distances), number * size, size)};
+          columns_of(network.linear(self + "position", layer.distances), number * size, size)};
 }
 
 Matrix rows_of_distances(std::size_t count, std::size_t width) {
@@ -174,10 +181,14 @@ RecurrentTrace forward_of_segment(const RecurrentConfig& config, const Network& 
     of.value = network.linear(self + "value", of.keys_input);
     of.distances = rows_of_distances(of.key.rows, width);
     of.context = Matrix(x.rows, width);
+    if (config.spans.dynamic) {
+      of.own_z = network.linear(self + "span", x);
+      for (double& z : of.own_z.values) z = 1.0 / (1.0 + std::exp(-z));
+    }
     for (std::size_t head = 0; head < config.encoder.heads; ++head) {
       const auto part = [&](const Matrix& all) { return columns_of(all, head * size, size); };
       const RecurrentHeadOutput made =
-          recurrent_head_forward(head_of(config, network, self, of.distances, memories[layer].rows, head),
+          recurrent_head_forward(head_of(config, network, self, of, memories[layer].rows, head),
                                  part(of.query), part(of.key), part(of.value));
       put_columns(of.context, made.output, head * size);
       of.key_weights.resize(of.key.rows);
@@ -290,16 +301,18 @@ Parameters recurrent_backward(const RecurrentConfig& config, const Parameters& p
     const Matrix d_context = network.linear_gradient(prefix + "attention.output.dense", of.context, d_sum);
     Matrix d_query(of.query.rows, width), d_key(of.key.rows, width), d_value(of.key.rows, width),
         d_distance(of.key.rows, width);
+    Matrix d_own_z(of.query.rows, config.encoder.heads);
     Vector d_content, d_position, d_z, d_table;
     for (std::size_t head = 0; head < config.encoder.heads; ++head) {
       const auto part = [&](const Matrix& all) { return columns_of(all, head * size, size); };
       const RecurrentHeadGradients made =
-          recurrent_head_backward(head_of(config, network, self, of.distances, memories[layer].rows, head),
+          recurrent_head_backward(head_of(config, network, self, of, memories[layer].rows, head),
                                   part(of.query), part(of.key), part(of.value), part(d_context));
       put_columns(d_query, made.query, head * size);
       put_columns(d_key, made.key, head * size);
       put_columns(d_value, made.value, head * size);
       d_z.push_back(made.z);
+      for (std::size_t i = 0; i < of.query.rows; ++i) d_own_z(i, head) = made.own_z[i];
       if (config.spans.longest > 0) {
         d_table = d_table.empty() ? made.distance.values : sum(d_table, made.distance.values);
         continue;
@@ -310,6 +323,13 @@ Parameters recurrent_backward(const RecurrentConfig& config, const Parameters& p
     }
     if (config.spans.longest > 0) {
       network.add_gradient("bert.encoder.distances.weight", d_table);
+    }
+    Matrix d_own(of.query.rows, width);
+    if (config.spans.dynamic) {
+      for (std::size_t i = 0; i < d_own_z.values.size(); ++i)
+        d_own_z.values[i] *= of.own_z.values[i] * (1.0 - of.own_z.values[i]);
+      d_own = network.linear_gradient(self + "span", last_rows(of.keys_input, ids.size()), d_own_z);
+    } else if (config.spans.longest > 0) {
       Vector all(config.encoder.layers * config.encoder.heads, 0.0);
       std::copy(d_z.begin(), d_z.end(),
                 all.begin() + static_cast<std::ptrdiff_t>(layer * config.encoder.heads));
@@ -321,7 +341,7 @@ Parameters recurrent_backward(const RecurrentConfig& config, const Parameters& p
     }
     const Matrix of_keys = sum(network.linear_gradient(self + "key", of.keys_input, d_key),
                                network.linear_gradient(self + "value", of.keys_input, d_value));
-    d_x = sum(sum(d_sum, last_rows(of_keys, ids.size())),
+    d_x = sum(sum(sum(d_sum, d_own), last_rows(of_keys, ids.size())),
               network.linear_gradient(self + "query", last_rows(of.keys_input, ids.size()), d_query));
   }
   const std::vector<std::size_t> none(ids.size(), 0);

@@ -16,6 +16,7 @@ namespace bigbird::reference {
 struct SpanMask {
   std::size_t longest = 0;  // 0: not of Adaptive-Span
   double ramp = 1.0;
+  bool dynamic = false;  // z of a token and head is 1 / (1 + exp(-(v.x + b))) of the layer's input
 
   double raw(double z, std::size_t distance) const {
     return (ramp + z * static_cast<double>(longest) + 1.0 - static_cast<double>(distance)) / ramp;
@@ -49,6 +50,9 @@ struct RecurrentHead {
   Matrix distance;
   SpanMask spans = {};
   double z = 0.0;
+  Vector own_z = {};  // [queries] of dynamic spans
+
+  double z_of(std::size_t i) const { return own_z.empty() ? z : own_z[i]; }
 };
 struct RecurrentHeadOutput {
   Matrix output, probabilities;

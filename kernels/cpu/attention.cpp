@@ -421,6 +421,7 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
     };
     HeadPairs pairs = pairs_of(batch, tables, sequence, head, of_thread);
     pairs.label_gradients = label_gradients.begin(sequence - group, head);
+    put_span_gradients(batch, gradients.relative, sequence, head, pairs);
     AttentionHead view = view_of(batch, sequence, head, inputs, &pairs);
     view.k = taken(inputs.k, first_key, view.length, 0);
     view.v = taken(inputs.v, first_key, view.length, 1);
@@ -478,6 +479,7 @@ void CpuBackend::attention_backward_bf16(const AttentionBatch& batch, const Quer
     float* const room = scratch + of_thread * worker;
     HeadPairs pairs = pairs_of(batch, tables, sequence, head, room + size.all);
     pairs.label_gradients = label_gradients.begin(sequence - group, head);
+    put_span_gradients(batch, gradients.relative, sequence, head, pairs);
     const AttentionHead view = view_of(batch, sequence, head, inputs, &pairs);
     float* const own = room + size.rows;
     float* const packed = own + size.block;

@@ -63,9 +63,18 @@ HeadPairs pairs_of(const AttentionBatch& batch, const LabelTables& tables, Index
   RelativeTerm& relative = pairs.relative;
   relative.query_parts = from_row(relative.query_parts, first);
   relative.key_parts = from_row(relative.key_parts, first_key);
+  pairs.span_stride = batch.heads;
+  relative.span_logits = from_row(relative.span_logits, first * batch.heads + head);
   tables.put(head, pairs);
   pairs.room = room;
   return pairs;
+}
+
+void put_span_gradients(const AttentionBatch& batch, const RelativeGradients& gradients, Index sequence,
+                        Index head, HeadPairs& pairs) {
+  const Index first = batch.token_offsets[sequence] - query_start_of(batch, sequence);
+  if (gradients.span_logits != nullptr)
+    pairs.span_gradients = gradients.span_logits + first * batch.heads + head;
 }
 
 Index LabelGradients::together(Index sequences, Index heads, Index labels, Index head_size) {

@@ -55,6 +55,9 @@ class LabelTables {
 // The rule and the term of a batch as a head of one sequence has them. room: HeadPairs::room.
 HeadPairs pairs_of(const AttentionBatch& batch, const LabelTables& tables, Index sequence, Index head,
                    float* room);
+// Where such a head's spans get their gradients.
+void put_span_gradients(const AttentionBatch& batch, const RelativeGradients& gradients, Index sequence,
+                        Index head, HeadPairs& pairs);
 
 // HeadPairs::room of a thread, in whole cache lines.
 inline Index label_floats(const Level& level, Index block_size, Index head_size, Index labels) {

@@ -25,6 +25,9 @@ struct HeadPairs {
   Index bias_stride = 0;
   float* room = nullptr;             // level.label_room() floats
   float* label_gradients = nullptr;  // backward: [labels][head_size], then of biases [labels]; added to
+  // Of span_logits of this head, whose query that stands at key row r has its number at r * span_stride.
+  Index span_stride = 0;
+  float* span_gradients = nullptr;  // backward: likewise
 };
 
 // One head of one sequence. Pointers are at row 0 of the sequence, column 0 of the head.

@@ -70,6 +70,10 @@ bool has_spans(const ModelConfig& config) {
   return config.attention == AttentionPattern::adaptive_span;
 }
 
+bool has_dynamic_spans(const ModelConfig& config) {
+  return has_spans(config) && config.attention_options.spans.dynamic;
+}
+
 bool compresses(const ModelConfig& config) {
   return config.attention == AttentionPattern::compressive;
 }

@@ -136,6 +136,7 @@ struct SpanOptions {
   std::int64_t max_span = 1024;  // S: no head sees further back; and what a layer's memory holds
   std::int64_t ramp = 32;        // R: distances over which a weight falls from 1 to 0
   double span_loss = 2e-6;       // what a token of mean span adds to the loss, for each layer
+  bool dynamic = false;          // every token has spans of its own, made of its input
   bool operator==(const SpanOptions&) const = default;
 };
 
@@ -222,8 +223,10 @@ std::int64_t etc_labels(const EtcOptions& options);
 // Whether the layers of a model read what came before, by distances: of Transformer-XL, Adaptive-Span and
 // Compressive Transformer (lib/model/network/attention_recurrent.h).
 bool is_recurrent(const ModelConfig& config);
-// Whether every head has a span of its own (lib/model/network/adaptive_span.h).
+// Whether every head has a span of its own (lib/model/network/adaptive_span.h), and whether it has another for
+// every token.
 bool has_spans(const ModelConfig& config);
+bool has_dynamic_spans(const ModelConfig& config);
 // Whether what a memory has no place for is compressed (lib/model/network/compressive.h), and whether how is
 // learned.
 bool compresses(const ModelConfig& config);

@@ -15,6 +15,10 @@ std::vector<HeadSpan> spans_of_heads(const ModelFolder& folder) {
     throw_bad_input(fmt::format("{}: attention {} has no spans", folder.path(), name_of(of.attention)),
                     "only heads of adaptive-span learn how far back they look");
   }
+  if (has_dynamic_spans(of)) {
+    throw_bad_input(folder.path() + ": with dynamic_span on no head has a span of its own",
+                    "every token has others; span_loss in metrics.tsv follows their mean in training");
+  }
   const LoadedModel loaded = folder.load();
   const float* const z =
       loaded.parameters.data() + ParameterLayout(loaded.config).offset("bert.encoder.spans");

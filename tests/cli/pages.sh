@@ -32,15 +32,18 @@ for word in "$@"; do
     "training"*" --steps" | "training"*" --batch" | "training"*" --accumulate" | "training"*" --eval-samples") skip=yes && continue ;;
     "training"*" --steps="* | "training"*" --batch="* | "training"*" --accumulate="*) continue ;;
     "simulate 10M" | "simulate 100M") word=1M ;;
+    "evaluate --samples") skip=yes && continue ;;
+    "attention 4096") word=1024 ;;
   esac
   words+=("$word")
 done
 case ${1:-} in
   bench) words+=(--seconds 0.05) ;;
+  evaluate) words+=(--samples 20) ;;
   demo) words+=(--force) ;;
   quantize) words+=(--samples 100 --effect-samples 8) ;;
 esac
-case " $* " in *" --help"* | *" -h "*) steps=() ;; esac
+case " $* " in *" --help"* | *" -h "*) steps=() words=("$@") ;; esac
 exec "$program" "${words[@]}" ${steps[@]+"${steps[@]}"}
 EOF
 chmod +x "$work/bin/bigbird"
@@ -89,8 +92,9 @@ for page in "${pages[@]}"; do
       continue
     fi
     ran=$((ran + 1))
-    status=0
+    status=0 begin=${EPOCHREALTIME/[.,]/}
     (cd "$place" && timeout 300 bash -euo pipefail "$block") </dev/null >"$work/said.txt" 2>&1 || status=$?
+    printf '%d\t%s:%s\n' $(((${EPOCHREALTIME/[.,]/} - begin) / 1000)) "$page" "$line" >>"$work/times.tsv"
     if [ $status != 0 ] && [ $status != 141 ]; then # 141: `head` at a pipe's end has had enough
       echo "$page:$line: this block failed:" >&2
       sed 's/^/    /' "$block" >&2
@@ -99,5 +103,6 @@ for page in "${pages[@]}"; do
     fi
   done
 done
-echo "pages: $ran blocks were run, $left left out with a reason, $failed failed"
+echo "pages: $ran blocks were run, $left left out with a reason, $failed failed; those that took longest:"
+sort -rn "$work/times.tsv" | head -n 8 | awk -F'\t' '{ printf "  %5.1f s  %s\n", $1 / 1000, $2 }'
 [ "$failed" = 0 ]

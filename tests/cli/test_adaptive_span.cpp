@@ -115,6 +115,26 @@ TEST_F(AdaptiveSpanRuns, G5ThreadsChangeNoByte) {
   }
 }
 
+// Spans of tokens: trained, evaluated and checked; what has no answer for them says so.
+TEST_F(AdaptiveSpanRuns, SpansOfTokens) {
+  RunResult result = pretrain("run", {"--steps", "12", "--dynamic-span", "on"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const std::string model = path("run") + "/final";
+  EXPECT_NE(testing::read_text(folder_ / "run/metrics.tsv").find("\tspan_loss\t"), std::string::npos);
+  result = run_bigbird({"evaluate", "-m", model, "--data", path("valid")});
+  ASSERT_EQ(result.status, 0) << result.err;
+  ASSERT_EQ(run_bigbird({"check", model}).status, 0);
+  EXPECT_NE(run_bigbird({"info", model}).out.find("dynamic_span on"), std::string::npos);
+  const auto refused = [&](const std::vector<std::string>& command, const std::string& words) {
+    const RunResult of = run_bigbird(command);
+    EXPECT_NE(of.status, 0);
+    EXPECT_NE(of.err.find(words), std::string::npos) << of.err;
+  };
+  refused({"attention", "-m", model}, "no head has a span of its own");
+  refused({"convert", model, path("other"), "--dynamic-span", "off"}, "dynamic_span");
+  EXPECT_FALSE(std::filesystem::exists(path("other")));
+}
+
 TEST_F(AdaptiveSpanRuns, RefusesWhatItIsNot) {
   const auto refused = [&](const std::vector<std::string>& more, const std::string& words) {
     const RunResult result = pretrain("refused", more);

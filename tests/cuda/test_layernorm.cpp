@@ -168,9 +168,8 @@ TYPED_TEST(LayerNormTest, BackwardEqualsReference) {
   using T = TypeParam;
   std::vector<std::pair<Shape, int>> all;
   for (const Shape& shape : shapes) all.emplace_back(shape, 132);
-  for (const Shape& shape : tall) {
-    for (const int of_device : multiprocessors) all.emplace_back(shape, of_device);
-  }
+  for (const int of_device : multiprocessors) all.emplace_back(tall[0], of_device);
+  all.emplace_back(tall[1], 132);  // two million numbers: seconds on the emulated device
   for (const auto& [shape, of_device] : all) {
     SCOPED_TRACE(::testing::Message()
                  << shape.rows << " x " << shape.width << " at " << shape.offset << " by " << of_device);

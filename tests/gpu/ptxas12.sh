@@ -2,17 +2,19 @@
 # What a machine with CUDA 12 makes of the kernels: nvcc of here writes their PTX, whose version line is lowered to CUDA
 # 12.9's, and ptxas 12.9 (the wheel nvidia-cuda-nvcc-cu12, for this check alone) turns it into machine code. Fails where
 # it cannot, on spills and local stacks as resources.sh does, and where it serialises wgmma.
-#   bash tests/gpu/ptxas12.sh [-o TABLE.tsv] [ARCHITECTURE...]     sm_80 sm_90
+#   bash tests/gpu/ptxas12.sh [-o TABLE.tsv] [--ptx BUILD] [ARCHITECTURE...]     sm_80 sm_90
+# --ptx: PTX of one architecture that a build has kept (BIGBIRD_KEEP_PTX, kernels/cuda/keep_report.sh) is not made anew.
 # Skips loudly (exit code 77) without nvcc, or where the wheel cannot be had. Environment: NVCC, PTXAS (of 12.9; empty:
 # the wheel's, in build/ptxas12), SOURCES (patterns of files in kernels/cuda: all), JOBS.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-table='' architectures=()
+table='' kept='' architectures=()
 while [ $# -gt 0 ]; do
   case $1 in
-    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;;
     -o) table=$2 && shift 2 ;;
+    --ptx) kept=$2/kernels/CMakeFiles && shift 2 ;;
     sm_*) architectures+=("$1") && shift ;;
     *) echo "ptxas12.sh: unknown argument '$1'" >&2 && exit 2 ;;
   esac
@@ -40,10 +42,14 @@ release=$("$ptxas" --version | sed -n 's/^Cuda compilation.*release \([0-9.]*\),
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 one() { # one SOURCE ARCHITECTURE: its report, in $work/reports/SOURCE.ARCHITECTURE
-  local name=$1 architecture=$2 ptx
+  local name=$1 architecture=$2 ptx made
+  made=$kept/bigbird_cuda.dir/cuda/$name.o.ptx
+  case $name in *_warpgroup.cu) made=$kept/bigbird_cuda_warpgroups.dir/cuda/$name.o.ptx ;; esac
   case $name:$architecture in *_warpgroup.cu:sm_90) architecture=sm_90a ;; esac # as the build has it
   ptx=$work/${name//\//-}.$architecture.ptx
-  if ! "$nvcc" -std=c++20 -O3 -DNDEBUG -I"$root" -ptx -arch="compute_${architecture#sm_}" -o "$ptx" "$root/kernels/cuda/$name" >"$ptx.log" 2>&1; then
+  if [ -n "$kept" ] && grep -qx "\.target $architecture" "$made" 2>/dev/null; then
+    cp "$made" "$ptx"
+  elif ! "$nvcc" -std=c++20 -O3 -DNDEBUG -I"$root" -ptx -arch="compute_${architecture#sm_}" -o "$ptx" "$root/kernels/cuda/$name" >"$ptx.log" 2>&1; then
     echo "error: $name does not compile for $architecture" >&2 && cat "$ptx.log" >&2 && return 1
   fi
   sed -i "0,/^\.version /s/^\.version .*/.version $ptx_version/" "$ptx"

@@ -150,7 +150,7 @@ TEST_P(ReferenceEncoderDecoder, EveryGradientIsThatOfCentralDifferences) {
   const Parameters gradients = generation(config, parameters, pairs.sources, pairs.targets).gradients;
   ASSERT_EQ(gradients.size(), parameters.size());
   for (auto& [name, values] : parameters) {
-    const auto loss = [&] { return generation(config, parameters, pairs.sources, pairs.targets).loss; };
+    const auto loss = [&] { return generation_loss(config, parameters, pairs.sources, pairs.targets); };
     // Primes, which no width is a multiple of; rows of the position tables are used up to the 20th alone.
     const std::size_t stride = values.size() > 1000 ? 997 : values.size() > 40 ? 37 : 11;
     EXPECT_LT(largest_gradient_error(values, gradients.at(name), loss, stride), 1e-6) << name;

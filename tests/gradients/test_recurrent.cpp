@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "reference/finite_difference.h"
@@ -114,6 +115,43 @@ Parameters random_spans(std::size_t longest, const Vector& z, RandomNumbers& ran
   tensors["bert.encoder.distances.weight"] = random.vector(longest * xl_width / xl_heads, -0.8, 0.8);
   tensors["bert.encoder.spans"] = z;
   return tensors;
+}
+
+// Spans of tokens: both tensors of a layer that make them, and what their inputs get.
+TEST(DynamicSpan, A2GradientsAgainstDifferences) {
+  for (const std::size_t remembered : {0u, 6u}) {
+    SCOPED_TRACE("memory of " + std::to_string(remembered));
+    RandomNumbers random(19);
+    RecurrentConfig config = small_xl();
+    config.encoder.rescale_embeddings = false;
+    config.spans = {8, 4.0, true};
+    Parameters tensors = random_spans(8, {}, random);
+    tensors.erase("bert.encoder.spans");
+    for (std::size_t layer = 0; layer < xl_layers; ++layer) {
+      const std::string span = "bert.encoder.layer." + std::to_string(layer) + ".attention.self.span.";
+      tensors[span + "weight"] = random.vector(xl_heads * xl_width, -0.7, 0.7);
+      tensors[span + "bias"] = random.vector(xl_heads, -1.5, 1.0);
+    }
+    Memories memories;
+    for (std::size_t layer = 0; layer < xl_layers; ++layer)
+      memories.emplace_back(remembered, xl_width, random.vector(remembered * xl_width, -1.0, 1.0));
+    const std::vector<std::size_t> ids{1, 4, 2, 6, 3};
+    const Matrix d_last(5, xl_width, random.vector(5 * xl_width, -1.0, 1.0));
+    const Parameters gradients = recurrent_backward(config, tensors, ids, memories, d_last);
+    const auto loss = [&] {
+      const Matrix last = recurrent_forward(config, tensors, ids, memories).back();
+      double sum = 0.0;
+      for (std::size_t i = 0; i < last.values.size(); ++i) sum += last.values[i] * d_last.values[i];
+      return sum;
+    };
+    ASSERT_EQ(gradients.size(), tensors.size());
+    for (auto& [name, values] : tensors)
+      EXPECT_LT(largest_gradient_error(values, gradients.at(name), loss), 1e-6) << name;
+    double all = 0.0;
+    for (const double of : gradients.at("bert.encoder.layer.1.attention.self.span.weight"))
+      all += std::abs(of);
+    EXPECT_GT(all, 1e-3);
+  }
 }
 
 // A2: spans whose ramp covers all distances there are, some, and none, each away from its corners.

@@ -208,6 +208,68 @@ TEST_P(AdaptiveSpan, G10TheWorkedExample) {
   EXPECT_EQ(got[1][1], 0.0f);
 }
 
+// Spans that every query has of its own, all of a head alike: a mask of distances, and what their logits get
+// together is what the biases get by the slopes of their logarithms.
+TEST_P(AdaptiveSpan, EqualSpansOfQueriesAreAMaskOfDistances) {
+  const PairCase chosen = segments_behind(50, 16);
+  PairProblem p(chosen);
+  PairNumbers numbers(p);
+  const float logits[] = {-0.3f, 0.8f}, most_span = 24, ramp = 8;
+  const std::size_t labels = static_cast<std::size_t>(chosen.labels);
+  std::vector<double> slopes(2 * labels);
+  for (std::size_t label = 0; label < labels; ++label) {
+    for (std::size_t head = 0; head < 2; ++head) {
+      const double part = 1.0 / (1.0 + std::exp(-static_cast<double>(logits[head])));
+      const double weight =
+          (1.0 - static_cast<double>(label) + static_cast<double>(most_span) * part) / 8.0 + 1.0;
+      const std::size_t at = 2 * label + head;
+      numbers.bias[at] =
+          static_cast<float>(std::log(std::clamp(weight, 0.0, 1.0)) / static_cast<double>(p.batch.scale));
+      if (weight > 0.0 && weight <= 1.0) {
+        slopes[at] = static_cast<double>(most_span) * part * (1.0 - part) /
+                     (8.0 * weight * static_cast<double>(p.batch.scale));
+      }
+    }
+  }
+  const auto masked = run([&](Backend& backend) { return attend_pairs(backend, p, numbers); });
+  Floats of_queries;
+  for (Index row = 0; row < p.query_rows(); ++row) of_queries.insert(of_queries.end(), logits, logits + 2);
+  const Index c = p.width();
+  const auto got = run([&](Backend& backend) {
+    RelativeTerm relative = p.relative;
+    relative.weight = numbers.weight.data();
+    relative.bias = nullptr;
+    relative.span_logits = of_queries.data();
+    relative.most_span = most_span;
+    relative.ramp = ramp;
+    AttentionBatch batch = p.batch;
+    batch.relative = &relative;
+    Floats out(p.query_size()), sums(static_cast<std::size_t>(p.query_rows() * 2)), dq(out), dk(p.key_size()),
+        dv(p.key_size()), dweight(numbers.weight.size()), dlogits(of_queries.size());
+    const QueryKeyValue inputs{{numbers.q.data(), c}, {numbers.k.data(), c}, {numbers.v.data(), c}};
+    backend.attention_forward(batch, inputs, {out.data(), c}, sums.data());
+    backend.attention_backward(
+        batch, inputs, Rows{out.data(), c}, sums.data(), {numbers.dout.data(), c},
+        {{dq.data(), c}, {dk.data(), c}, {dv.data(), c}, {dweight.data(), nullptr, dlogits.data()}});
+    return std::vector<Floats>{out, sums, dq, dk, dv, dweight, dlogits};
+  });
+  for (std::size_t i = 0; i < 6; ++i) {
+    ASSERT_EQ(got[i].size(), masked[i].size()) << i;
+    for (std::size_t at = 0; at < got[i].size(); ++at) {
+      if (got[i][at] == masked[i][at]) continue;  // infinite where a query sees nothing
+      ASSERT_NEAR(got[i][at], masked[i][at], 1e-4) << i;
+    }
+  }
+  for (std::size_t head = 0; head < 2; ++head) {
+    double expected = 0.0, sum = 0.0;
+    for (std::size_t label = 0; label < labels; ++label)
+      expected += static_cast<double>(masked[6][2 * label + head]) * slopes[2 * label + head];
+    for (std::size_t at = head; at < got[6].size(); at += 2) sum += static_cast<double>(got[6][at]);
+    EXPECT_NEAR(sum, expected, 1e-4 * std::abs(expected) + 1e-6) << head;
+    EXPECT_GT(std::abs(expected), 1e-3);
+  }
+}
+
 BIGBIRD_KERNEL_TESTS(TransformerXl);
 BIGBIRD_KERNEL_TESTS(AdaptiveSpan);
 

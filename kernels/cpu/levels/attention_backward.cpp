@@ -83,7 +83,7 @@ void attention_backward_head(const AttentionHead& head, const AttentionHeadGradi
                 gradients.dk + first_key * gradients.dk_stride, gradients.dk_stride, true});
       multiply({depth, width, keys, k, 1, head.k_stride, score_gradients, width, dq_columns, width, true});
     }
-    if (labelled) end_labels(head, labels, queries, width, q_rows, padded, dq_columns);
+    if (labelled) end_labels(head, labels, query_block, queries, width, q_rows, padded, dq_columns);
     alone.add_to_values(query_block, first_query, dout, gradients);
     for (Index row = 0; row < queries; ++row) {
       float* dq = gradients.dq + (first_query + row) * gradients.dq_stride;

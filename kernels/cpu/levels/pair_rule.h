@@ -206,6 +206,53 @@ BIGBIRD_INLINE float hidden_or(float bias) {
   return bias == -__builtin_inff() ? hidden_score : bias;
 }
 
+// A span that a query has of its own (RelativeTerm::span_logits), and how it changes with its logit.
+struct OwnSpan {
+  float tokens;
+  float slope;
+};
+BIGBIRD_INLINE OwnSpan own_span(const HeadPairs& pairs, Index query) {
+  const float part = 1.0f / (1.0f + __builtin_expf(-pairs.relative.span_logits[query * pairs.span_stride]));
+  const float tokens = pairs.relative.most_span * part;
+  return {tokens, tokens * (1.0f - part)};
+}
+// The weight of a pair at such a distance, before it is cut to 0..1.
+BIGBIRD_INLINE float span_weight(const HeadPairs& pairs, const OwnSpan& of, Index distance) {
+  return (static_cast<float>(1 - distance) + of.tokens) / pairs.relative.ramp + 1.0f;
+}
+
+// Adds the logarithms of these weights to straight terms, rows of the labels from span.first on. unit: that
+// of the terms, for a logarithm of 1.
+static inline void add_own_spans(const HeadPairs& pairs, const LabelSpan& span, Index first_query,
+                                 Index queries, Index width, float unit, float* terms) {
+  for (Index j = 0; j < queries; ++j) {
+    const OwnSpan of = own_span(pairs, first_query + j);
+    // From the last label on to the first with a whole weight.
+    for (Index label = span.last; label >= span.first; --label) {
+      const float weight = span_weight(pairs, of, label);
+      if (weight >= 1.0f) break;
+      float* const term = terms + (label - span.first) * width + j;
+      *term = weight > 0.0f ? *term + __builtin_logf(weight) * unit : hidden_score;
+    }
+  }
+}
+
+// The way back, of what straight terms got: m e^s / m is the exponential that the weight multiplies. Only
+// within the ramp does a weight change with its span.
+static inline void end_own_spans(const HeadPairs& pairs, const LabelSpan& span, Index first_query,
+                                 Index queries, Index width, const float* received) {
+  for (Index j = 0; j < queries; ++j) {
+    const OwnSpan of = own_span(pairs, first_query + j);
+    float sum = 0.0f;
+    for (Index label = span.last; label >= span.first; --label) {
+      const float weight = span_weight(pairs, of, label);
+      if (weight > 1.0f) break;
+      if (weight > 0.0f) sum += received[(label - span.first) * width + j] / weight;
+    }
+    pairs.span_gradients[(first_query + j) * pairs.span_stride] = sum / pairs.relative.ramp * of.slope;
+  }
+}
+
 // scale: that of the scores' powers. `query_block`, and the piece below, count from the head's q. The labels
 // that a block meets are known by what comes back.
 static inline LabelSpan make_label_terms(const AttentionHead& head, Index query_block, Index queries,
@@ -236,6 +283,8 @@ static inline LabelSpan make_label_terms(const AttentionHead& head, Index query_
     float* const row = terms + (label - span.first) * width;
     for (Index j = 0; j < width; j += lanes) store(row + j, load(row + j) + bias);
   }
+  if (relative.span_logits != nullptr)
+    add_own_spans(pairs, span, head.query_origin + first_query, queries, width, scale / head.scale, terms);
   if (relative.behind) slant_terms(span, width, room.terms);
   return span;
 }
@@ -364,14 +413,17 @@ static inline void collect_labels(const AttentionHead& head, const LabelSpan& sp
 
 // Behind the last piece: dq_columns [depth][width] get their share, without the scale of the scores, and the
 // labels theirs. q_rows [queries][padded] are the queries times that scale.
-static inline void end_labels(const AttentionHead& head, const LabelSpan& span, Index queries, Index width,
-                              const float* q_rows, Index padded, float* dq_columns) {
+static inline void end_labels(const AttentionHead& head, const LabelSpan& span, Index query_block,
+                              Index queries, Index width, const float* q_rows, Index padded,
+                              float* dq_columns) {
   const LabelRoom room(head, width);
   const HeadPairs& pairs = *head.pairs;
   const Index stride = pairs.label_stride, depth = head.head_size;
   if (pairs.relative.behind) straighten_terms(span, width, room.received);
   const Index labels = span.last - span.first + 1;
   const float* const received = room.received + (span.first - span.low) * width;
+  if (pairs.span_gradients != nullptr)
+    end_own_spans(pairs, span, head.query_origin + query_block * head.block_size, queries, width, received);
   multiply({depth, width, labels, pairs.relative.weight + span.first * stride, 1, stride, received, width,
             dq_columns, width, true});
   multiply({labels, depth, queries, received, width, 1, q_rows, padded,

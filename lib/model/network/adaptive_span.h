@@ -18,6 +18,11 @@
 // on them. Where m is 0 the gradient is not: dm = sum over pairs of e^s / Z (dp - p.dp). The kernel gives
 // sums of p (dp - p.dp), which have to be divided by m. So in training m is 2^-40 where the ramp ends on a
 // distance, a key further than there is any weight: no fp32 output feels it, and the quotient is exact.
+//
+// Dynamic spans (the same section): token t has z_th = 1 / (1 + exp(-(v_h.x_t + b_h))) of the layer's input x,
+// with v [H, C] and b [H] of the layer, v at first 0. The kernel makes the weights, and the gradients of
+// logits (RelativeTerm::span_logits). The loss is the mean over tokens. A layer reads all that is remembered:
+// no span is known before the layer runs. Computed on the CPU only.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +60,9 @@ class Spans {
   const std::vector<std::int64_t>& reaches(std::int64_t layer) const {
     return reaches_[static_cast<std::size_t>(layer)];
   }
-  // span_loss S (mean of a layer's z), summed over layers: one label of a micro-batch in training, else none.
-  LossTerm loss(bool training) const;
+  // span_loss S (mean of a layer's z), summed over layers: one label of a micro-batch in training, of dynamic
+  // spans one of every token, else none.
+  LossTerm loss(const PassContext& pass, const RecurrentActivations& kept) const;
   // Brings the layers' biases and slopes to the device, where they are others than before.
   void bring(kernels::Backend& backend, const RecurrentActivations& kept);
   // kept.span_loss_gradient, of so many times the loss.
@@ -68,6 +74,7 @@ class Spans {
     return static_cast<std::size_t>(config_.num_hidden_layers * config_.num_attention_heads);
   }
   double loss_of_one() const;
+  LossTerm loss_of_tokens(const PassContext& pass, const RecurrentActivations& kept) const;
 
   ModelConfig config_;
   bool with_gradients_;
@@ -83,6 +90,15 @@ void make_rows_of_distances(kernels::Backend& backend, const ModelConfig& config
 // From kept.dweight and kept.dbias of a layer to the gradients of the table and of the layer's z.
 void backward_of_spans(const PassContext& pass, std::int64_t layer, const AttentionTensors& gradients,
                        const RecurrentActivations& kept);
+// Error{usage} where a device computes no dynamic spans.
+void check_span_device(const kernels::Backend& backend, const ModelConfig& config);
+// Of dynamic spans: the layer's part of kept.span_logits; and from kept.dspan_logits, which gets what the loss
+// adds, to the gradients of the layer's v and b, and of its input, added to `dinput`.
+void own_spans_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
+                       kernels::ConstValues input, const RecurrentActivations& kept);
+void own_spans_backward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
+                        const AttentionTensors& gradients, kernels::ConstValues input,
+                        const RecurrentActivations& kept, kernels::Values dinput);
 // Adds kept.span_loss_gradient to the gradients of all z.
 void backward_of_span_loss(const PassContext& pass, float* gradients, const RecurrentActivations& kept);
 

@@ -231,6 +231,11 @@ RecurrentActivations plan_recurrent(Arena& arena, const ModelConfig& config, con
     to.dby_head = arena.floats(what, heads * (has_spans(config) ? heads : width));
   }
   plan_labels(arena, config, labels, training, to);
+  if (has_dynamic_spans(config)) {
+    to.span_rows = limits.tokens;
+    to.span_logits = arena.floats("spans", config.num_hidden_layers * limits.tokens * heads);
+    if (training) to.dspan_logits = arena.floats("spans", limits.tokens * heads);
+  }
   return to;
 }
 
@@ -242,9 +247,10 @@ void plan_labels(Arena& arena, const ModelConfig& config, std::int64_t labels, b
   if (has_spans(config)) {
     const std::int64_t spans = config.num_hidden_layers * heads;
     to.by_distance = arena.floats(what, labels * width);
+    if (training) to.span_loss_gradient = arena.floats("spans", spans);
+    if (has_dynamic_spans(config)) return;
     to.span_biases = arena.floats("spans", labels * spans);
     if (training) to.span_slopes = arena.floats("spans", labels * spans);
-    if (training) to.span_loss_gradient = arena.floats("spans", spans);
     return;
   }
   to.sinusoids = arena.floats(what, labels * width);
@@ -268,6 +274,7 @@ void make_labels(kernels::Backend& backend, const ModelConfig& config, const Att
 
 void fill_recurrent(kernels::Backend& backend, const ModelConfig& config, const RecurrentActivations& kept) {
   fill_compressive(backend, config, kept.compressive);
+  check_span_device(backend, config);
   if (kept.sinusoids == nullptr) return;
   const auto width = static_cast<std::size_t>(config.hidden_size), half = (width + 1) / 2;
   const auto labels = static_cast<std::size_t>(kept.labels);
@@ -376,9 +383,15 @@ void recurrent_pass(const ModelConfig& config, const Batch& batch, const StreamM
     const RecurrentActivations& shared = kept.recurrent;
     const AttentionActivations& own = kept.layers[layer].attention;
     term.weight = has_spans(config) ? shared.by_distance : own.relative_weight;
-    term.bias = has_spans(config) ? shared.span_biases + static_cast<std::int64_t>(layer) * shared.labels *
-                                                             config.num_attention_heads
-                                  : own.relative_bias;
+    const std::int64_t before = static_cast<std::int64_t>(layer) * config.num_attention_heads;
+    term.bias = has_spans(config) ? shared.span_biases + before * shared.labels : own.relative_bias;
+    if (has_dynamic_spans(config)) {
+      const SpanOptions& options = config.attention_options.spans;
+      term.bias = nullptr;
+      term.span_logits = shared.span_logits + before * shared.span_rows;
+      term.most_span = static_cast<float>(options.max_span);
+      term.ramp = static_cast<float>(options.ramp);
+    }
     term.labels = pass.of(static_cast<std::int64_t>(layer)).labels;
     term.most = term.labels - 1;
     term.behind = true;
@@ -428,7 +441,9 @@ void recurrent_attention_forward(const PassContext& pass, std::int64_t layer, co
     remember_layer(pass, layer, work);
   }
 
-  if (!has_spans(pass.config)) {
+  if (has_dynamic_spans(pass.config)) {
+    own_spans_forward(pass, layer, tensors, input, work);
+  } else if (!has_spans(pass.config)) {
     make_labels(backend, pass.config, tensors, work, labels, kept.relative_weight, kept.relative_bias);
   }
   float* const sums = work.compressive.sums != nullptr ? work.compressive.sums : kept.log_sum_exp;
@@ -451,12 +466,16 @@ void recurrent_attention_backward(const PassContext& pass, std::int64_t layer,
   backend.zero(scratch.dweight, static_cast<std::size_t>(labels * width) * sizeof(float));
   backend.zero(scratch.dbias,
                static_cast<std::size_t>(labels * pass.config.num_attention_heads) * sizeof(float));
+  if (has_dynamic_spans(pass.config)) {
+    backend.zero(scratch.dspan_logits,
+                 static_cast<std::size_t>(rows * pass.config.num_attention_heads) * sizeof(float));
+  }
   backend.attention_backward(call_of(pass, layer), read(projections_in(pass, kept.qkv), width),
                              {kept.context, width}, kept.log_sum_exp, {dcontext, width},
                              {{dquery, width},
                               {dkey_value, 2 * width},
                               {dkey_value + width, 2 * width},
-                              {scratch.dweight, scratch.dbias}});
+                              {scratch.dweight, scratch.dbias, scratch.dspan_logits}});
   if (has_spans(pass.config)) {
     backward_of_spans(pass, layer, gradients, scratch);
   } else {
@@ -465,6 +484,8 @@ void recurrent_attention_backward(const PassContext& pass, std::int64_t layer,
 
   backend.linear_backward_weight(dquery, input, tensors.query, gradients.query, rows);
   backend.linear_backward_input(dquery, tensors.query, work.gradient, rows, true);
+  if (has_dynamic_spans(pass.config))
+    own_spans_backward(pass, layer, tensors, gradients, input, scratch, work.gradient);
   gather_rows_of_layer(pass, keys.segments, layer, input, scratch);
   backend.linear_backward_weight(dkey_value, scratch.rows, tensors.key_value, gradients.key_value,
                                  keys.rows());
@@ -482,7 +503,7 @@ void recurrent_bring_scale(kernels::Backend& backend, const ModelConfig& config,
 
 void recurrent_losses(const PassContext& pass, const LabelCounts& labels, const Spans& spans,
                       const RecurrentActivations& kept, ForwardResult& result) {
-  if (labels[Loss::span] > 0) result[Loss::span] = spans.loss(pass.training);
+  if (labels[Loss::span] > 0) result[Loss::span] = spans.loss(pass, kept);
   if (labels[Loss::compression] > 0) result[Loss::compression] = compression_loss(pass, kept.compressive);
 }
 

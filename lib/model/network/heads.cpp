@@ -2,6 +2,7 @@
 #include "lib/model/network/heads.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "lib/model/network/contrast.h"
 #include "lib/model/network/decoder.h"
@@ -313,7 +314,10 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Mo
 
 LabelCounts label_counts(const Batch& batch, const ModelConfig& config) {
   LabelCounts labels;
-  if (has_spans(config) && config.head != HeadType::encoder) labels[Loss::span] = 1;
+  if (has_spans(config) && config.head != HeadType::encoder)
+    labels[Loss::span] = has_dynamic_spans(config)
+                             ? std::accumulate(batch.lengths.begin(), batch.lengths.end(), std::int64_t{0})
+                             : 1;
   if (learns_compression(config) && config.head != HeadType::encoder && !batch.places.empty())
     labels[Loss::compression] = batch.sequences();
   switch (config.head) {

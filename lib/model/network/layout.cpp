@@ -26,6 +26,7 @@ std::optional<double> init_range(const TensorSpec& spec, const ModelConfig& conf
     case Init::zeros:
     case Init::ones:
     case Init::features:
+    case Init::span_logits:
       break;
     case Init::normal:
     case Init::ones_normal:
@@ -96,6 +97,11 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
       declare(projections + "features.weight", {projected_features(config), config.head_size()},
               Init::features, false);
     }
+    if (depth_ > 0 && has_dynamic_spans(config)) {  // names of our own
+      const std::int64_t heads = config.num_attention_heads;
+      declare(projections + "span.weight", {heads, c}, Init::zeros, true);
+      declare(projections + "span.bias", {heads}, Init::span_logits, false);
+    }
     if (xl) {  // names of our own
       weight(projections + "position", c, c);
       if (config.attention_options.recurrent.untie) declare_recurrent_biases(config, projections);
@@ -151,7 +157,9 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
   if (has_spans(config)) {  // names of our own
     declare("bert.encoder.distances.weight", {config.attention_options.spans.max_span, config.head_size()},
             Init::unit_normal, true);
-    declare("bert.encoder.spans", {config.num_hidden_layers, config.num_attention_heads}, Init::zeros, false);
+    if (!has_dynamic_spans(config))
+      declare("bert.encoder.spans", {config.num_hidden_layers, config.num_attention_heads}, Init::zeros,
+              false);
   }
   if (config.has_final_norm()) layernorm("bert.encoder.LayerNorm");  // a name of our own
   if (config.has_pooler()) {
@@ -294,9 +302,8 @@ std::vector<float> initial_parameters(const ParameterLayout& layout, const Model
   std::vector<float> values(static_cast<std::size_t>(layout.count()), 0.0f);
   for (const TensorSpec& spec : layout.tensors()) {
     float* target = values.data() + spec.offset;
-    if (spec.init == Init::ones) {
-      for (std::int64_t i = 0; i < spec.count; ++i) target[i] = 1.0f;
-    }
+    if (spec.init == Init::ones || spec.init == Init::span_logits)
+      std::fill_n(target, spec.count, spec.init == Init::ones ? 1.0f : first_span_logit);
     if (spec.init == Init::features) {
       const std::vector<float> rows = drawn_features(config, spec.depth - 1, seed, 0);
       std::copy(rows.begin(), rows.end(), target);

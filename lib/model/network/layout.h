@@ -15,10 +15,22 @@ namespace bigbird {
 // else. filter_normal: a table for each token that a filter sees, wide enough for sums over all of them to
 // have a variance of 1. unit_normal: a standard deviation of 1, not cut. features: the first
 // draw of random_features.h.
-enum class Init { zeros, ones, normal, ones_normal, relative_normal, filter_normal, unit_normal, features };
+enum class Init {
+  zeros,
+  ones,
+  normal,
+  ones_normal,
+  relative_normal,
+  filter_normal,
+  unit_normal,
+  features,
+  span_logits  // all first_span_logit
+};
 
 // Standard deviation of a fresh table of labels (etcmodel).
 inline constexpr double relative_init_range = 0.5;
+// Of dynamic spans: at first a token sees a 56th of the longest span.
+inline constexpr float first_span_logit = -4.0f;
 
 struct TensorSpec {
   std::string name;                 // "bert.encoder.layer.0.attention.self.query.weight"

@@ -111,7 +111,7 @@ std::vector<PackedLayer> packed_layers(const ModelConfig& config, const ModelTen
     if (attention.query.weight != nullptr) {
       add(attention.query);
       add(attention.key_value);
-      if (attention.spans == nullptr) add(attention.position);
+      if (attention.spans == nullptr && attention.span.weight == nullptr) add(attention.position);
     } else if (whole_products) {
       add(attention.qkv);
     } else {

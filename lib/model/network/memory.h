@@ -160,14 +160,17 @@ struct RecurrentActivations {
   float* by_head = nullptr;      // [H, C] the same, each head's part in a row of its own among zeros
   std::int64_t labels = 0;       // R
   float* by_distance = nullptr;  // [R, C] of spans: the table of distances, the same for each head
-  float* span_biases = nullptr;  // [L, R, H]
+  float* span_biases = nullptr;  // [L, R, H]; null of dynamic spans
+  float* span_logits = nullptr;  // [L, T, H] of dynamic spans; rows of a layer: span_rows
+  std::int64_t span_rows = 0;    // T
   // Gradients; training only.
   kernels::Values dkey_value;           // [K, 2C]
   float* dweight = nullptr;             // [R, C]
   float* dbias = nullptr;               // [R, H]
   float* dby_head = nullptr;            // [H, C]; of spans [H, H]
   float* span_slopes = nullptr;         // [L, R, H]: what a gradient of span_biases is for that of z
-  float* span_loss_gradient = nullptr;  // [L, H] of a pass
+  float* span_loss_gradient = nullptr;  // [L, H] of a pass; of dynamic spans one number, of any logit's span
+  float* dspan_logits = nullptr;        // [T, H]
   CompressiveActivations compressive;
 };
 

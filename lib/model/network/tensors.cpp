@@ -76,7 +76,12 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     if (has_spans(config)) {
       tensors.position = {tensor("bert.encoder.distances.weight"), nullptr, config.head_size(),
                           config.attention_options.spans.max_span};
-      tensors.spans = tensor("bert.encoder.spans") + layer * config.num_attention_heads;
+      if (has_dynamic_spans(config)) {
+        tensors.span = linear(self + "span");
+        tensors.span.exact = true;
+      } else {
+        tensors.spans = tensor("bert.encoder.spans") + layer * config.num_attention_heads;
+      }
     } else {
       tensors.position = {tensor(self + "position.weight"), nullptr, c, c};
       tensors.query.bias =
@@ -163,7 +168,7 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
       tensors.embeddings.global_position = tensor("bert.embeddings.global_position_embeddings.weight");
   }
   if (config.has_final_norm()) tensors.final_norm = norm("bert.encoder.LayerNorm");
-  if (has_spans(config)) tensors.spans = tensor("bert.encoder.spans");
+  if (has_spans(config) && !has_dynamic_spans(config)) tensors.spans = tensor("bert.encoder.spans");
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const std::string prefix = fmt::format("bert.encoder.layer.{}.", layer);
     if (config.attention == AttentionPattern::etc) {

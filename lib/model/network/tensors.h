@@ -72,7 +72,8 @@ struct AttentionTensors {
   LinearTensors key_value = {};  // [2C, C]: neighbours in the arena
   LinearTensors position = {};   // [C, C]; of spans the table of distances [S, D], of all layers
   LinearTensors biases = {};     // [2, C]: of content, then of distance; where they are tied, of all layers
-  float* spans = nullptr;        // [H] of adaptive_span.h
+  float* spans = nullptr;        // [H] of adaptive_span.h; null of dynamic ones
+  LinearTensors span = {};       // [H, C] of dynamic ones
   std::array<LinearTensors, 3> compression = {};  // [C, rate C] of compressive.h: of conv the first alone
 };
 

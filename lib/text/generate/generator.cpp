@@ -44,11 +44,12 @@ Generator::Generator(const GeneratorOptions& options, kernels::Backend& backend)
     : folder_(options.model), options_(options), backend_(backend) {
   folder_.require_next_token_head();
   const ModelConfig& config = folder_.config();
-  if (!has_causal_keys(config.attention)) {
-    throw_bad_input(fmt::format("{}: text generate does not go on with attention {}", options.model,
-                                name_of(config.attention)),
-                    "take a model with full, sparse-fixed, sparse-strided, longformer, transformer-xl or "
-                    "adaptive-span attention");
+  if (!has_causal_keys(config.attention) || has_dynamic_spans(config)) {
+    throw_bad_input(
+        fmt::format("{}: text generate does not go on with attention {}{}", options.model,
+                    name_of(config.attention), has_dynamic_spans(config) ? ", dynamic_span on" : ""),
+        "take a model with full, sparse-fixed, sparse-strided, longformer, transformer-xl or "
+        "adaptive-span attention");
   }
   if (options_.samples < 1)
     throw_usage(message("`continuations` is below 1"), "each prompt has one at least");

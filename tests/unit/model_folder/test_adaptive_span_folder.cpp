@@ -69,6 +69,24 @@ TEST(AdaptiveSpanFolder, G8ThereAndBack) {
   }
 }
 
+// Spans of tokens: layers have what makes them, and no head has a span that could be shown.
+TEST(AdaptiveSpanFolder, G8DynamicThereAndBack) {
+  const ModelConfig config = span_folder_config({.max_span = 17, .ramp = 3, .dynamic = true});
+  const ParameterLayout layout(config);
+  EXPECT_EQ(layout.find("bert.encoder.spans"), nullptr);
+  EXPECT_EQ(layout.find("bert.encoder.layer.1.attention.self.span.weight")->shape,
+            (std::vector<std::int64_t>{2, 8}));
+  const std::vector<float> values = initial_parameters(layout, config, 3);
+  const testing::TemporaryFolder folder;
+  write_model_files(folder.path().string(), config, layout, values, "", "# card\n");
+  const LoadedModel loaded = load_model(folder.path().string(), LoadOptions{});
+  EXPECT_EQ(loaded.parameters, values);
+  EXPECT_EQ(loaded.config.attention_options, config.attention_options);
+  expect_bad_input(error_of([&] { spans_of_heads(ModelFolder(folder.path().string())); }),
+                   folder.path().string(), "no head has a span of its own");
+  EXPECT_EQ(linear_layers(config).size(), 10u);
+}
+
 TEST(AdaptiveSpanFolder, G8RefusesByFileAndKey) {
   ModelConfig config = span_folder_config({});
   const std::vector<std::pair<std::string, std::string>> refused{

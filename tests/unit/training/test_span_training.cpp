@@ -12,11 +12,12 @@ namespace {
 
 class SpanTraining : public TrainingTest {
  protected:
-  PretrainOptions spans(const std::string& run) const {
+  PretrainOptions spans(const std::string& run, bool dynamic = false) const {
     PretrainOptions options = TrainingTest::options(run);
     options.valid = path("valid");
     options.config.attention = AttentionPattern::adaptive_span;
     options.config.attention_options.spans = {.max_span = 48, .ramp = 8, .span_loss = 1e-4};
+    options.config.attention_options.spans.dynamic = dynamic;
     options.config.num_random_blocks = 0;
     options.config.head = HeadType::causal_lm;
     become_recurrent(options.config);
@@ -86,6 +87,24 @@ TEST_F(SpanTraining, G7ARunInPartsIsTheRunInOnePiece) {
   options.start = RunStart::resume;
   pretrain(options, *backend_);
   expect_same_run("parts", "one");
+}
+
+// The spans of tokens: a run in parts over two ranks is that in one piece by one.
+TEST_F(SpanTraining, G7DynamicSpansInPartsAndByRanks) {
+  pretrain(spans("one", true), *backend_);
+  stop_after(2);
+  EXPECT_THROW(pretrain(spans("parts", true), *backend_), Error);
+  run_on();
+  testing::run_team(2, [&](RankTeam& team) {
+    const auto backend = kernels::make_cpu_backend();
+    PretrainOptions rest = spans("parts", true);
+    rest.start = RunStart::resume;
+    rest.team = &team;
+    pretrain(rest, *backend);
+  });
+  expect_same_run("parts", "one");
+  EXPECT_GT(last("one", "span_loss"), 0.0);
+  EXPECT_LT(last("one", "span_loss"), 1e-4 * 48 * 2);
 }
 
 TEST_F(SpanTraining, G11SpansGrowAndLossesFall) {

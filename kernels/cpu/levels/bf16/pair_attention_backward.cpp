@@ -146,7 +146,7 @@ void backward_block(const AttentionHead& head, const AttentionHeadGradients& gra
   if (labelled) {
     // In floats: `room` holds what was copied there last, the gradients of the outputs.
     copy_rows(head.q, head.q_stride, queries, depth, head.scale, room, padded);
-    end_labels(head, labels, queries, width, room, padded, dq_columns);
+    end_labels(head, labels, 0, queries, width, room, padded, dq_columns);
   }
   alone.add_to_values(0, 0, gradients.dout, gradients);
   for (Index row = 0; row < queries; ++row) {

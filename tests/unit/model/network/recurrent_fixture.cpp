@@ -48,7 +48,7 @@ reference::RecurrentConfig recurrent_reference(const ModelConfig& config) {
   of.seen = static_cast<std::size_t>(options.same_length ? options.memory : 0);
   const SpanOptions& spans = config.attention_options.spans;
   if (has_spans(config))
-    of.spans = {static_cast<std::size_t>(spans.max_span), static_cast<double>(spans.ramp)};
+    of.spans = {static_cast<std::size_t>(spans.max_span), static_cast<double>(spans.ramp), spans.dynamic};
   return of;
 }
 

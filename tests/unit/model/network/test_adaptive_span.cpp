@@ -29,6 +29,12 @@ ModelConfig span_config(std::int64_t longest = 16, std::int64_t ramp = 4) {
   return config;
 }
 
+ModelConfig dynamic_config(std::int64_t longest = 16) {
+  ModelConfig config = span_config(longest);
+  config.attention_options.spans.dynamic = true;
+  return config;
+}
+
 std::vector<float> with_spans(const ModelConfig& config, std::vector<float> parameters,
                               const std::vector<float>& z) {
   const std::int64_t first = ParameterLayout(config).find(spans_name)->offset;
@@ -67,6 +73,63 @@ TEST(AdaptiveSpan, ReachEndsWithTheRamp) {
   }
 }
 
+// Streams of segments, states, losses, gradients and what is remembered.
+void expect_reference(kernels::Backend& backend, const ModelConfig& config,
+                      const std::vector<float>& parameters) {
+  const reference::Parameters doubles = reference_parameters(config, parameters);
+  for (const bool checkpoint : {false, true}) {
+    SCOPED_TRACE(checkpoint ? "checkpointed" : "all kept");
+    Model model(backend, config, stream_limits(3), {.training = true, .grad_checkpoint = checkpoint});
+    model.set_parameters(parameters);
+    std::vector<reference::Memories> memories(3, reference::no_memories(recurrent_reference(config)));
+    std::uint64_t seed = 1;
+    const std::vector<std::pair<std::vector<std::int32_t>, std::vector<std::int64_t>>> passes{
+        {{2, 0}, {3, 13}}, {{0, 1, 2}, {9, 4, 21}}, {{1, 0}, {12, 5}}, {{0, 2, 1}, {17, 2, 1}}};
+    for (std::size_t pass = 0; pass < passes.size(); ++pass) {
+      StreamSegments segments;
+      segments.streams = passes[pass].first;
+      reference::Parameters sum;
+      double loss = 0.0;
+      std::vector<ExpectedSegment> made;
+      for (std::size_t s = 0; s < segments.streams.size(); ++s) {
+        const auto stream = static_cast<std::size_t>(segments.streams[s]);
+        segments.ids.push_back(segment_ids(config, passes[pass].second[s] + 1, ++seed));
+        segments.begins.push_back(pass == 2 && stream == 1 ? 1 : 0);
+        if (segments.begins.back() != 0)
+          memories[stream] = reference::no_memories(recurrent_reference(config));
+        made.push_back(expected_of_segment(config, doubles, segments.ids.back(), memories[stream]));
+        memories[stream] =
+            reference::next_memories(memories[stream], made.back().states,
+                                     static_cast<std::size_t>(config.attention_options.spans.max_span));
+        loss += made.back().loss;
+        for (const auto& [name, gradient] : made.back().gradients)
+          sum[name] = sum.count(name) != 0 ? reference::sum(sum[name], gradient) : gradient;
+      }
+      const Batch batch = segment_batch(config, segments);
+      const ForwardResult result = model.forward(batch, {});
+      EXPECT_NEAR(result[Loss::mlm].sum, loss, 1e-5 * loss);
+      EXPECT_EQ(result[Loss::span].count, 0);  // of training alone
+      for (std::size_t s = 0; s < made.size(); ++s) {
+        const std::vector<float> states = state_rows(model, batch.token_offsets[s], batch.lengths[s]);
+        EXPECT_LT(relative_error(states.data(), made[s].states.back().values), 1e-5) << s;
+      }
+      model.zero_gradients();
+      model.backward(scale_of_sum());
+      expect_gradients(model, sum, 1e-4);
+      for (std::size_t stream = 0; stream < 3; ++stream) {
+        const std::vector<float> kept = model.stream_memory(static_cast<std::int64_t>(stream));
+        std::vector<double> expected;
+        for (const reference::Matrix& layer : memories[stream])
+          expected.insert(expected.end(), layer.values.begin(), layer.values.end());
+        ASSERT_EQ(kept.size(), expected.size()) << stream;
+        if (!expected.empty()) {
+          EXPECT_LT(relative_error(kept.data(), expected), 1e-5) << stream;
+        }
+      }
+    }
+  }
+}
+
 // A3: the reference leaves out no key. Heads of a layer with spans of all kinds.
 TEST_F(AdaptiveSpanModel, AgreesWithTheReferenceSegmentBySegment) {
   const std::vector<std::pair<std::int64_t, std::vector<float>>> models{{16, {0.0f, 0.0f, 0.0f, 0.0f}},
@@ -74,113 +137,76 @@ TEST_F(AdaptiveSpanModel, AgreesWithTheReferenceSegmentBySegment) {
                                                                         {16, {0.13f, 0.71f, 0.02f, 0.9f}},
                                                                         {40, {0.11f, 0.0f, 0.26f, 0.06f}}};
   for (const auto& [longest, z] : models) {
-    for (const bool checkpoint : {false, true}) {
-      SCOPED_TRACE(std::to_string(longest) + ", " + std::to_string(z[0]) +
-                   (checkpoint ? " checkpointed" : ""));
-      const ModelConfig config = span_config(longest);
-      const std::vector<float> parameters = with_spans(config, random_parameters(config, 5), z);
-      const reference::Parameters doubles = reference_parameters(config, parameters);
-      Model model(*backend, config, stream_limits(3), {.training = true, .grad_checkpoint = checkpoint});
-      model.set_parameters(parameters);
-      std::vector<reference::Memories> memories(3, reference::no_memories(recurrent_reference(config)));
-      std::uint64_t seed = 1;
-      const std::vector<std::pair<std::vector<std::int32_t>, std::vector<std::int64_t>>> passes{
-          {{2, 0}, {3, 13}}, {{0, 1, 2}, {9, 4, 21}}, {{1, 0}, {12, 5}}, {{0, 2, 1}, {17, 2, 1}}};
-      for (std::size_t pass = 0; pass < passes.size(); ++pass) {
-        StreamSegments segments;
-        segments.streams = passes[pass].first;
-        reference::Parameters sum;
-        double loss = 0.0;
-        std::vector<ExpectedSegment> made;
-        for (std::size_t s = 0; s < segments.streams.size(); ++s) {
-          const auto stream = static_cast<std::size_t>(segments.streams[s]);
-          segments.ids.push_back(segment_ids(config, passes[pass].second[s] + 1, ++seed));
-          segments.begins.push_back(pass == 2 && stream == 1 ? 1 : 0);
-          if (segments.begins.back() != 0)
-            memories[stream] = reference::no_memories(recurrent_reference(config));
-          made.push_back(expected_of_segment(config, doubles, segments.ids.back(), memories[stream]));
-          memories[stream] = reference::next_memories(memories[stream], made.back().states,
-                                                      static_cast<std::size_t>(longest));
-          loss += made.back().loss;
-          for (const auto& [name, gradient] : made.back().gradients)
-            sum[name] = sum.count(name) != 0 ? reference::sum(sum[name], gradient) : gradient;
-        }
-        const Batch batch = segment_batch(config, segments);
-        const ForwardResult result = model.forward(batch, {});
-        EXPECT_NEAR(result[Loss::mlm].sum, loss, 1e-5 * loss);
-        EXPECT_EQ(result[Loss::span].count, 0);  // of training alone
-        for (std::size_t s = 0; s < made.size(); ++s) {
-          const std::vector<float> states = state_rows(model, batch.token_offsets[s], batch.lengths[s]);
-          EXPECT_LT(relative_error(states.data(), made[s].states.back().values), 1e-5) << s;
-        }
-        model.zero_gradients();
-        model.backward(scale_of_sum());
-        expect_gradients(model, sum, 1e-4);
-        for (std::size_t stream = 0; stream < 3; ++stream) {
-          const std::vector<float> kept = model.stream_memory(static_cast<std::int64_t>(stream));
-          std::vector<double> expected;
-          for (const reference::Matrix& layer : memories[stream])
-            expected.insert(expected.end(), layer.values.begin(), layer.values.end());
-          ASSERT_EQ(kept.size(), expected.size()) << stream;
-          if (!expected.empty()) {
-            EXPECT_LT(relative_error(kept.data(), expected), 1e-5) << stream;
-          }
-        }
-      }
-    }
+    SCOPED_TRACE(std::to_string(longest) + ", " + std::to_string(z[0]));
+    const ModelConfig config = span_config(longest);
+    expect_reference(*backend, config, with_spans(config, random_parameters(config, 5), z));
+  }
+}
+
+// Spans of tokens, from none to the longest there is.
+TEST_F(AdaptiveSpanModel, DynamicAgreesWithTheReferenceSegmentBySegment) {
+  for (const std::int64_t longest : {6, 16, 40}) {
+    SCOPED_TRACE(longest);
+    const ModelConfig config = dynamic_config(longest);
+    expect_reference(*backend, config, random_parameters(config, 5));
   }
 }
 
 TEST_F(AdaptiveSpanModel, InferenceIsTrainingToTheLastDigits) {
-  const ModelConfig config = span_config(24);
-  const std::vector<float> parameters =
-      with_spans(config, random_parameters(config, 6), {0.0f, 0.25f, 0.31f, 0.5f});
-  Model training(*backend, config, stream_limits(2), {.training = true});
-  Model inference(*backend, config, stream_limits(2), {});
-  for (Model* model : {&training, &inference}) model->set_parameters(parameters);
-  for (std::uint64_t pass = 0; pass < 4; ++pass) {
-    const StreamSegments segments{
-        {segment_ids(config, 8, 2 * pass), segment_ids(config, 14, 2 * pass + 1)}, {1, 0}, {0, 0}};
-    const double loss = training.forward(segment_batch(config, segments), {})[Loss::mlm].sum;
-    const double other =
-        inference.forward(segment_batch(config, segments, 0, inference.wants_whole_blocks()), {})[Loss::mlm]
-            .sum;
-    EXPECT_NEAR(loss, other, 2e-6 * loss);
-    for (const std::int64_t stream : {0, 1}) {
-      const std::vector<float> kept = training.stream_memory(stream), same = inference.stream_memory(stream);
-      ASSERT_EQ(kept.size(), same.size());
-      for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_NEAR(kept[i], same[i], 4e-6);
+  for (const bool dynamic : {false, true}) {
+    const ModelConfig config = dynamic ? dynamic_config(24) : span_config(24);
+    std::vector<float> parameters = random_parameters(config, 6);
+    if (!dynamic) parameters = with_spans(config, parameters, {0.0f, 0.25f, 0.31f, 0.5f});
+    Model training(*backend, config, stream_limits(2), {.training = true});
+    Model inference(*backend, config, stream_limits(2), {});
+    for (Model* model : {&training, &inference}) model->set_parameters(parameters);
+    for (std::uint64_t pass = 0; pass < 4; ++pass) {
+      const StreamSegments segments{
+          {segment_ids(config, 8, 2 * pass), segment_ids(config, 14, 2 * pass + 1)}, {1, 0}, {0, 0}};
+      const double loss = training.forward(segment_batch(config, segments), {})[Loss::mlm].sum;
+      const double other =
+          inference.forward(segment_batch(config, segments, 0, inference.wants_whole_blocks()), {})[Loss::mlm]
+              .sum;
+      EXPECT_NEAR(loss, other, 2e-6 * loss);
+      for (const std::int64_t stream : {0, 1}) {
+        const std::vector<float> kept = training.stream_memory(stream),
+                                 same = inference.stream_memory(stream);
+        ASSERT_EQ(kept.size(), same.size());
+        for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_NEAR(kept[i], same[i], 4e-6);
+      }
     }
   }
 }
 
 TEST_F(AdaptiveSpanModel, G4PaddingAndBatchMatesChangeNoBit) {
-  const ModelConfig config = span_config(20);
-  const std::vector<float> parameters =
-      with_spans(config, random_parameters(config, 9), {0.0f, 0.4f, 0.9f, 0.1f});
-  const auto read = [&](bool mates, std::int64_t pad_to) {
-    Model model(*backend, config, stream_limits(3), {.training = true});
-    model.set_parameters(parameters);
-    std::vector<float> all;
-    for (std::uint64_t pass = 0; pass < 4; ++pass) {
-      StreamSegments segments{{segment_ids(config, 7, 10 + pass)}, {1}, {0}};
-      if (mates) {
-        segments.ids.insert(segments.ids.begin(), segment_ids(config, 20, 20 + pass));
-        segments.ids.push_back(segment_ids(config, 4, 30 + pass));
-        segments.streams = {2, 1, 0};
-        segments.begins = {0, 0, 1};
+  for (const bool dynamic : {false, true}) {
+    const ModelConfig config = dynamic ? dynamic_config(20) : span_config(20);
+    std::vector<float> parameters = random_parameters(config, 9);
+    if (!dynamic) parameters = with_spans(config, parameters, {0.0f, 0.4f, 0.9f, 0.1f});
+    const auto read = [&](bool mates, std::int64_t pad_to) {
+      Model model(*backend, config, stream_limits(3), {.training = true});
+      model.set_parameters(parameters);
+      std::vector<float> all;
+      for (std::uint64_t pass = 0; pass < 4; ++pass) {
+        StreamSegments segments{{segment_ids(config, 7, 10 + pass)}, {1}, {0}};
+        if (mates) {
+          segments.ids.insert(segments.ids.begin(), segment_ids(config, 20, 20 + pass));
+          segments.ids.push_back(segment_ids(config, 4, 30 + pass));
+          segments.streams = {2, 1, 0};
+          segments.begins = {0, 0, 1};
+        }
+        const Batch batch = segment_batch(config, segments, pad_to);
+        model.forward(batch, {});
+        const std::vector<float> states = state_rows(model, batch.token_offsets[mates ? 1 : 0], 6);
+        all.insert(all.end(), states.begin(), states.end());
       }
-      const Batch batch = segment_batch(config, segments, pad_to);
-      model.forward(batch, {});
-      const std::vector<float> states = state_rows(model, batch.token_offsets[mates ? 1 : 0], 6);
-      all.insert(all.end(), states.begin(), states.end());
-    }
-    return all;
-  };
-  const std::vector<float> alone = read(false, 0);
-  EXPECT_EQ(alone, read(true, 0));
-  EXPECT_EQ(alone, read(false, 24));
-  EXPECT_EQ(alone, read(true, 32));
+      return all;
+    };
+    const std::vector<float> alone = read(false, 0);
+    EXPECT_EQ(alone, read(true, 0));
+    EXPECT_EQ(alone, read(false, 24));
+    EXPECT_EQ(alone, read(true, 32));
+  }
 }
 
 // The part of the loss in training, and its gradient in every one.
@@ -203,6 +229,53 @@ TEST_F(AdaptiveSpanModel, LossOfSpansIsTheirMean) {
   const std::vector<float> gradients = model.host_gradients();
   for (const float gradient : spans_in(config, gradients)) EXPECT_FLOAT_EQ(gradient, 0.5f * 0.01f * 16 / 2);
   EXPECT_FLOAT_EQ(std::accumulate(gradients.begin(), gradients.end(), 0.0f), 4 * 0.5f * 0.01f * 16 / 2);
+}
+
+// The same of spans of tokens: its gradients against differences of itself.
+TEST_F(AdaptiveSpanModel, LossOfDynamicSpansIsTheMeanOverTokens) {
+  ModelConfig config = dynamic_config(16);
+  config.attention_options.spans.span_loss = 0.5;
+  Model model(*backend, config, stream_limits(2), {.training = true});
+  const std::vector<float> parameters = random_parameters(config, 3);
+  const Batch batch =
+      segment_batch(config, {{segment_ids(config, 10, 1), segment_ids(config, 6, 2)}, {0, 1}, {1, 1}});
+  ForwardOptions training;
+  training.training = true;
+  const auto loss_with = [&](const std::vector<float>& values) {
+    model.set_parameters(values);
+    return model.forward(batch, training)[Loss::span];
+  };
+  const LossTerm loss = loss_with(parameters);
+  EXPECT_EQ(loss.count, 14);
+  EXPECT_EQ(label_counts(batch, config)[Loss::span], 14);
+  EXPECT_GT(loss.sum, 0.0);
+  EXPECT_LT(loss.sum, 14 * 0.5 * 16 * 2);
+  model.zero_gradients();
+  LossScale scale{};
+  scale[Loss::span] = 0.25f;
+  model.backward(scale);
+  const std::vector<float> gradients = model.host_gradients();
+  for (const char* name :
+       {"bert.encoder.layer.0.attention.self.span.bias", "bert.encoder.layer.1.attention.self.span.weight",
+        "bert.encoder.layer.0.attention.output.dense.weight"}) {
+    const TensorSpec& spec = *model.layout().find(name);
+    for (std::int64_t i = 0; i < 2; ++i) {
+      const auto at = static_cast<std::size_t>(spec.offset + i);
+      std::vector<float> more = parameters, less = parameters;
+      more[at] += 0.01f;
+      less[at] -= 0.01f;
+      const double slope =
+          (loss_with(more).sum - loss_with(less).sum) / static_cast<double>(more[at] - less[at]);
+      EXPECT_NEAR(gradients[at], 0.25 * slope, 2e-3 * std::abs(slope) + 1e-4) << name << " " << i;
+    }
+  }
+  // At first all are alike.
+  const std::vector<float> initial = initial_parameters(ParameterLayout(config), config, 3);
+  const TensorSpec& bias = *model.layout().find("bert.encoder.layer.1.attention.self.span.bias");
+  EXPECT_EQ(initial[static_cast<std::size_t>(bias.offset)], -4.0f);
+  model.set_parameters(initial);
+  EXPECT_NEAR(model.forward(batch, training)[Loss::span].sum, 14 * 0.5 * 16 * 2 / (1.0 + std::exp(4.0)),
+              1e-4);
 }
 
 // After an update each is within 0..1, and the next pass reads what it became.
