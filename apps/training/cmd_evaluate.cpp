@@ -46,6 +46,8 @@ int cmd_evaluate(int argc, char** argv) {
   verb.with_word(verb.add_count("--baseline-tokens", options.baseline_tokens,
                                 "Training tokens to count for the baselines, or all"),
                  "all", "0");
+  verb.add_flag("--attention-buckets", options.evaluation.attention_buckets,
+                "Of a model with a memory, print how much weight keys have by their age; on the CPU");
   verb.add_flag("--no-nsp", no_nsp, "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]");
   verb.add_seed();
   add_machine(verb);

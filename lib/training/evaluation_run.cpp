@@ -133,6 +133,29 @@ Json result_json(const EvaluationResult& result, const PretrainingObjective& obj
   return json;
 }
 
+Json buckets_json(const AttentionBuckets& buckets) {
+  Json json;
+  json["segments"] = buckets.segments;
+  const std::vector<std::pair<std::string, std::int64_t>> groups{
+      {"compressed", buckets.compressed}, {"memory", buckets.plain}, {"segment", buckets.own}};
+  for (const auto& [name, rows] : groups) {
+    if (rows > 0) json["rows"][name] = rows;
+  }
+  json["layers"] = Json::array();
+  for (const std::vector<double>& layer : buckets.layers) {
+    Json& of = json["layers"].emplace_back();
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      if (groups[group].second == 0) continue;
+      const auto first = layer.begin() + static_cast<std::ptrdiff_t>(group) * AttentionBuckets::parts;
+      of[groups[group].first] = std::vector<double>(first, first + AttentionBuckets::parts);
+    }
+  }
+  json["definition"] =
+      "mean weight over queries and heads that a sixth of the rows has, the oldest first; of whole segments "
+      "after a full memory";
+  return json;
+}
+
 }  // namespace
 
 std::optional<EvaluationReport> run_evaluation(
@@ -148,6 +171,10 @@ std::optional<EvaluationReport> run_evaluation(
     throw_usage(message("`length` {}: {} has {} positions", options.length, options.model,
                         config.max_position_embeddings),
                 message("leave `length` out"));
+  }
+  if (options.evaluation.attention_buckets && !reads_streams(config)) {
+    throw_usage(message("`attention_buckets`: {} remembers nothing", options.model),
+                "it is of transformer-xl, compressive and adaptive-span, trained with --objective clm");
   }
   options.objective.next = config.causal;
   if (config.causal && options.objective.masks == Masks::all) {
@@ -174,7 +201,9 @@ std::optional<EvaluationReport> run_evaluation(
   LoadOptions load;
   load.head = pretraining_head(config);
   load.seed = options.seed;
-  const std::unique_ptr<Model> model = open_model(folder, {*backend, limits, {}, load}).model;
+  ModelOptions how;
+  how.key_weights = options.evaluation.attention_buckets;
+  const std::unique_ptr<Model> model = open_model(folder, {*backend, limits, how, load}).model;
   team.enter(
       {{"the program", sampled_digest("/proc/self/exe")},
        {"the command", options.provenance.command},
@@ -189,6 +218,7 @@ std::optional<EvaluationReport> run_evaluation(
   if (team.ranks().rank() != 0) return std::nullopt;
 
   Json json = result_json(result, batches.objective(), shards.is_text());
+  if (options.evaluation.attention_buckets) json["attention_buckets"] = buckets_json(result.buckets);
   if (!options.baseline_from.empty()) json["baseline"] = baselines(options, shards, tokenizer, result);
   if (options.with_provenance) {
     options.provenance.inputs.push_back(model_input(options.model, folder.weights_digest()));

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
@@ -121,6 +122,47 @@ EvaluationResult evaluate_pretraining(Model& model, const PretrainingBatches& ba
   return result;
 }
 
+namespace {
+
+// What the segments of a stream add to AttentionBuckets: how many, then every layer's parts.
+class BucketSums {
+ public:
+  BucketSums(const ModelConfig& config, std::int64_t length)
+      : compressed_(compresses(config) ? config.attention_options.compressive.compressed : 0),
+        plain_(remembered_rows(config) - compressed_),
+        own_(length),
+        layers_(config.num_hidden_layers) {}
+
+  std::size_t width() const { return 1 + static_cast<std::size_t>(layers_ * 3 * parts); }
+  void add(const KeyWeights& of, double* sums) const {
+    const auto rows = static_cast<std::int64_t>(of.rows.size());
+    if (of.remembered != compressed_ + plain_ || rows != of.remembered + own_) return;
+    if (of.layer == 0) sums[0] += 1.0;
+    double* const layer = sums + 1 + of.layer * 3 * parts;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      std::int64_t at = row, all = compressed_, group = 0;
+      if (at >= all) at -= std::exchange(all, plain_), group = 1;
+      if (group == 1 && at >= all) at -= std::exchange(all, own_), group = 2;
+      layer[group * parts + at * parts / all] += of.rows[static_cast<std::size_t>(row)];
+    }
+  }
+  AttentionBuckets means(const std::vector<double>& sums) const {
+    AttentionBuckets made{static_cast<std::uint64_t>(sums[0]), compressed_, plain_, own_, {}};
+    for (std::int64_t layer = 0; made.segments > 0 && layer < layers_; ++layer) {
+      std::vector<double>& of = made.layers.emplace_back();
+      for (std::int64_t part = 0; part < 3 * parts; ++part)
+        of.push_back(sums[static_cast<std::size_t>(1 + layer * 3 * parts + part)] / sums[0]);
+    }
+    return made;
+  }
+
+ private:
+  static constexpr std::int64_t parts = AttentionBuckets::parts;
+  std::int64_t compressed_, plain_, own_, layers_;
+};
+
+}  // namespace
+
 EvaluationResult evaluate_streams(Model& model, const TokenShards& shards, const Tokenizer& tokenizer,
                                   std::int64_t length, std::uint64_t seed, const EvaluationOptions& options,
                                   kernels::Ranks& ranks) {
@@ -139,7 +181,9 @@ EvaluationResult evaluate_streams(Model& model, const TokenShards& shards, const
   const std::int64_t groups = (streams + options.batch - 1) / options.batch;
   const std::int64_t rounds = (groups + count - 1) / count;
   // Of each stream its loss, tokens, bases, scored tokens and characters; its labels and hits.
-  constexpr std::size_t width = 7;
+  constexpr std::size_t losses_width = 7;
+  const BucketSums buckets(model.config(), length);
+  const std::size_t width = losses_width + (options.attention_buckets ? buckets.width() : 0);
   std::vector<double> mine(static_cast<std::size_t>(rounds * options.batch) * width);
   std::vector<std::vector<ScoredToken>> scored(static_cast<std::size_t>(rounds * options.batch));
   for (std::int64_t round = 0; round < rounds; ++round) {
@@ -151,10 +195,20 @@ EvaluationResult evaluate_streams(Model& model, const TokenShards& shards, const
       std::vector<std::int32_t> left;
       const Batch batch = stream_batch(sampler, next, group, number, -first, &left);
       if (batch.sequences() == 0) break;
-      const ForwardResult result = model.forward(batch, {});
+      const auto place_of = [&](std::size_t s) {
+        return static_cast<std::size_t>(round * options.batch + batch.places.streams[s]);
+      };
+      ForwardOptions pass;
+      if (options.attention_buckets) {
+        pass.key_weights = [&](const KeyWeights& of) {
+          buckets.add(of,
+                      mine.data() + place_of(static_cast<std::size_t>(of.sequence)) * width + losses_width);
+        };
+      }
+      const ForwardResult result = model.forward(batch, pass);
       std::size_t label = 0;
       for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
-        const auto place = static_cast<std::size_t>(round * options.batch + batch.places.streams[s]);
+        const std::size_t place = place_of(s);
         double* const sums = mine.data() + place * width;
         sums[1] += static_cast<double>(batch.lengths[s]);
         for (; label < batch.masked_rows.size() && batch.masked_rows[label] < batch.token_offsets[s + 1];
@@ -185,12 +239,14 @@ EvaluationResult evaluate_streams(Model& model, const TokenShards& shards, const
   result.samples = sampler.segments();
   std::vector<std::size_t> read(static_cast<std::size_t>(count));
   LossTerm term;
+  std::vector<double> of_buckets(width - losses_width);
   for (std::int64_t stream = 0; stream < groups * options.batch; ++stream) {
     const std::int64_t group = stream / options.batch;
     const auto rank = static_cast<std::size_t>(group % count);
     const std::int64_t place = group / count * options.batch + stream % options.batch;
     const double* const sums = all.data() + rank * mine.size() + static_cast<std::size_t>(place) * width;
     term.add({sums[0], static_cast<std::int64_t>(sums[5]), static_cast<std::int64_t>(sums[6])});
+    for (std::size_t i = 0; i < of_buckets.size(); ++i) of_buckets[i] += sums[losses_width + i];
     result.tokens += static_cast<std::uint64_t>(sums[1]);
     result.bases_covered += static_cast<std::uint64_t>(sums[2]);
     result.characters_covered += static_cast<std::uint64_t>(sums[4]);
@@ -204,6 +260,7 @@ EvaluationResult evaluate_streams(Model& model, const TokenShards& shards, const
   ForwardResult losses;
   losses[Loss::mlm] = term;
   result.sums = LossSums(losses);
+  if (options.attention_buckets) result.buckets = buckets.means(of_buckets);
   return result;
 }
 

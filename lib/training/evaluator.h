@@ -21,6 +21,17 @@ struct ScoredToken {
   std::int32_t label = 0;
 };
 
+// How the weight of queries is spread over the age of keys (Rae et al. 2019, section 5.5): what a model
+// remembers, and the segment that it reads, cut into six parts each.
+struct AttentionBuckets {
+  static constexpr std::int64_t parts = 6;
+  std::uint64_t segments = 0;                       // whole ones behind a full memory: means are over these
+  std::int64_t compressed = 0, plain = 0, own = 0;  // rows that are cut
+  // [layer][3 parts] mean weights over queries and heads: compressed rows, the oldest first, other rows of
+  // memory, tokens of the segment. They sum to 1.
+  std::vector<std::vector<double>> layers;
+};
+
 struct EvaluationResult {
   LossSums sums;
   std::uint64_t samples = 0;
@@ -30,6 +41,7 @@ struct EvaluationResult {
   std::uint64_t bases_covered = 0;
   std::uint64_t characters_covered = 0;  // of text: of these bytes those that begin one
   std::vector<ScoredToken> scored;       // every masked token, in order
+  AttentionBuckets buckets;              // where they are asked for
 
   double mlm_loss() const;  // nats per masked token
 };
@@ -43,6 +55,7 @@ struct EvaluationOptions {
   std::uint64_t max_samples = 0;  // 0: every piece; else so many, a random choice keyed by the sampler's seed
   bool keep_scored = false;       // fill EvaluationResult::scored
   bool progress = false;
+  bool attention_buckets = false;  // of streams: the model must have ModelOptions::key_weights
 };
 
 // The model must have been built for batches.limits(options.batch). Collective: ranks share the batches, and

@@ -104,9 +104,28 @@ TEST_F(CompressiveRuns, EveryCompressionRunsAndGoesOn) {
     ASSERT_EQ(resumed.status, 0) << resumed.err;
     for (const char* file : {"/final/model.safetensors", "/checkpoint-6/streams.safetensors"})
       EXPECT_EQ(testing::read_text(path(one) + file), testing::read_text(path(two) + file)) << how;
-    const RunResult evaluated =
-        run_bigbird({"evaluate", "-m", path(one) + "/final", "--data", path("valid")});
-    EXPECT_EQ(evaluated.status, 0) << evaluated.err;
+    // C5: all weight is somewhere, and whose batch a stream is in does not matter.
+    std::vector<std::string> results;
+    for (const char* batch : {"8", "4"}) {
+      const RunResult evaluated =
+          run_bigbird({"evaluate", "-m", path(one) + "/final", "--data", path("valid"), "--attention-buckets",
+                       "--batch", batch, "--no-provenance"});
+      ASSERT_EQ(evaluated.status, 0) << evaluated.err;
+      results.push_back(evaluated.out);
+    }
+    EXPECT_EQ(results[0], results[1]);
+    const auto buckets = nlohmann::json::parse(results[0]).at("attention_buckets");
+    EXPECT_EQ(buckets.at("rows"), (nlohmann::json{{"compressed", 8}, {"memory", 24}, {"segment", 16}}));
+    EXPECT_GT(buckets.at("segments"), 0);
+    ASSERT_EQ(buckets.at("layers").size(), 2u);
+    for (const auto& layer : buckets.at("layers")) {
+      double sum = 0.0;
+      for (const char* group : {"compressed", "memory", "segment"}) {
+        ASSERT_EQ(layer.at(group).size(), 6u);
+        for (const double part : layer.at(group)) sum += part;
+      }
+      EXPECT_NEAR(sum, 1.0, 1e-5) << how;
+    }
   }
 }
 

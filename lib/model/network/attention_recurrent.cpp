@@ -71,6 +71,24 @@ kernels::AttentionBatch call_of(const PassContext& pass, std::int64_t layer) {
 struct Projections {
   kernels::Values query, key_value;
 };
+// For a listener, where there is one.
+void report_key_weights(const PassContext& pass, std::int64_t layer, const AttentionActivations& kept) {
+  const KeyWeightListener& listener = pass.recurrent->key_weights;
+  if (!listener) return;
+  const std::vector<double> all = key_weights(pass, layer, kept);
+  const std::vector<RecurrentSegment>& segments = pass.recurrent->of(layer).segments;
+  for (std::size_t number = 0; number < segments.size(); ++number) {
+    const RecurrentSegment& of = segments[number];
+    KeyWeights made{layer, static_cast<std::int64_t>(number), of.remembered, {}};
+    made.rows.assign(static_cast<std::size_t>(of.remembered - of.memory), 0.0);  // no head reads these
+    for (std::int64_t row = of.first_key; row < of.first_key + of.memory + of.length; ++row) {
+      made.rows.push_back(all[static_cast<std::size_t>(row)] /
+                          static_cast<double>(of.length * pass.config.num_attention_heads));
+    }
+    listener(made);
+  }
+}
+
 Projections projections_in(const PassContext& pass, kernels::Values qkv) {
   return {qkv, qkv + pass.tokens() * pass.width()};
 }
@@ -211,9 +229,10 @@ std::int64_t recurrent_labels(const ModelConfig& config, const BatchLimits& limi
 }
 
 RecurrentActivations plan_recurrent(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
-                                    bool training) {
+                                    const ModelOptions& options) {
   RecurrentActivations to;
   if (!is_recurrent(config)) return to;
+  const bool training = options.training;
   const std::string what = "distances and memories of one layer";
   const std::int64_t width = config.hidden_size, heads = config.num_attention_heads;
   const std::int64_t labels = recurrent_labels(config, limits);
@@ -224,13 +243,19 @@ RecurrentActivations plan_recurrent(Arena& arena, const ModelConfig& config, con
   to.rows = arena.values(what, rows * width);
   to.compressive = plan_compressive(arena, config, limits, training);
   // A plan that is only counted has no addresses to ask.
-  if (training || (weighs_keys(config) && limits.streams > 0)) {
+  const bool weighs = weighs_keys(config, options);
+  if (training || weighs) {
     to.dkey_value = arena.values(what, rows * 2 * width, arena.operands());
     to.dweight = arena.floats(what, labels * width);
     to.dbias = arena.floats(what, labels * heads);
     to.dby_head = arena.floats(what, heads * (has_spans(config) ? heads : width));
   }
   plan_labels(arena, config, labels, training, to);
+  if (weighs) {
+    to.weighing.ones = arena.values(what, width, arena.operands());
+    to.weighing.dquery = arena.values(what, limits.tokens * width, arena.operands());
+    if (!training) to.weighing.sums = arena.floats(what, heads * limits.tokens);
+  }
   if (has_dynamic_spans(config)) {
     to.span_rows = limits.tokens;
     to.span_logits = arena.floats("spans", config.num_hidden_layers * limits.tokens * heads);
@@ -275,6 +300,16 @@ void make_labels(kernels::Backend& backend, const ModelConfig& config, const Att
 void fill_recurrent(kernels::Backend& backend, const ModelConfig& config, const RecurrentActivations& kept) {
   fill_compressive(backend, config, kept.compressive);
   check_span_device(backend, config);
+  if (kept.weighing.ones != nullptr) {
+    if (!backend.in_host_memory()) {
+      throw_usage(
+          fmt::format("attention {}: weights of keys are not computed on {}", name_of(config.attention),
+                      backend.name()),
+          compresses(config) ? "take the CPU, or another compression than most-used" : "take the CPU");
+    }
+    const std::vector<float> ones(static_cast<std::size_t>(config.hidden_size), 1.0f);
+    backend.upload_values(kept.weighing.ones, ones.data(), config.hidden_size);
+  }
   if (kept.sinusoids == nullptr) return;
   const auto width = static_cast<std::size_t>(config.hidden_size), half = (width + 1) / 2;
   const auto labels = static_cast<std::size_t>(kept.labels);
@@ -426,6 +461,34 @@ void recurrent_begin(const PassContext& pass, const ModelTensors& tensors, const
                        pass.dropout(DropoutSite::distances, 0));
 }
 
+// The weights of keys, summed over queries, are the gradient of values where that of every output is 1.
+std::vector<double> key_weights(const PassContext& pass, std::int64_t layer,
+                                const AttentionActivations& kept) {
+  kernels::Backend& backend = pass.backend;
+  const RecurrentActivations& work = kept.recurrent;
+  const kernels::Index width = pass.width(), size = pass.config.head_size();
+  kernels::AttentionBatch call = call_of(pass, layer);
+  call.drop_probability = 0.0f;
+  backend.attention_backward(call, read(projections_in(pass, kept.qkv), width), {kept.context, width},
+                             work.weighing.sums != nullptr ? work.weighing.sums : kept.log_sum_exp,
+                             {work.weighing.ones, 0},
+                             {{work.weighing.dquery, width},
+                              {work.dkey_value, 2 * width},
+                              {work.dkey_value + width, 2 * width},
+                              {work.dweight, work.dbias}});
+  const std::int64_t rows = pass.recurrent->of(layer).rows();
+  std::vector<float> values(static_cast<std::size_t>(rows * 2 * width));
+  backend.download_values(values.data(), work.dkey_value, static_cast<kernels::Index>(values.size()));
+  std::vector<double> weights(static_cast<std::size_t>(rows));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < width; column += size) {
+      weights[static_cast<std::size_t>(row)] +=
+          static_cast<double>(values[static_cast<std::size_t>((2 * row + 1) * width + column)]);
+    }
+  }
+  return weights;
+}
+
 void recurrent_attention_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
                                  kernels::ConstValues input, const AttentionActivations& kept) {
   kernels::Backend& backend = pass.backend;
@@ -446,8 +509,9 @@ void recurrent_attention_forward(const PassContext& pass, std::int64_t layer, co
   } else if (!has_spans(pass.config)) {
     make_labels(backend, pass.config, tensors, work, labels, kept.relative_weight, kept.relative_bias);
   }
-  float* const sums = work.compressive.sums != nullptr ? work.compressive.sums : kept.log_sum_exp;
+  float* const sums = work.weighing.sums != nullptr ? work.weighing.sums : kept.log_sum_exp;
   backend.attention_forward(call_of(pass, layer), read(of, width), {kept.context, width}, sums);
+  report_key_weights(pass, layer, kept);
   if (!compresses(pass.config)) return;
   compressive_forward(pass, layer, tensors, input, kept);
   if (pass.recurrent->keeps_at_once) remember_layer(pass, layer, work);

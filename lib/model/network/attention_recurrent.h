@@ -45,7 +45,7 @@ std::int64_t recurrent_labels(const ModelConfig& config, const BatchLimits& limi
 
 // All null of other models.
 RecurrentActivations plan_recurrent(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
-                                    bool training);
+                                    const ModelOptions& options);
 // Of these what labels are made of: so many, in a pass or in a step of a token (causal_steps.h).
 void plan_labels(Arena& arena, const ModelConfig& config, std::int64_t labels, bool training,
                  RecurrentActivations& to);
@@ -113,6 +113,7 @@ struct RecurrentPass {
   std::vector<RecurrentKeys> keys;           // of all layers alike, or of each
   std::vector<kernels::RelativeTerm> terms;  // of every layer
   CompressivePass compressive;
+  KeyWeightListener key_weights;  // perhaps none
 
   const RecurrentKeys& of(std::int64_t layer) const {
     return keys[keys.size() == 1 ? 0 : static_cast<std::size_t>(layer)];
@@ -135,6 +136,10 @@ void recurrent_begin(const PassContext& pass, const ModelTensors& tensors, const
 // kept.context [T, C] of input [T, C].
 void recurrent_attention_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
                                  kernels::ConstValues input, const AttentionActivations& kept);
+// [rows of keys] of a layer whose attention has run: the weights that queries gave each, summed over queries and
+// heads. Of a model that weighs keys (compressive.h).
+std::vector<double> key_weights(const PassContext& pass, std::int64_t layer,
+                                const AttentionActivations& kept);
 // Of dcontext, the first [T, C] of work.wide, whose rest is scratch; adds to work.gradient, the gradient of
 // the input.
 void recurrent_attention_backward(const PassContext& pass, std::int64_t layer,

@@ -97,34 +97,14 @@ std::vector<std::int64_t> largest(const std::vector<double>& weights, std::int64
   return order;
 }
 
-// The weights of keys, summed over queries, are the gradient of values where that of every output is 1.
 void take_most_used(const PassContext& pass, std::int64_t layer, const AttentionActivations& kept) {
-  kernels::Backend& backend = pass.backend;
   const RecurrentActivations& work = kept.recurrent;
-  const CompressiveActivations& own = work.compressive;
-  const kernels::Index width = pass.width(), size = pass.config.head_size();
-  const kernels::Values key_value = kept.qkv + pass.tokens() * width, fresh = fresh_of(pass, layer, own);
-  kernels::AttentionBatch call = pass.recurrent->of(layer).run.front().call();
-  call.relative = &pass.recurrent->terms[static_cast<std::size_t>(layer)];
-  call.drop_probability = 0.0f;
-  backend.attention_backward(
-      call, {{kept.qkv, width}, {key_value, 2 * width}, {key_value + width, 2 * width}},
-      {kept.context, width}, own.sums != nullptr ? own.sums : kept.log_sum_exp, {own.ones, 0},
-      {{own.dquery, width},
-       {work.dkey_value, 2 * width},
-       {work.dkey_value + width, 2 * width},
-       {work.dweight, work.dbias}});
+  const kernels::Index width = pass.width();
+  const kernels::Values fresh = fresh_of(pass, layer, work.compressive);
+  const std::vector<double> all = key_weights(pass, layer, kept);
   for (const PushedRows& of : pass.recurrent->compressive.pushed) {
-    std::vector<float> values(static_cast<std::size_t>(of.pushed * 2 * width));
-    backend.download_values(values.data(), work.dkey_value + of.first_old * 2 * width,
-                            static_cast<kernels::Index>(values.size()));
-    std::vector<double> weights(static_cast<std::size_t>(of.pushed));
-    for (std::int64_t row = 0; row < of.pushed; ++row) {
-      for (std::int64_t column = 0; column < width; column += size) {
-        weights[static_cast<std::size_t>(row)] +=
-            static_cast<double>(values[static_cast<std::size_t>((2 * row + 1) * width + column)]);
-      }
-    }
+    const auto first = all.begin() + of.first_old;
+    const std::vector<double> weights(first, first + of.pushed);
     std::int64_t to = of.first_fresh;
     for (const std::int64_t row : largest(weights, of.fresh))
       copy_rows(pass, work.rows + (of.first_old + row) * width, fresh + to++ * width, width);
@@ -234,12 +214,13 @@ MemoryStep memory_step(const ModelConfig& config, std::int64_t remembered, std::
   return step;
 }
 
-bool weighs_keys(const ModelConfig& config) {
+bool weighs_keys(const ModelConfig& config, const ModelOptions& options) {
+  if (options.key_weights) return true;
   return compresses(config) && config.attention_options.compressive.compression == Compression::most_used;
 }
 
-bool always_pads(const ModelConfig& config) {
-  return config.has_stem() || weighs_keys(config);
+bool always_pads(const ModelConfig& config, const ModelOptions& options) {
+  return options.training || config.has_stem() || weighs_keys(config, options);
 }
 
 kernels::Index compressive_slots(const ModelConfig& config) {
@@ -256,12 +237,7 @@ CompressiveActivations plan_compressive(Arena& arena, const ModelConfig& config,
                      windows = rows / options.rate, layers = config.num_hidden_layers;
   to.rows = rows;
   to.fresh = arena.values(what, (training ? layers : 1) * windows * width);
-  if (weighs_keys(config)) {
-    to.ones = arena.values(what, width, arena.operands());
-    to.dquery = arena.values(what, rows * width, arena.operands());
-    if (!training) to.sums = arena.floats(what, heads * rows);
-    return to;
-  }
+  if (options.compression == Compression::most_used) return to;
   to.sources = arena.values(what, rows * width);
   if (!learns_compression(config)) {
     to.first = arena.integers(what, windows);
@@ -294,18 +270,10 @@ CompressiveActivations plan_compressive(Arena& arena, const ModelConfig& config,
 
 void fill_compressive(kernels::Backend& backend, const ModelConfig& config,
                       const CompressiveActivations& kept) {
-  if (weighs_keys(config) && !backend.in_host_memory()) {
-    throw_usage("attention compressive with compression most-used is not computed on " + backend.name(),
-                "take the CPU, or another compression");
-  }
   if (kept.made != nullptr && backend.element_type() != kernels::ElementType::fp32) {
     throw_usage("attention compressive learns its compression only in fp32, not in the precision of " +
                     backend.name(),
                 "take precision fp32 or tf32, or compression mean or max");
-  }
-  if (kept.ones != nullptr) {
-    const std::vector<float> ones(static_cast<std::size_t>(config.hidden_size), 1.0f);
-    backend.upload_values(kept.ones, ones.data(), config.hidden_size);
   }
   if (kept.first == nullptr) return;
   const std::int64_t rate = config.attention_options.compressive.rate;

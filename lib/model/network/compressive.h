@@ -48,11 +48,12 @@ struct MemoryStep {
 // remembered: rows of both memories together. A memory is full before anything is compressed.
 MemoryStep memory_step(const ModelConfig& config, std::int64_t remembered, std::int64_t length);
 
-// Whether a pass takes the weights of keys out of a backward pass of its attention: of most-used.
-bool weighs_keys(const ModelConfig& config);
-// Whether sequences are padded to whole blocks even where a device and a forward pass ask for none: of a
-// stem, and of backward passes of attention, which ask for them.
-bool always_pads(const ModelConfig& config);
+// Whether a pass takes the weights of keys out of a backward pass of its attention: of most-used, and for
+// ModelOptions::key_weights.
+bool weighs_keys(const ModelConfig& config, const ModelOptions& options);
+// Whether sequences are padded to whole blocks even where a device asks for none: of a stem, and of backward
+// passes of attention, which ask for them.
+bool always_pads(const ModelConfig& config, const ModelOptions& options);
 // Calls of attention for the reconstruction.
 kernels::Index compressive_slots(const ModelConfig& config);
 

@@ -479,7 +479,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& given, const Batch
   plan.globals = most_global_rows(config, limits);
   plan.memory_rows = most_memory_rows(config, limits);
   plan.labels = recurrent_labels(config, limits);
-  to.recurrent = plan_recurrent(arena, config, limits, options.training);
+  to.recurrent = plan_recurrent(arena, config, limits, options);
   to.windowed = plan_windows(arena, config, tokens, plan.globals, options.training);
   plan_etc(plan, to.etc, limits.tokens, second_rows, options);
   to.lists = plan_lists(arena, config, limits, tokens, options.training);
@@ -545,7 +545,7 @@ kernels::AttentionLimits attention_limits(const ModelConfig& given, const BatchL
     most.head_size = std::max(most.head_size, decoder.head_size());
   }
   most.block_size = config.block_size;
-  most.training = options.training || weighs_keys(config);
+  most.training = options.training || weighs_keys(config, options);
   return most;
 }
 

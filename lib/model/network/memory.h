@@ -133,9 +133,6 @@ struct CompressiveActivations {
   std::int32_t* length = nullptr;  // [T / c]
   kernels::Values windows;         // [T, c C] what the products of dilated read
   kernels::Values between[2];      // [T, C] what the first two of them give
-  // Of most-used: a row of ones [C], gradients that nobody reads, and in inference the sums of scores.
-  kernels::Values ones, dquery;  // the second [T, C] of learned compressions as well
-  float* sums = nullptr;         // [H, T]
   // The reconstruction of learned ones, in training. Keys and values are padded to whole blocks, T rows.
   kernels::Values input, query;                                // [T, C]
   kernels::Values old_key_value;                               // [T, 2C]
@@ -144,7 +141,14 @@ struct CompressiveActivations {
   float *wanted_sums = nullptr, *made_sums = nullptr;          // [H, T]
   float* losses = nullptr;                                     // [L, T]
   float* scales = nullptr;                                     // [sequences]
-  kernels::Values dkey_value, dkeys, dwindows;                 // [T, 2C], [T, C], [T, c C]
+  kernels::Values dquery, dkey_value, dkeys, dwindows;         // [T, C], [T, 2C], [T, C], [T, c C]
+};
+
+// What takes the weights of keys out of a backward pass (key_weights() of attention_recurrent.h).
+struct KeyWeightActivations {
+  kernels::Values ones;    // [C]
+  kernels::Values dquery;  // [T, C], which nobody reads
+  float* sums = nullptr;   // [H, T] of scores; in training each layer's own
 };
 
 // Shared by all layers with a memory (attention_recurrent.h). K rows are those of memories and segments
@@ -172,6 +176,7 @@ struct RecurrentActivations {
   float* span_loss_gradient = nullptr;  // [L, H] of a pass; of dynamic spans one number, of any logit's span
   float* dspan_logits = nullptr;        // [T, H]
   CompressiveActivations compressive;
+  KeyWeightActivations weighing;
 };
 
 // Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->

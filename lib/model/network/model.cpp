@@ -266,7 +266,7 @@ float* Model::gradients() {
 }
 
 bool Model::wants_whole_blocks() const {
-  return impl_->options.training || always_pads(impl_->config) || impl_->backend.wants_whole_blocks();
+  return always_pads(impl_->config, impl_->options) || impl_->backend.wants_whole_blocks();
 }
 
 void Model::set_parameters(const std::vector<float>& host) {
@@ -411,6 +411,7 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
     recurrent_pass(impl_->config, batch, impl_->streams, wants_whole_blocks(), options.training,
                    !impl_->options.training, kept.scalars.dropout_seed, impl_->recurrent_plans,
                    behind - recurrent_slots(impl_->config), kept, impl_->spans, impl_->recurrent);
+    impl_->recurrent.key_weights = options.key_weights;
   }
   impl_->smoothing = options.smoothing;
   impl_->dropped = drawn_layers(impl_->config, options.training, options.dropout_seed);
@@ -430,7 +431,7 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
                  in_pieces && impl_->taken ? &impl_->gradient_tensors : nullptr, kept,
                  kept.last_hidden_state(), options.decoder_hidden_state);
   };
-  if (options.hidden_state || options.decoder_hidden_state) {
+  if (options.hidden_state || options.decoder_hidden_state || options.key_weights) {
     work();
   } else {
     const Phase phase = impl_->taken ? Phase::forward_backward : Phase::forward;

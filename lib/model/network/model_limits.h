@@ -52,6 +52,9 @@ struct ModelOptions {
   // that the head reads, where these are few (lib/model/network/head_rows.h). Outputs and losses are the same
   // bits; gradients of that part of the layer are sums of fewer zeros, in another grouping.
   bool head_rows = false;
+  // ForwardOptions::key_weights may be asked for: of a model with a memory (attention_recurrent.h) without
+  // gradients, on the CPU. Sequences are then padded to whole blocks.
+  bool key_weights = false;
 };
 
 // The attention that such batches lead to.

@@ -128,6 +128,15 @@ struct StemPass;       // stem.h
 // Of the states between layers, by their numbers: ForwardOptions::hidden_state.
 using StateListener = std::function<void(std::int64_t, const std::vector<float>&)>;
 
+// Of attention over what came before (attention_recurrent.h), for one sequence of a pass and a layer.
+struct KeyWeights {
+  std::int64_t layer = 0, sequence = 0;
+  std::int64_t remembered = 0;  // rows of its stream's memory, the oldest first
+  // Of these rows, then of the sequence's tokens: the mean weight over queries and heads.
+  std::vector<double> rows;
+};
+using KeyWeightListener = std::function<void(const KeyWeights&)>;
+
 struct PassContext {
   kernels::Backend& backend;
   const ModelConfig& config;

@@ -366,5 +366,58 @@ TEST_F(TransformerXlModel, FreshWeightsAreDrawnAsPublished) {
   EXPECT_GT(drawn, 0.1);
 }
 
+// The weights of keys by age: what the oracle's probabilities are on the mean, over memories as they fill up.
+TEST(KeyWeightsOfStreams, AreTheReferences) {
+  for (const AttentionPattern system : {AttentionPattern::transformer_xl, AttentionPattern::adaptive_span}) {
+    SCOPED_TRACE(name_of(system));
+    ModelConfig config = tiny_config();
+    config.head = HeadType::causal_lm;
+    config.attention = system;
+    config.attention_options.recurrent.memory = 20;
+    config.attention_options.spans = {.max_span = 20, .ramp = 4};
+    become_recurrent(config);
+    const std::vector<float> parameters = random_parameters(config, 5);
+    std::vector<float> fixed = parameters;
+    if (has_spans(config)) {
+      const std::vector<float> z{0.1f, 0.3f, 0.0f, 0.8f};
+      std::copy(z.begin(), z.end(),
+                fixed.begin() + ParameterLayout(config).find("bert.encoder.spans")->offset);
+    }
+    const reference::Parameters doubles = reference_parameters(config, fixed);
+    const auto backend = kernels::make_cpu_backend();
+    Model model(*backend, config, stream_limits(2), {.key_weights = true});
+    Model plain(*backend, config, stream_limits(2), {});
+    for (Model* const of : {&model, &plain}) of->set_parameters(fixed);
+    std::vector<reference::Memories> memories(2, reference::no_memories(recurrent_reference(config)));
+    for (std::uint64_t pass = 0; pass < 4; ++pass) {
+      const StreamSegments segments{
+          {segment_ids(config, 10, 2 * pass), segment_ids(config, 14, 2 * pass + 1)}, {1, 0}, {0, 0}};
+      std::vector<std::vector<reference::Vector>> expected;
+      for (std::size_t s = 0; s < 2; ++s) {
+        const auto stream = static_cast<std::size_t>(segments.streams[s]);
+        const std::vector<std::size_t> ids(segments.ids[s].begin(), segments.ids[s].end() - 1);
+        expected.push_back(
+            reference::recurrent_key_weights(recurrent_reference(config), doubles, ids, memories[stream]));
+        memories[stream] = reference::next_memories(
+            memories[stream],
+            reference::recurrent_forward(recurrent_reference(config), doubles, ids, memories[stream]), 20);
+      }
+      std::int64_t heard = 0;
+      ForwardOptions options;
+      options.key_weights = [&](const KeyWeights& of) {
+        ++heard;
+        const reference::Vector& right =
+            expected[static_cast<std::size_t>(of.sequence)][static_cast<std::size_t>(of.layer)];
+        ASSERT_EQ(of.rows.size(), right.size());
+        for (std::size_t row = 0; row < right.size(); ++row) EXPECT_NEAR(of.rows[row], right[row], 2e-6);
+      };
+      const double loss = model.forward(segment_batch(config, segments), options)[Loss::mlm].sum;
+      EXPECT_EQ(heard, 4);
+      const Batch batch = segment_batch(config, segments, 0, plain.wants_whole_blocks());
+      EXPECT_NEAR(plain.forward(batch, {})[Loss::mlm].sum, loss, 1e-5 * loss);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace bigbird
