@@ -32,7 +32,7 @@ struct ForwardOptions {
   // the same of a decoder ([T', C]).
   std::function<void(std::int64_t, const std::vector<float>&)> hidden_state;
   std::function<void(std::int64_t, const std::vector<float>&)> decoder_hidden_state = {};
-  KeyWeightListener key_weights = {};  // pass_context.h; behind every layer, sequence by sequence
+  KeyWeightListener key_weights = {};  // stream_memory.h; behind every layer, sequence by sequence
   // What backward() is going to be called with, where that is known. Of a model that keeps gradients the
   // losses of masked tokens, and with ModelOptions::logits_in_pieces those of a decoder, are then taken in
   // one pass with the gradient of their logits, which are gone when forward() returns. With logits_in_pieces

@@ -16,6 +16,7 @@
 #include "lib/model/label_smoothing.h"
 #include "lib/model/network/batch.h"
 #include "lib/model/network/model_limits.h"
+#include "lib/model/network/stream_memory.h"
 #include "lib/model/plans/block_plan.h"
 
 namespace bigbird {
@@ -127,15 +128,6 @@ struct StemPass;       // stem.h
 
 // Of the states between layers, by their numbers: ForwardOptions::hidden_state.
 using StateListener = std::function<void(std::int64_t, const std::vector<float>&)>;
-
-// Of attention over what came before (attention_recurrent.h), for one sequence of a pass and a layer.
-struct KeyWeights {
-  std::int64_t layer = 0, sequence = 0;
-  std::int64_t remembered = 0;  // rows of its stream's memory, the oldest first
-  // Of these rows, then of the sequence's tokens: the mean weight over queries and heads.
-  std::vector<double> rows;
-};
-using KeyWeightListener = std::function<void(const KeyWeights&)>;
 
 struct PassContext {
   kernels::Backend& backend;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -43,5 +44,14 @@ class StreamMemory {
   kernels::Values remembered_;
   std::vector<std::int64_t> rows_;
 };
+
+// Of attention over what came before (attention_recurrent.h), for one sequence of a pass and a layer.
+struct KeyWeights {
+  std::int64_t layer = 0, sequence = 0;
+  std::int64_t remembered = 0;  // rows of its stream's memory, the oldest first
+  // Of these rows, then of the sequence's tokens: the mean weight over queries and heads.
+  std::vector<double> rows;
+};
+using KeyWeightListener = std::function<void(const KeyWeights&)>;
 
 }  // namespace bigbird

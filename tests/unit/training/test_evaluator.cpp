@@ -11,6 +11,7 @@
 #include "lib/core/error.h"
 #include "lib/model/network/model.h"
 #include "lib/training/evaluator.h"
+#include "lib/training/next_tokens.h"
 #include "tests/unit/training/training_fixture.h"
 
 namespace bigbird {
@@ -192,6 +193,72 @@ TEST_F(Evaluation, ShardsWithIdsOfNoPieceAreRefused) {
   const TokenShards other(path("other"));
   EXPECT_THROW(NgramModel(other, *tokenizer_, 0, 1), Error);
   EXPECT_THROW(PretrainingBatches(other, *tokenizer_, tiny_config(), {}, 128, 1), Error);
+}
+
+// Sixths of memory and segment against weights that are read one stream after another.
+TEST_F(Evaluation, BucketsAreMeansOverWholeSegments) {
+  ModelConfig config = tiny_config();
+  config.attention = AttentionPattern::transformer_xl;
+  config.attention_options.recurrent.memory = 18;
+  become_recurrent(config);
+  config.head = HeadType::causal_lm;
+  constexpr std::int64_t length = 12, memory = 18;
+  const auto tokenizer = load_tokenizer(path("tokenizer"));
+  const TokenShards shards(path("train"));
+  const std::vector<float> parameters = initial_parameters(ParameterLayout(config), config, 5);
+  const auto model_of = [&](std::int64_t streams) {
+    BatchLimits limits;
+    limits.tokens = limits.masked_tokens = streams * 2 * length;
+    limits.sequences = limits.streams = streams;
+    limits.longest = 2 * length;
+    auto model = std::make_unique<Model>(*backend_, config, limits, ModelOptions{.key_weights = true});
+    model->set_parameters(parameters);
+    return model;
+  };
+  std::vector<AttentionBuckets> made;
+  for (const std::int64_t batch : {1, 3}) {
+    EvaluationOptions options;
+    options.batch = batch;
+    options.attention_buckets = true;
+    made.push_back(evaluate_streams(*model_of(batch), shards, *tokenizer, length, 7, options).buckets);
+  }
+  EXPECT_EQ(made[0].layers, made[1].layers);
+  EXPECT_EQ(made[0].compressed, 0);
+  EXPECT_EQ(made[0].plain, memory);
+  EXPECT_EQ(made[0].own, length);
+
+  const StreamSampler sampler(shards, tokenizer->special(),
+                              {.length = length, .streams = 64, .seed = 7, .once = true});
+  const NextTokens next(*tokenizer, config);
+  const auto model = model_of(1);
+  std::vector<std::vector<double>> sums(2, std::vector<double>(18));
+  double segments = 0;
+  ForwardOptions pass;
+  pass.key_weights = [&](const KeyWeights& of) {
+    if (of.remembered != memory || of.rows.size() != memory + length) return;
+    segments += of.layer == 0 ? 1 : 0;
+    for (std::size_t row = 0; row < of.rows.size(); ++row) {
+      const std::size_t part = row < memory ? 6 + row / 3 : 12 + (row - memory) / 2;
+      sums[static_cast<std::size_t>(of.layer)][part] += of.rows[row];
+    }
+  };
+  for (std::int64_t stream = 0; stream < sampler.options().streams; ++stream) {
+    for (std::uint64_t number = 0;; ++number) {
+      const Batch batch = stream_batch(sampler, next, {stream, 1}, number, -stream);
+      if (batch.sequences() == 0) break;
+      model->forward(batch, pass);
+    }
+  }
+  EXPECT_EQ(static_cast<double>(made[0].segments), segments);
+  ASSERT_GT(segments, 3);
+  for (std::size_t layer = 0; layer < 2; ++layer) {
+    double all = 0.0;
+    for (std::size_t part = 0; part < 18; ++part) {
+      EXPECT_NEAR(made[0].layers[layer][part], sums[layer][part] / segments, 1e-9) << layer << " " << part;
+      all += made[0].layers[layer][part];
+    }
+    EXPECT_NEAR(all, 1.0, 1e-5);
+  }
 }
 
 }  // namespace
