@@ -173,8 +173,9 @@ std::optional<EvaluationReport> run_evaluation(
                 message("leave `length` out"));
   }
   if (options.evaluation.attention_buckets && !reads_streams(config)) {
-    throw_usage(message("`attention_buckets`: {} remembers nothing", options.model),
-                "it is of transformer-xl, compressive and adaptive-span, trained with --objective clm");
+    throw_usage(
+        message("`attention_buckets`: {} remembers nothing", options.model),
+        "it is of models that read left to right with attention transformer-xl, compressive or adaptive-span");
   }
   options.objective.next = config.causal;
   if (config.causal && options.objective.masks == Masks::all) {

@@ -131,7 +131,7 @@ TEST_F(AdaptiveSpanRuns, SpansOfTokens) {
     EXPECT_NE(of.err.find(words), std::string::npos) << of.err;
   };
   refused({"attention", "-m", model}, "no head has a span of its own");
-  refused({"convert", model, path("other"), "--dynamic-span", "off"}, "dynamic_span");
+  refused({"convert", model, path("other"), "--dynamic-span", "off"}, "tensor bert.encoder.spans is missing");
   EXPECT_FALSE(std::filesystem::exists(path("other")));
 }
 
