@@ -47,7 +47,7 @@ int cmd_evaluate(int argc, char** argv) {
                                 "Training tokens to count for the baselines, or all"),
                  "all", "0");
   verb.add_flag("--attention-buckets", options.evaluation.attention_buckets,
-                "Of a model with a memory, print how much weight keys have by their age; on the CPU");
+                "Print how much weight keys have by their age, where a model remembers; on the CPU");
   verb.add_flag("--no-nsp", no_nsp, "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]");
   verb.add_seed();
   add_machine(verb);

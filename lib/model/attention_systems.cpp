@@ -12,8 +12,8 @@
 #include "kernels/types.h"
 #include "lib/core/error.h"
 #include "lib/core/names.h"
-#include "lib/model/attention_option_groups.h"
 #include "lib/model/config.h"
+#include "lib/model/option_groups.h"
 
 namespace bigbird {
 namespace {

@@ -223,8 +223,8 @@ std::int64_t etc_labels(const EtcOptions& options);
 // Whether the layers of a model read what came before, by distances: of Transformer-XL, Adaptive-Span and
 // Compressive Transformer (lib/model/network/attention_recurrent.h).
 bool is_recurrent(const ModelConfig& config);
-// Whether every head has a span of its own (lib/model/network/adaptive_span.h), and whether it has another for
-// every token.
+// Whether every head has a span of its own (lib/model/network/adaptive_span.h), and whether it has another
+// for every token.
 bool has_spans(const ModelConfig& config);
 bool has_dynamic_spans(const ModelConfig& config);
 // Whether what a memory has no place for is compressed (lib/model/network/compressive.h), and whether how is

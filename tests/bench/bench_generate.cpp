@@ -1,5 +1,5 @@
-// Tokens a processor second when a text is continued: with keys and values kept (CausalSteps), compared with a
-// stream that is read in segments of one token and keeps the inputs of layers. One thread, one text.
+// Tokens a processor second when a text is continued: with keys and values kept (CausalSteps), compared with
+// a stream that is read in segments of one token and keeps the inputs of layers. One thread, one text.
 //
 //   bench_generate SYSTEM LAYERS WIDTH HEADS INNER MEMORY PROMPT TOKENS [SPAN]
 //

@@ -19,8 +19,8 @@
 // sums of p (dp - p.dp), which have to be divided by m. So in training m is 2^-40 where the ramp ends on a
 // distance, a key further than there is any weight: no fp32 output feels it, and the quotient is exact.
 //
-// Dynamic spans (the same section): token t has z_th = 1 / (1 + exp(-(v_h.x_t + b_h))) of the layer's input x,
-// with v [H, C] and b [H] of the layer, v at first 0. The kernel makes the weights, and the gradients of
+// Dynamic spans (the same section): token t has z_th = 1 / (1 + exp(-(v_h.x_t + b_h))) of the layer's input
+// x, with v [H, C] and b [H] of the layer, v at first 0. The kernel makes the weights, and the gradients of
 // logits (RelativeTerm::span_logits). The loss is the mean over tokens. A layer reads all that is remembered:
 // no span is known before the layer runs. Computed on the CPU only.
 #pragma once
@@ -92,8 +92,8 @@ void backward_of_spans(const PassContext& pass, std::int64_t layer, const Attent
                        const RecurrentActivations& kept);
 // Error{usage} where a device computes no dynamic spans.
 void check_span_device(const kernels::Backend& backend, const ModelConfig& config);
-// Of dynamic spans: the layer's part of kept.span_logits; and from kept.dspan_logits, which gets what the loss
-// adds, to the gradients of the layer's v and b, and of its input, added to `dinput`.
+// Of dynamic spans: the layer's part of kept.span_logits; and from kept.dspan_logits, which gets what the
+// loss adds, to the gradients of the layer's v and b, and of its input, added to `dinput`.
 void own_spans_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
                        kernels::ConstValues input, const RecurrentActivations& kept);
 void own_spans_backward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,

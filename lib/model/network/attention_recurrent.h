@@ -136,8 +136,8 @@ void recurrent_begin(const PassContext& pass, const ModelTensors& tensors, const
 // kept.context [T, C] of input [T, C].
 void recurrent_attention_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
                                  kernels::ConstValues input, const AttentionActivations& kept);
-// [rows of keys] of a layer whose attention has run: the weights that queries gave each, summed over queries and
-// heads. Of a model that weighs keys (compressive.h).
+// [rows of keys] of a layer whose attention has run: the weights that queries gave each, summed over queries
+// and heads. Of a model that weighs keys (compressive.h).
 std::vector<double> key_weights(const PassContext& pass, std::int64_t layer,
                                 const AttentionActivations& kept);
 // Of dcontext, the first [T, C] of work.wide, whose rest is scratch; adds to work.gradient, the gradient of

@@ -1,5 +1,5 @@
-// See attention_option_groups.h.
-#include "lib/model/attention_option_groups.h"
+// See option_groups.h.
+#include "lib/model/option_groups.h"
 
 #include <fmt/format.h>
 
