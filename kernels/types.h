@@ -338,7 +338,7 @@ struct RelativeTerm {
   const std::int32_t* key_parts = nullptr;    // device, [key rows]
   // Of labels behind, on the CPU only: what a query sees ends with a span of its own in every head, z =
   // most_span / (1 + exp(-logit)) (Sukhbaatar et al. 2019, section 2.2). The exponential of a score at
-  // distance d is multiplied by m = clamp((ramp + z + 1 - d) / ramp, 0, 1); where m is 0 the pair does not meet.
+  // distance d is multiplied by m = clamp((ramp + z + 1 - d) / ramp, 0, 1). Pairs with m = 0 do not meet.
   const float* span_logits = nullptr;  // [query rows, H]; null: no such spans
   float most_span = 0.0f;
   float ramp = 1.0f;

@@ -178,8 +178,8 @@ run_asan() {
   # inference, finetuning, calibration, report, bench) are run by the command line's tests.
   local watched=(core io tokenization data genomes model model_folder training genomics text quantization kernels ranks cli)
   # Suites of the command line that run what others do once more, with other options or another attention, and compare weights; the
-  # model that ships is scored with for seconds.
-  local left=(EveryVerb/TrainingOptionsOf TrainingChoices AttentionSystems EtcPretrain ShippedModel)
+  # model that ships is scored with for seconds, and graphs are searched for minutes.
+  local left=(EveryVerb/TrainingOptionsOf TrainingChoices AttentionSystems EtcPretrain ShippedModel TheoryGraphs)
   if [ "${CI:-}" = true ]; then
     # Further: those that start the program many times for few lines of text, shards, whose bytes other tests compare, and what
     # runs a verb once more that the suite of its name runs.
