@@ -186,7 +186,7 @@ run_asan() {
     left+=(InfoFiles CommandLine OnePlace MissingModel AttentionVerb TextQaEtc TextQaFormats ClusterSbatch SbatchWords ClusterPlan NumberShards
       TextShards OldNames OutputsPage FetchHuman
       Stem LongformerVerbs LedVerbs HardNegativesCommand FreshNegativesCommand PromoterBaselineVerbs ChromatinBaselineCommand
-      VariantsBaseline VariantsTracks EvaluateOptions)
+      VariantsBaseline VariantsTracks EvaluateOptions VariantsOptions VariantsWork GenomicsOptions TextPretrainData TextTables TextTraining)
   else
     # The emulated device is a third of the build. It finds accesses outside of allocations itself (kernels/cuda/emulation/global_watch.h),
     # which CI's other build sees; what is left to find here are its local arrays, and the code of the host around it.

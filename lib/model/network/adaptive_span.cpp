@@ -69,7 +69,7 @@ void Spans::read(kernels::Backend& backend, const float* z) {
                     std::vector<std::int64_t>(heads, config_.attention_options.spans.max_span));
     return;
   }
-  const std::vector<float> host = downloaded(backend, z, static_cast<std::int64_t>(count()));
+  std::vector<float> host = downloaded(backend, z, static_cast<std::int64_t>(count()));
   const auto bad = std::find_if(host.begin(), host.end(), [](float x) { return !(x >= 0.0f && x <= 1.0f); });
   if (bad != host.end())
     throw_bad_input(fmt::format("bert.encoder.spans: {} is not within 0..1", *bad),
