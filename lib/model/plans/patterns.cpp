@@ -294,7 +294,9 @@ std::string own_length_reason(const ModelConfig& config, std::int64_t blocks) {
 
 std::int64_t planned_blocks(const ModelConfig& config, std::int64_t blocks, std::int64_t length) {
   if (!system_of(config.attention).by_own_length) return blocks;
-  return std::clamp<std::int64_t>((length + config.block_size - 1) / config.block_size, 1, blocks);
+  // A sequence that is not padded may fill no block.
+  const std::int64_t own = std::min((length + config.block_size - 1) / config.block_size, blocks);
+  return std::max<std::int64_t>(own, 1);
 }
 
 std::int64_t planned_layer(const ModelConfig& config, std::int64_t layer) {
