@@ -75,6 +75,8 @@ struct Projections {
 void report_key_weights(const PassContext& pass, std::int64_t layer, const AttentionActivations& kept) {
   const KeyWeightListener& listener = pass.recurrent->key_weights;
   if (!listener) return;
+  if (kept.recurrent.weighing.ones == nullptr)
+    throw_runtime("weights of keys of a model that plans for none");
   const std::vector<double> all = key_weights(pass, layer, kept);
   const std::vector<RecurrentSegment>& segments = pass.recurrent->of(layer).segments;
   for (std::size_t number = 0; number < segments.size(); ++number) {
