@@ -62,6 +62,27 @@ RecurrentConfig small_xl() {
   return config;
 }
 
+// Gradients of every tensor, each held against differences: of five tokens that see so many remembered rows.
+Parameters expect_differences(const RecurrentConfig& config, Parameters& tensors, std::size_t remembered,
+                              RandomNumbers& random) {
+  Memories memories;
+  for (std::size_t layer = 0; layer < xl_layers; ++layer)
+    memories.emplace_back(remembered, xl_width, random.vector(remembered * xl_width, -1.0, 1.0));
+  const std::vector<std::size_t> ids{1, 4, 2, 6, 3};
+  const Matrix d_last(5, xl_width, random.vector(5 * xl_width, -1.0, 1.0));
+  const Parameters gradients = recurrent_backward(config, tensors, ids, memories, d_last);
+  const auto loss = [&] {
+    const Matrix last = recurrent_forward(config, tensors, ids, memories).back();
+    double sum = 0.0;
+    for (std::size_t i = 0; i < last.values.size(); ++i) sum += last.values[i] * d_last.values[i];
+    return sum;
+  };
+  EXPECT_EQ(gradients.size(), tensors.size());
+  for (auto& [name, values] : tensors)
+    EXPECT_LT(largest_gradient_error(values, gradients.at(name), loss), 1e-6) << name;
+  return gradients;
+}
+
 TEST(TransformerXl, G2GradientsAgainstDifferences) {
   for (const bool untied : {false, true}) {
     for (const std::size_t remembered : {0u, 3u}) {
@@ -71,21 +92,7 @@ TEST(TransformerXl, G2GradientsAgainstDifferences) {
       config.clamp = untied ? 4 : 0;
       config.seen = untied ? 3 : 0;
       Parameters tensors = random_xl(untied, random);
-      Memories memories;
-      for (std::size_t layer = 0; layer < xl_layers; ++layer)
-        memories.emplace_back(remembered, xl_width, random.vector(remembered * xl_width, -1.0, 1.0));
-      const std::vector<std::size_t> ids{1, 4, 2, 6, 3};
-      const Matrix d_last(5, xl_width, random.vector(5 * xl_width, -1.0, 1.0));
-      const Parameters gradients = recurrent_backward(config, tensors, ids, memories, d_last);
-      const auto loss = [&] {
-        const Matrix last = recurrent_forward(config, tensors, ids, memories).back();
-        double sum = 0.0;
-        for (std::size_t i = 0; i < last.values.size(); ++i) sum += last.values[i] * d_last.values[i];
-        return sum;
-      };
-      ASSERT_EQ(gradients.size(), tensors.size());
-      for (auto& [name, values] : tensors)
-        EXPECT_LT(largest_gradient_error(values, gradients.at(name), loss), 1e-6) << name;
+      expect_differences(config, tensors, remembered, random);
     }
   }
 }
@@ -132,21 +139,7 @@ TEST(DynamicSpan, A2GradientsAgainstDifferences) {
       tensors[span + "weight"] = random.vector(xl_heads * xl_width, -0.7, 0.7);
       tensors[span + "bias"] = random.vector(xl_heads, -1.5, 1.0);
     }
-    Memories memories;
-    for (std::size_t layer = 0; layer < xl_layers; ++layer)
-      memories.emplace_back(remembered, xl_width, random.vector(remembered * xl_width, -1.0, 1.0));
-    const std::vector<std::size_t> ids{1, 4, 2, 6, 3};
-    const Matrix d_last(5, xl_width, random.vector(5 * xl_width, -1.0, 1.0));
-    const Parameters gradients = recurrent_backward(config, tensors, ids, memories, d_last);
-    const auto loss = [&] {
-      const Matrix last = recurrent_forward(config, tensors, ids, memories).back();
-      double sum = 0.0;
-      for (std::size_t i = 0; i < last.values.size(); ++i) sum += last.values[i] * d_last.values[i];
-      return sum;
-    };
-    ASSERT_EQ(gradients.size(), tensors.size());
-    for (auto& [name, values] : tensors)
-      EXPECT_LT(largest_gradient_error(values, gradients.at(name), loss), 1e-6) << name;
+    const Parameters gradients = expect_differences(config, tensors, remembered, random);
     double all = 0.0;
     for (const double of : gradients.at("bert.encoder.layer.1.attention.self.span.weight"))
       all += std::abs(of);
@@ -165,21 +158,7 @@ TEST(AdaptiveSpan, A2GradientsAgainstDifferences) {
     config.encoder.rescale_embeddings = false;
     config.spans = {8, 4.0};
     Parameters tensors = random_spans(8, {0.03, 0.33, 0.55, 0.95}, random);
-    Memories memories;
-    for (std::size_t layer = 0; layer < xl_layers; ++layer)
-      memories.emplace_back(remembered, xl_width, random.vector(remembered * xl_width, -1.0, 1.0));
-    const std::vector<std::size_t> ids{1, 4, 2, 6, 3};
-    const Matrix d_last(5, xl_width, random.vector(5 * xl_width, -1.0, 1.0));
-    const Parameters gradients = recurrent_backward(config, tensors, ids, memories, d_last);
-    const auto loss = [&] {
-      const Matrix last = recurrent_forward(config, tensors, ids, memories).back();
-      double sum = 0.0;
-      for (std::size_t i = 0; i < last.values.size(); ++i) sum += last.values[i] * d_last.values[i];
-      return sum;
-    };
-    ASSERT_EQ(gradients.size(), tensors.size());
-    for (auto& [name, values] : tensors)
-      EXPECT_LT(largest_gradient_error(values, gradients.at(name), loss), 1e-6) << name;
+    const Parameters gradients = expect_differences(config, tensors, remembered, random);
     if (remembered > 0) {
       EXPECT_NE(gradients.at("bert.encoder.spans")[1], 0.0);
     }
