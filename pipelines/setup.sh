@@ -44,8 +44,11 @@ ensure_packages() {
   # The package lists may be old or absent; they are fetched only when the first try fails.
   local environment=(env DEBIAN_FRONTEND=noninteractive)
   # shellcheck disable=SC2086
-  "${as_root[@]}" "${environment[@]}" $line >&2 ||
-    { "${as_root[@]}" apt-get update >&2 && "${as_root[@]}" "${environment[@]}" $line >&2; } ||
+  (
+    flock 9 # two scripts of ours may run side by side, and apt-get refuses to
+    "${as_root[@]}" "${environment[@]}" $line >&2 ||
+      { "${as_root[@]}" apt-get update >&2 && "${as_root[@]}" "${environment[@]}" $line >&2; }
+  ) 9>"${TMPDIR:-/tmp}/bigbird-packages.$(id -u).lock" ||
     fail "the packages could not be installed" "sudo $line"
 }
 

@@ -92,9 +92,11 @@ std::string comparison_picture(const AttentionComparison& comparison,
   std::vector<LayerPicture> layers;
   for (std::size_t i = 0; i < facts.size(); ++i) {
     const ModelConfig& config = comparison.systems[i];
-    layers.push_back({name_of(config.attention),
-                      fmt::format("{:.0f} keys a query, {} layers", facts[i].mean_keys,
-                                  facts[i].layers == 0 ? "never in" : std::to_string(facts[i].layers)),
+    // Left to right the first tokens never meet the last ones.
+    std::string words = fmt::format("{:.0f} keys a query", facts[i].mean_keys);
+    if (facts[i].layers > 0)
+      words += fmt::format(", {} {}", facts[i].layers, facts[i].layers == 1 ? "layer" : "layers");
+    layers.push_back({name_of(config.attention), words,
                       block_shares(config, 0, comparison.blocks)});
   }
   return comparison_svg(fmt::format("{} tokens in blocks of {}: which query block (row) sees which key block",

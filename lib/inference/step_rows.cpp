@@ -74,6 +74,11 @@ void StepRows::predict(kernels::ConstValues state, const NormTensors& final_norm
   asked_ = rows;
 }
 
+void StepRows::take_logits(const std::vector<float>& logits, Index rows) {
+  if (rows > 0) backend_.upload(held_.logits, logits.data(), logits.size() * sizeof(float));
+  asked_ = rows;
+}
+
 std::span<const float> StepRows::logits() {
   const auto count = static_cast<std::size_t>(asked_ * config_.vocab_size);
   if (backend_.in_host_memory()) return {held_.logits, count};

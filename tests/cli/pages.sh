@@ -21,6 +21,7 @@ pages=("$@")
 cat >"$work/bin/bigbird" <<EOF
 #!/usr/bin/env bash
 # bigbird, with less of what takes minutes
+set -e
 program=$program
 EOF
 cat >>"$work/bin/bigbird" <<'EOF'
@@ -33,7 +34,7 @@ for word in "$@"; do
     "training"*" --steps="* | "training"*" --batch="* | "training"*" --accumulate="*) continue ;;
     "simulate 10M" | "simulate 100M") word=1M ;;
     "evaluate --samples") skip=yes && continue ;;
-    "attention 4096") word=1024 ;;
+    "attention 4096" | "pretrain 4096") word=1024 ;;
   esac
   words+=("$word")
 done
@@ -44,6 +45,23 @@ case ${1:-} in
   quantize) words+=(--samples 100 --effect-samples 8) ;;
 esac
 case " $* " in *" --help"* | *" -h "*) steps=() words=("$@") ;; esac
+# The tour that one page has made is the next page's too.
+if [ "${1:-}" = demo ] && [ ${#steps[@]} = 0 ] && [[ " ${words[*]} " == *" --force "* ]]; then
+  out=bigbird-demo previous='' kept=$HOME/tours/${*//\//_}
+  for word in "$@"; do
+    [ "$previous" != -o ] || out=$word
+    previous=$word
+  done
+  if [ ! -e "$kept/made" ]; then
+    mkdir -p "$kept"
+    "$program" "${words[@]}" >"$kept/printed"
+    cp -rl "$out" "$kept/made"
+  fi
+  rm -rf "$out"
+  cp -rl "$kept/made" "$out"
+  cat "$kept/printed"
+  exit
+fi
 exec "$program" "${words[@]}" ${steps[@]+"${steps[@]}"}
 EOF
 chmod +x "$work/bin/bigbird"

@@ -125,6 +125,10 @@ TEST_F(AdaptiveSpanRuns, SpansOfTokens) {
   ASSERT_EQ(result.status, 0) << result.err;
   ASSERT_EQ(run_bigbird({"check", model}).status, 0);
   EXPECT_NE(run_bigbird({"info", model}).out.find("dynamic_span on"), std::string::npos);
+  result = run_bigbird({"text", "generate", "-m", model, "--prompt", "ACGTACGT", "--max-tokens", "40", "-O",
+                        "lines", "--device", "cpu"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_GE(result.out.size(), 41u);
   const auto refused = [&](const std::vector<std::string>& command, const std::string& words) {
     const RunResult of = run_bigbird(command);
     EXPECT_NE(of.status, 0);

@@ -33,6 +33,7 @@ void write_left_to_right(const std::filesystem::path& folder,
   config.attention_options.recurrent.memory = 12;
   config.attention_options.spans = {12, 8, 0.0};
   if (is_recurrent(config)) become_recurrent(config);
+  config.attention_options.compressive = {.compressed = 8, .rate = 2};
   if (attention == AttentionPattern::bpt) become_bpt(config);
   config.sep_token_id = static_cast<std::int64_t>(tokenizer->special().sep);
   config.initializer_range = 0.4;
@@ -48,7 +49,8 @@ class TextGenerate : public TextFixture {
     write_tiny_text_tokenizer(path("model"));
     write_left_to_right(path("model"));
     for (const AttentionPattern attention :
-         {AttentionPattern::transformer_xl, AttentionPattern::adaptive_span, AttentionPattern::bpt}) {
+         {AttentionPattern::transformer_xl, AttentionPattern::adaptive_span, AttentionPattern::compressive,
+          AttentionPattern::bpt, AttentionPattern::performer}) {
       write_tiny_text_tokenizer(path(name_of(attention)));
       write_left_to_right(path(name_of(attention)), attention);
     }
@@ -151,8 +153,29 @@ TEST_F(TextGenerate, ModelsWithAMemoryGoOn) {
     EXPECT_NE(samples[0].at("text"), samples[1].at("text"));
     must(generate(work + Words{"--beams", "3"}, model));
   }
-  const RunResult bpt = refused(generate({"--prompt", "ab"}, "bpt"), 1, "does not go on with attention bpt");
-  EXPECT_TRUE(holds(bpt.err, "transformer-xl or adaptive-span")) << bpt.err;
+}
+
+// Whatever the system: what cannot be kept is computed again.
+TEST_F(TextGenerate, EverySystemGoesOn) {
+  for (const std::string model : {"compressive", "bpt", "performer"}) {
+    SCOPED_TRACE(model);
+    const Words work{"--prompts", path("prompts.jsonl"), "--max-tokens", "12", "--min-tokens", "12"};
+    const auto one = rows(work + Words{"--batch", "1", "--threads", "1"}, model);
+    ASSERT_EQ(one.size(), 7u);
+    std::set<std::string> different;
+    for (const nlohmann::json& row : one) different.insert(row.at("text"));
+    EXPECT_GE(different.size(), 2u) << "the prompt is not read";
+    EXPECT_EQ(rows(work + Words{"--batch", "3", "--threads", "2"}, model), one);
+    const auto found = rows(work + Words{"--beams", "3"}, model);
+    EXPECT_GE(found[0].at("score"), -1e3);
+  }
+  // Longer than the positions, which only a memory allows.
+  std::string prompt;
+  for (int i = 0; i < 60; ++i) prompt += "ab cd ";
+  EXPECT_EQ(
+      rows({"--prompt", prompt, "--max-tokens", "70", "--min-tokens", "70"}, "compressive")[0].at("tokens"),
+      70);
+  refused(generate({"--prompt", prompt}, "bpt"), 1, "has 64 positions");
 }
 
 TEST_F(TextGenerate, OptionsReachTheSearch) {

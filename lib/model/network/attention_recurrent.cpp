@@ -304,10 +304,11 @@ void fill_recurrent(kernels::Backend& backend, const ModelConfig& config, const 
   check_span_device(backend, config);
   if (kept.weighing.ones != nullptr) {
     if (!backend.in_host_memory()) {
-      throw_usage(
-          fmt::format("attention {}: weights of keys are not computed on {}", name_of(config.attention),
-                      backend.name()),
-          compresses(config) ? "take the CPU, or another compression than most-used" : "take the CPU");
+      const bool most_used =
+          compresses(config) && config.attention_options.compressive.compression == Compression::most_used;
+      throw_usage(fmt::format("attention {}: {} not computed on {}", name_of(config.attention),
+                              most_used ? "compression most-used is" : "weights of keys are", backend.name()),
+                  most_used ? "take the CPU, or another compression" : "take the CPU");
     }
     const std::vector<float> ones(static_cast<std::size_t>(config.hidden_size), 1.0f);
     backend.upload_values(kept.weighing.ones, ones.data(), config.hidden_size);

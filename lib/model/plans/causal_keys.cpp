@@ -42,7 +42,7 @@ bool has_causal_keys(AttentionPattern pattern) {
 
 CausalKeys::CausalKeys(const ModelConfig& config, std::span<const std::int64_t> reaches)
     : config_(config), layers_(static_cast<std::size_t>(config.num_hidden_layers)) {
-  if (!config.causal || !has_causal_keys(config.attention)) {
+  if (!config.causal || !has_causal_keys(config.attention) || has_dynamic_spans(config)) {
     throw_runtime("attention " + name_of(config.attention) +
                   (config.causal ? " is not known one token at a time" : " that sees what is ahead"));
   }

@@ -9,7 +9,6 @@
 
 #include "lib/core/error.h"
 #include "lib/io/genome/base_letters.h"
-#include "lib/model/plans/causal_keys.h"
 #include "lib/model_folder/open_model.h"
 #include "lib/text/search/run_searches.h"
 #include "lib/tokenization/text_encoding.h"
@@ -44,13 +43,6 @@ Generator::Generator(const GeneratorOptions& options, kernels::Backend& backend)
     : folder_(options.model), options_(options), backend_(backend) {
   folder_.require_next_token_head();
   const ModelConfig& config = folder_.config();
-  if (!has_causal_keys(config.attention) || has_dynamic_spans(config)) {
-    throw_bad_input(
-        fmt::format("{}: text generate does not go on with attention {}{}", options.model,
-                    name_of(config.attention), has_dynamic_spans(config) ? ", dynamic_span on" : ""),
-        "take a model with full, sparse-fixed, sparse-strided, longformer, transformer-xl or "
-        "adaptive-span attention");
-  }
   if (options_.samples < 1)
     throw_usage(message("`continuations` is below 1"), "each prompt has one at least");
   const Tokenizer& tokenizer = folder_.tokenizer();
@@ -71,6 +63,9 @@ CausalLimits Generator::limits(const Sizes& sizes) const {
   const ModelConfig& config = folder_.config();
   const std::int64_t positions = config.max_position_embeddings;
   const std::int64_t asked = sizes.prompts * sizes.rows;
+  if (!keeps_keys(config)) {
+    return {.rows = std::max(asked, tokens_read_at_once), .asked = asked, .cached = 0, .length = positions};
+  }
   if (is_recurrent(config)) {
     const std::int64_t memory = remembered_rows(config), rows = std::max(asked, tokens_read_at_once);
     const std::int64_t of_row = std::min(search_.max_length, memory);
@@ -87,12 +82,10 @@ CausalLimits Generator::limits(const Sizes& sizes) const {
 }
 
 std::vector<MemoryRow> Generator::memory(const Sizes& sizes) const {
-  const std::int64_t block = folder_.config().block_size;
-  std::vector<MemoryRow> rows = plan_model_memory(
-      folder_.config(), {.tokens = block, .sequences = 1, .masked_tokens = 0, .longest = block}, {},
-      backend_);
-  for (const MemoryRow& row : plan_causal_memory(folder_.config(), limits(sizes), backend_))
-    rows.push_back(row);
+  const CausalLimits up_to = limits(sizes);
+  std::vector<MemoryRow> rows =
+      plan_model_memory(folder_.config(), limits_of_steps(folder_.config(), up_to), {}, backend_);
+  for (const MemoryRow& row : plan_step_memory(folder_.config(), up_to, backend_)) rows.push_back(row);
   return rows;
 }
 
@@ -124,14 +117,11 @@ void Generator::prepare() {
   }
   make_token_search(search_);
   require_memory();
-  const std::int64_t block = folder_.config().block_size;
-  model_ = open_model(folder_, {backend_,
-                                [&](const ModelConfig&) {
-                                  return BatchLimits{
-                                      .tokens = block, .sequences = 1, .masked_tokens = 0, .longest = block};
-                                }})
+  const CausalLimits up_to = limits(sizes());
+  model_ = open_model(folder_,
+                      {backend_, [&](const ModelConfig& config) { return limits_of_steps(config, up_to); }})
                .model;
-  steps_ = std::make_unique<CausalSteps>(*model_, limits(sizes()));
+  steps_ = make_text_steps(*model_, up_to);
 }
 
 std::vector<std::int32_t> Generator::encode(std::string_view text, const std::string& where) const {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "lib/inference/causal_steps.h"
+#include "lib/inference/text_steps.h"
 #include "lib/model/network/model_limits.h"
 #include "lib/model_folder/model_folder.h"
 #include "lib/text/search/token_search.h"
@@ -35,8 +35,7 @@ struct Continuation {
 
 class Generator {
  public:
-  // Error{bad_input}: as ModelFolder; a model that predicts no next token, or whose attention is not known
-  // token by token (CausalKeys). Error{usage}: samples below 1.
+  // Error{bad_input}: as ModelFolder; a model that predicts no next token. Error{usage}: samples below 1.
   Generator(const GeneratorOptions& options, kernels::Backend& backend);
   ~Generator();
 
@@ -89,7 +88,7 @@ class Generator {
   kernels::Backend& backend_;
   SearchOptions search_;
   std::unique_ptr<Model> model_;
-  std::unique_ptr<CausalSteps> steps_;
+  std::unique_ptr<TextSteps> steps_;
   std::vector<Pending> pending_;
 };
 

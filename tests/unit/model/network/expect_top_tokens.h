@@ -1,4 +1,4 @@
-// The best tokens that DecoderSteps names, against all of its logits.
+// The best tokens that steps of a decoder or of a text name, against all of their logits.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "lib/core/error.h"
-#include "lib/inference/decoder_steps.h"
+#include "lib/model/network/top_tokens.h"
 
 namespace bigbird::testing {
 
 // logits: those of the last step, [rows, vocabulary].
-inline void expect_top_tokens(DecoderSteps& steps, const std::vector<float>& logits, std::size_t vocabulary) {
+template <typename Steps>
+void expect_top_tokens(Steps& steps, const std::vector<float>& logits, std::size_t vocabulary) {
   const std::int64_t count = 5;
   const TopTokens all = steps.top(count);
   for (std::size_t row = 0; row < logits.size() / vocabulary; ++row) {
