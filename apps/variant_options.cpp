@@ -3,15 +3,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/names.h"
+#include "lib/genomics/variants/zero_shot.h"
 #include "lib/io/files/file.h"
+#include "lib/model_folder/model_folder.h"
 
 namespace bigbird::apps {
 
 void VariantOptions::add(Verb& verb, bool with_profiles) {
   verb.add_required(
           "-m,--model MODEL", models_,
-          "Model folder with a classification head; given several times, the mean of their probabilities")
+          "Model folder with a classification head or a language model's; given several times, the mean of "
+          "their scores")
       ->allow_extra_args(false);
   verb.add_required("-f,--fasta-ref FASTA", scoring_.fasta, "Genome of the variants");
   verb.add_required("VCF", scoring_.input,
@@ -35,8 +42,11 @@ void VariantOptions::add(Verb& verb, bool with_profiles) {
 void VariantOptions::add_windows(Verb& verb) {
   const OptionGroup windows(verb, "Windows");
   verb.with_word(
-      verb.add_option("--window BP", scoring_.windows.window,
-                      "Bases of a window (default: as the model was trained)", CLI::Range(0, 1 << 24)),
+      verb.add_option(
+          "--window BP", scoring_.windows.window,
+          "Bases of a window (default: as the model was trained; of a language model 512, or 32 less "
+          "than it has positions)",
+          CLI::Range(0, 1 << 24)),
       "auto", "0");
   verb.with_words(verb.add_option("--offset BP", scoring_.windows.offset,
                                   "Bases before the variant in its window (default: so many that it is in "
@@ -72,13 +82,55 @@ void VariantOptions::add_tracks(Verb& verb) {
       ->allow_extra_args(false);
 }
 
+void VariantOptions::add_language(Verb& verb) {
+  const OptionGroup language(verb, "Language models");
+  verb.add_flag(
+      "--zero-shot", zero_shot_,
+      "Refuse a model without a language model's head; one that has no other is scored with so anyway");
+  verb.add_option("--lm-passes", passes_,
+                  "Tokens that are masked: those that differ from left to right, as a proper probability "
+                  "(left-to-right), all at once (joint), or none",
+                  CLI::IsMember({"left-to-right", "joint", "none"}));
+  verb.add_flag("--no-lm-distances", no_distances_,
+                "Leave out LM_L2 and LM_COS, which take two passes a strand more");
+}
+
+std::int64_t VariantOptions::language_window(const Verb& verb) const {
+  std::int64_t window = 0;
+  for (const std::string& model : models_) {
+    const ModelFolder folder(model);
+    if (zero_shot_) folder.require_masked_token_head();
+    if (!folder.config().has_mlm() && !folder.config().predicts_next()) break;
+    const std::int64_t fits = usual_language_window(folder.config());
+    window = window == 0 ? fits : std::min(window, fits);
+  }
+  for (const char* option : {"--lm-passes", "--no-lm-distances"}) {
+    if (window == 0 && verb.given(option)) {
+      throw_usage(std::string(option) + " is of language models: " + models_.front() + " has another head",
+                  "leave it out, or take a pretrained model");
+    }
+  }
+  return window;
+}
+
+std::unique_ptr<LanguageScorer> VariantOptions::make_language_scorer(kernels::Backend& backend) const {
+  return std::make_unique<LanguageScorer>(
+      LanguageScorerOptions{.models = models_,
+                            .strands = sequences_.strands(),
+                            .passes = parse_name(language_passes_names, passes_, "choice of --lm-passes"),
+                            .distances = !no_distances_,
+                            .batch = sequences_.batch()},
+      backend);
+}
+
 void VariantOptions::require_inputs() const {
   require_readable(scoring_.input);
   require_readable(scoring_.fasta);
 }
 
-VariantScoringOptions VariantOptions::scoring() const {
+VariantScoringOptions VariantOptions::scoring(std::int64_t language_window) const {
   VariantScoringOptions options = scoring_;
+  if (options.windows.window == 0) options.windows.window = language_window;
   options.windows.anchor_bin = anchor_ == "bin";
   options.rules.ref_mismatch = parse_ref_mismatch(ref_mismatch_);
   options.rules.edge = parse_edge_rule(edge_);
@@ -92,8 +144,8 @@ std::unique_ptr<SequenceScorer> VariantOptions::make_scorer(kernels::Backend& ba
       backend);
 }
 
-Provenance VariantOptions::provenance(const Verb& verb, SequenceScorer& scorer) const {
-  return provenance_of_models(verb, scoring_.fasta, models_, scorer.digests());
+Provenance VariantOptions::provenance(const Verb& verb, const std::vector<std::string>& digests) const {
+  return provenance_of_models(verb, scoring_.fasta, models_, digests);
 }
 
 void log_tally(const VariantTally& tally) {

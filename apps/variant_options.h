@@ -8,6 +8,7 @@
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
+#include "lib/genomics/language_scorer.h"
 #include "lib/genomics/variants/run.h"
 #include "lib/inference/sequence_scorer.h"
 #include "lib/io/files/provenance.h"
@@ -22,6 +23,8 @@ class VariantOptions {
   void add(Verb& verb, bool with_profiles);
   // --track, of the verbs that write or collect scores.
   void add_tracks(Verb& verb);
+  // What a language model is asked for.
+  void add_language(Verb& verb);
 
   // As typed; empty when not given.
   const std::string& profiles() const { return sequences_.profiles(); }
@@ -29,10 +32,15 @@ class VariantOptions {
   const std::vector<std::string>& models() const { return models_; }
   // Error{bad_input} where the genome or the variants cannot be opened.
   void require_inputs() const;
-  VariantScoringOptions scoring() const;
+  // language_window: as language_window() says.
+  VariantScoringOptions scoring(std::int64_t language_window) const;
+  // Of models that only have a language model's head, a LanguageScorer's, the window that is usual; 0 of
+  // others. Error{usage} for options of the other kind; errors as ModelFolder.
+  std::int64_t language_window(const Verb& verb) const;
   std::unique_ptr<SequenceScorer> make_scorer(kernels::Backend& backend) const;
+  std::unique_ptr<LanguageScorer> make_language_scorer(kernels::Backend& backend) const;
   // Of the verb, with the digests of the models.
-  Provenance provenance(const Verb& verb, SequenceScorer& scorer) const;
+  Provenance provenance(const Verb& verb, const std::vector<std::string>& digests) const;
 
  private:
   void add_windows(Verb& verb);
@@ -43,6 +51,9 @@ class VariantOptions {
   std::string ref_mismatch_ = "skip";
   std::string edge_ = "pad";
   ScoringOptions sequences_;
+  bool zero_shot_ = false;
+  std::string passes_ = "left-to-right";
+  bool no_distances_ = false;
 };
 
 // What the run counted, as messages: scored and skipped by reason, passes saved.

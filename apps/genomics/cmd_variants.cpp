@@ -1,4 +1,5 @@
 // `bigbird variants`: scores of the alleles of a VCF, as annotated VCF, table or matrices.
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -34,6 +35,7 @@ void add_options(Verb& verb, VariantsCommand& typed) {
   verb.add_option("--background FILE", typed.options.background,
                   "File of `variants background`: adds E-values and the functional score");
   typed.shared.add_tracks(verb);
+  typed.shared.add_language(verb);
   verb.add_option(
           "--baseline [NAME=]FILE", typed.options.baselines,
           "Table with chrom, pos, ref, alt and scores of another tool, as columns next to ours. With an "
@@ -46,12 +48,27 @@ void add_options(Verb& verb, VariantsCommand& typed) {
   typed.work.add(verb);
 }
 
+template <typename Scorer>
+VariantsDone run(Verb& verb, VariantsCommand& typed, Scorer& scorer) {
+  if (verb.provenance()) {
+    const Provenance provenance = typed.shared.provenance(verb, scorer.digests());
+    typed.options.provenance = provenance_lines(provenance);
+    typed.options.provenance_json = provenance_json(provenance);
+    typed.options.provenance_in_tables = verb.provenance_in_tables();
+    const VariantFormat format = typed.options.format;
+    if (format == VariantFormat::tsv || format == VariantFormat::npy)
+      verb.head_of(typed.options.output, provenance);
+  }
+  return run_variants(typed.options, scorer);
+}
+
 }  // namespace
 
 int cmd_variants(int argc, char** argv) {
   Verb verb("variants",
-            "Score variants: how each ALT changes what a model predicts, as annotated VCF or BCF, table or "
-            "matrices; next to conservation and scores of other tools.",
+            "Score variants: how each ALT changes what a model predicts, or how likely a language model that "
+            "was only pretrained finds it, as annotated VCF or BCF, table or matrices; next to conservation "
+            "and scores of other tools.",
             {("bigbird variants -m human/tracks -f bigbird-demo/genome.fa.gz "
               "bigbird-demo/variants.vcf.gz -O z -o scored.vcf.gz"),
              ("for i in 1 2; do bigbird variants -m demo-output/chromatin-run/final -f "
@@ -63,29 +80,23 @@ int cmd_variants(int argc, char** argv) {
               "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --write-index -o scored.bcf"),
              ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
               "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --track "
-              "promoter=demo-output/scan.bw -o tracks.tsv")});
+              "promoter=demo-output/scan.bw -o tracks.tsv"),
+             ("bigbird variants -m demo-output/pretrain/final -f demo-output/genome/genome.fa.gz "
+              "demo-output/genome/variants.vcf.gz -r chr3:1-50000 --lm-passes joint -o zero-shot.tsv")});
   VariantsCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
 
-  typed.options.scoring = typed.shared.scoring();
+  typed.shared.require_inputs();
+  const std::int64_t language = typed.shared.language_window(verb);
+  typed.options.scoring = typed.shared.scoring(language);
   typed.options.profiles = typed.shared.profiles();
   typed.options.format = variant_format(typed.type, typed.options.output);
   typed.options.restart = typed.work.restart(verb);
   typed.options.shard = typed.work.shard();
-  typed.shared.require_inputs();
   const auto backend = verb.make_backend(typed.shared.models());
-  const std::unique_ptr<SequenceScorer> scorer = typed.shared.make_scorer(*backend);
-  if (verb.provenance()) {
-    const Provenance provenance = typed.shared.provenance(verb, *scorer);
-    typed.options.provenance = provenance_lines(provenance);
-    typed.options.provenance_json = provenance_json(provenance);
-    typed.options.provenance_in_tables = verb.provenance_in_tables();
-    const VariantFormat format = typed.options.format;
-    if (format == VariantFormat::tsv || format == VariantFormat::npy)
-      verb.head_of(typed.options.output, provenance);
-  }
-  const VariantsDone done = run_variants(typed.options, *scorer);
+  const VariantsDone done = language > 0 ? run(verb, typed, *typed.shared.make_language_scorer(*backend))
+                                         : run(verb, typed, *typed.shared.make_scorer(*backend));
   log_tally(done.tally);
   verb.set_throughput(static_cast<double>(done.tally.alleles), "alleles");
   verb.set_cost_of(static_cast<double>(done.scored), "scored allele");

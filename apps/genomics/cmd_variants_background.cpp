@@ -1,4 +1,5 @@
 // `bigbird variants background`: the effects of ordinary variants, to compare others with.
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -8,6 +9,16 @@
 #include "lib/io/files/provenance.h"
 
 namespace bigbird::apps {
+namespace {
+
+template <typename Scorer>
+VariantTally run(const Verb& verb, const VariantOptions& shared, VariantBackgroundOptions& options,
+                 Scorer& scorer) {
+  if (verb.provenance()) options.provenance_json = provenance_json(shared.provenance(verb, scorer.digests()));
+  return run_variant_background(options, scorer);
+}
+
+}  // namespace
 
 int cmd_variants_background(int argc, char** argv) {
   Verb verb("variants background",
@@ -24,19 +35,20 @@ int cmd_variants_background(int argc, char** argv) {
   shared.add(verb, false);
   verb.add_required(
       "-o,--output OUT.safetensors", options.output,
-      "Sorted |logFC * diff| of every profile; while it is made, files of twice its size are next to it");
+      "Sorted |logFC * diff| of every profile, of a language model |LM_LLR|; while it is made, files of twice its size are next to it");
   verb.with_word(
       verb.add_count("--max-records", options.max_records, "Records to take, the first ones, or all"), "all",
       "0");
   shared.add_tracks(verb);
+  shared.add_language(verb);
   if (!verb.parse(argc, argv)) return 0;
 
-  options.scoring = shared.scoring();
   shared.require_inputs();
+  const std::int64_t language = shared.language_window(verb);
+  options.scoring = shared.scoring(language);
   const auto backend = verb.make_backend(shared.models());
-  const std::unique_ptr<SequenceScorer> scorer = shared.make_scorer(*backend);
-  if (verb.provenance()) options.provenance_json = provenance_json(shared.provenance(verb, *scorer));
-  const VariantTally tally = run_variant_background(options, *scorer);
+  const VariantTally tally = language > 0 ? run(verb, shared, options, *shared.make_language_scorer(*backend))
+                                          : run(verb, shared, options, *shared.make_scorer(*backend));
   log_tally(tally);
   verb.set_throughput(static_cast<double>(tally.alleles), "alleles");
   return 0;

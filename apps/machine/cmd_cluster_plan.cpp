@@ -157,7 +157,7 @@ int cmd_cluster_plan(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   VariantCostOptions options;
-  options.scoring = shared.scoring();
+  options.scoring = shared.scoring(0);
   options.seconds = static_cast<double>(parse_duration(sample_time, "--sample-time"));
   const auto task_seconds = static_cast<double>(parse_duration(task_time, "--task-time"));
   if (task_seconds < 1) throw_usage("--task-time 0: a task takes some time", "30m, 2h");

@@ -2,8 +2,8 @@
 // strands, several models, windows of DNA, vectors, masked tokens, tokens one at a time, exact calls. A
 // result never depends on batch, threads or neighbours.
 //
-// A model that reads left to right, with the keys and values of every layer kept: a token more of a text costs
-// one token, and its logits are those of Model::forward() over the whole text.
+// A model that reads left to right, with the keys and values of every layer kept: a token more of a text
+// costs one token, and its logits are those of Model::forward() over the whole text.
 //
 // Of a model with a memory (attention_recurrent.h) logits are those of a stream that is read in segments of
 // one token: each sees the M inputs of a layer that came before it. Keys and values of these stay what they

@@ -19,6 +19,10 @@ double Softmax::operator()(float logit) const {
   return std::exp(static_cast<double>(logit) - highest_) / sum_;
 }
 
+double Softmax::log(float logit) const {
+  return static_cast<double>(logit) - highest_ - std::log(sum_);
+}
+
 std::size_t outputs_of(const ModelConfig& config) {
   const bool two_classes = config.problem_type == ProblemType::single_label && config.num_labels == 2;
   return two_classes ? 1 : static_cast<std::size_t>(config.num_labels);

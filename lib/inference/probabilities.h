@@ -15,6 +15,7 @@ class Softmax {
  public:
   explicit Softmax(std::span<const float> logits);
   double operator()(float logit) const;
+  double log(float logit) const;  // of the probability
 
  private:
   double highest_;

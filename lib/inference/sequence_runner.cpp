@@ -162,7 +162,8 @@ std::vector<float> SequenceRunner::parameter(const std::string& name) const {
 void SequenceRunner::add(const SequenceInput& input, std::function<void(const SequenceResult&)> result) {
   open();
   const auto length = static_cast<std::int64_t>(input.ids.size());
-  const std::int64_t tokens = model_->wants_whole_blocks() ? padded(length, config()) : length;
+  const std::int64_t with_padding = padded(std::max(length, input.pad_to), config());
+  const std::int64_t tokens = model_->wants_whole_blocks() ? with_padding : length;
   const auto rows = static_cast<std::int64_t>(input.masked.size());
   const auto globals =
       input.two_inputs ? static_cast<std::int64_t>(input.two_inputs->global_ids.size()) : std::int64_t{0};
@@ -182,9 +183,9 @@ void SequenceRunner::add(const SequenceInput& input, std::function<void(const Se
     batch.append(*input.two_inputs, multiple, pad);
     if (input.reads_global) batch.sequence_rows.push_back(global_row(first_global));
   } else {
-    batch.append(input.ids, input.types, multiple, pad, whole_blocks ? config().input_length : 0);
+    batch.append(input.ids, input.types, multiple, pad, whole_blocks ? with_padding : 0);
   }
-  if (!whole_blocks) batch.plan_lengths.push_back(padded(length, config()));
+  if (!whole_blocks) batch.plan_lengths.push_back(with_padding);
   for (const std::int32_t row : input.masked) {
     batch.masked_rows.push_back(first + row);
     batch.masked_labels.push_back(input.ids[static_cast<std::size_t>(row)]);

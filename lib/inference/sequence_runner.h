@@ -86,6 +86,8 @@ struct SequenceInput {
   std::vector<std::int32_t> ids;
   std::vector<std::int32_t> types = {};   // as many; empty: all 0
   std::vector<std::int32_t> masked = {};  // rows of `ids` whose MLM logits are wanted
+  // Tokens that padding is for, where they are more than it has: sequences that are compared see the same.
+  std::int64_t pad_to = 0;
   // [ids, C], with options.offsets: what is added to the vector of each token (Batch::embedding_offsets);
   // empty: nothing.
   std::vector<float> offsets = {};

@@ -58,9 +58,9 @@ class StepRows {
   // In place of a product: logits [rows, V] that were computed elsewhere.
   void take_logits(const std::vector<float>& logits, kernels::Index rows);
 
-  // Of the last predict() or take_logits() and valid until the next, in the program's memory: all logits [rows, V], or of each
-  // row the `count` (1 to most_top_tokens and at most V) best, which are found on the device.
-  // Error{runtime} for another count.
+  // Of the last predict() or take_logits() and valid until the next, in the program's memory: all logits
+  // [rows, V], or of each row the `count` (1 to most_top_tokens and at most V) best, which are found on the
+  // device. Error{runtime} for another count.
   std::span<const float> logits();
   TopTokens top(std::int64_t count);
 

@@ -78,14 +78,15 @@ EdgeRule parse_edge_rule(std::string_view word) {
 }
 
 std::string flags_text(unsigned flags) {
-  constexpr std::array<std::pair<unsigned, std::string_view>, 7> names = {
+  constexpr std::array<std::pair<unsigned, std::string_view>, 8> names = {
       {{flag_ref_mismatch, "ref_mismatch"},
        {flag_swapped, "swapped"},
        {flag_edge_padded, "edge_padded"},
        {flag_edge_shifted, "edge_shifted"},
        {flag_trimmed, "trimmed"},
        {flag_aligned, "aligned"},
-       {flag_cut, "tokens_cut"}}};
+       {flag_cut, "tokens_cut"},
+       {flag_cpg, "cpg"}}};
   std::string text;
   for (const auto& [flag, name] : names) {
     if ((flags & flag) == 0) continue;

@@ -73,6 +73,7 @@ inline constexpr unsigned flag_edge_shifted = 8;  // edge_shifted
 inline constexpr unsigned flag_trimmed = 16;      // trimmed: (pos, ref, alt) had common ends
 inline constexpr unsigned flag_cut = 32;          // tokens_cut: a window had more tokens than the model takes
 inline constexpr unsigned flag_aligned = 64;      // aligned: an insertion or deletion was moved to the left
+inline constexpr unsigned flag_cpg = 128;  // cpg: C to T or G to A in a CG, of a language model's score
 std::string flags_text(unsigned flags);
 
 // One ALT of a record, judged and placed.

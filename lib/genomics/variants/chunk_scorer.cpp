@@ -138,7 +138,20 @@ ChunkScorer::ChunkScorer(SequenceScorer& scorer, const Fasta& fasta, const Conti
   if (background_ != nullptr) e_values_.resize(scorer.outputs());
 }
 
-ChunkResult ChunkScorer::score(const std::vector<VcfRecord>& records) {
+std::vector<std::vector<PlacedAllele>> judge_alleles(std::vector<AlleleJudge>& judges,
+                                                     const std::vector<VcfRecord>& records,
+                                                     const std::vector<std::int64_t>& shifts) {
+  std::vector<std::vector<PlacedAllele>> placed(records.size() * shifts.size());
+  kernels::parallel_for_worker(records.size(), [&](std::size_t record, int worker) {
+    for (std::size_t shift = 0; shift < shifts.size(); ++shift) {
+      placed[record * shifts.size() + shift] =
+          judges[static_cast<std::size_t>(worker)].judge(records[record], shifts[shift]);
+    }
+  });
+  return placed;
+}
+
+ChunkResult AlleleScorer::score(const std::vector<VcfRecord>& records) {
   ChunkResult result;
   add(records, [&result](ChunkResult made) { result = std::move(made); });
   finish();
@@ -156,13 +169,7 @@ ChunkScorer::Chunk ChunkScorer::lay_out(const std::vector<VcfRecord>& records) {
   std::vector<Job>& jobs = chunk.jobs;
   std::vector<Window>& windows = chunk.windows;
   ChunkResult& result = chunk.result;
-  placed.resize(records.size() * shifts_.size());
-  kernels::parallel_for_worker(records.size(), [&](std::size_t record, int worker) {
-    for (std::size_t shift = 0; shift < shifts_.size(); ++shift) {
-      placed[record * shifts_.size() + shift] =
-          judges_[static_cast<std::size_t>(worker)].judge(records[record], shifts_[shift]);
-    }
-  });
+  placed = judge_alleles(judges_, records, shifts_);
 
   if (options_.baselines != nullptr) options_.baselines->prepare(records);
   result.records.resize(records.size());

@@ -61,6 +61,7 @@ struct AlleleResult {
   // Of each track its value, NaN for none; with a background the E-values of the tracks behind them.
   std::vector<float> tracks;
   std::vector<float> baselines;  // of each score of another tool, NaN for none
+  std::vector<float> language;   // of a language model: language_columns() (zero_shot.h); else none
   std::vector<GroupSummary> groups;
   // [written profiles, values_per_profile]: REF, ALT, diff, logFC and, with a background, E.
   std::vector<float> values;
@@ -68,8 +69,9 @@ struct AlleleResult {
 
 struct ChunkResult {
   std::vector<std::vector<AlleleResult>> records;  // an entry for each ALT, one where ALT is "."
-  std::uint64_t windows = 0;                       // run by the models
-  std::uint64_t windows_asked = 0;                 // REF and ALT of every scored allele and shift
+  // Run by the models, and REF and ALT of every scored allele and shift; of language models passes.
+  std::uint64_t windows = 0;
+  std::uint64_t windows_asked = 0;
 };
 
 // For chunk_bytes.h: what is kept of a chunk while the run is not finished.
@@ -77,12 +79,36 @@ template <typename Bytes>
 void pass(Bytes& bytes, AlleleResult& allele) {
   bytes(allele.reason, allele.flags, allele.n_share, allele.token_share, allele.difference,
         allele.log_fold_change, allele.profile, allele.e_value, allele.functional, allele.tracks,
-        allele.baselines, allele.groups, allele.values);
+        allele.baselines, allele.language, allele.groups, allele.values);
 }
 template <typename Bytes>
 void pass(Bytes& bytes, ChunkResult& result) {
   bytes(result.windows, result.windows_asked, result.records);
 }
+
+class AlleleScorer {
+ public:
+  AlleleScorer() = default;
+  virtual ~AlleleScorer() = default;
+  AlleleScorer(const AlleleScorer&) = delete;
+  AlleleScorer& operator=(const AlleleScorer&) = delete;
+
+  // `done` is called once, when the last allele of the records is scored: now, in a later call or in
+  // finish(), on the calling thread. The records, which stay where they are until then, are judged and
+  // tokenized here, while a device that works beside the program runs what was added before. Chunks of which
+  // nothing is to be scored are done at once, others in the order of the calls.
+  virtual void add(const std::vector<VcfRecord>& records, std::function<void(ChunkResult)> done) = 0;
+  // Every chunk is done afterwards.
+  virtual void finish() = 0;
+  // One chunk alone.
+  ChunkResult score(const std::vector<VcfRecord>& records);
+};
+
+// The alleles of records, each judged at its place and with the window moved by each of `shifts`: [records *
+// shifts]. judges: one for each thread.
+std::vector<std::vector<PlacedAllele>> judge_alleles(std::vector<AlleleJudge>& judges,
+                                                     const std::vector<VcfRecord>& records,
+                                                     const std::vector<std::int64_t>& shifts);
 
 struct ChunkScorerOptions {
   AlleleRules rules;
@@ -94,22 +120,15 @@ struct ChunkScorerOptions {
   AlleleBaselines* baselines = nullptr;
 };
 
-class ChunkScorer {
+class ChunkScorer : public AlleleScorer {
  public:
   // `background` may be null. The references live as long as this object. Error{bad_input} for models that
   // give no probabilities.
   ChunkScorer(SequenceScorer& scorer, const Fasta& fasta, const ContigNames& contigs,
               const ChunkScorerOptions& options, const VariantBackground* background);
 
-  // `done` is called once, when the last allele of the records is scored: now, in a later call or in
-  // finish(), on the calling thread. The records, which stay where they are until then, are judged and
-  // tokenized here, while a device that works beside the program runs what was added before. Chunks of which
-  // nothing is to be scored are done at once, others in the order of the calls.
-  void add(const std::vector<VcfRecord>& records, std::function<void(ChunkResult)> done);
-  // Every chunk is done afterwards.
-  void finish();
-  // One chunk alone.
-  ChunkResult score(const std::vector<VcfRecord>& records);
+  void add(const std::vector<VcfRecord>& records, std::function<void(ChunkResult)> done) override;
+  void finish() override;
   // What score() finds out before it runs a model: reasons, flags, and the number of windows.
   ChunkResult judge(const std::vector<VcfRecord>& records);
   const std::vector<ProfileGroup>& groups() const { return groups_; }

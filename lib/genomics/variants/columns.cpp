@@ -38,7 +38,6 @@ VariantColumns::VariantColumns(const std::vector<Profile>& profiles, const std::
                                const std::vector<std::string>& tracks,
                                const std::vector<std::string>& baselines)
     : labels_(profile_labels(profiles)),
-      groups_(groups.size()),
       written_values_(written.size() * values_per_profile),
       background_(values_per_profile > 4) {
   const std::string strands =
@@ -65,6 +64,33 @@ VariantColumns::VariantColumns(const std::vector<Profile>& profiles, const std::
                        : "exp(mean of ln E over the profiles + mean of ln E over the tracks); smaller is "
                          "stronger");
   }
+  add_others(tracks, baselines);
+  const std::vector<std::string> ids = column_ids(labels_);
+  for (const std::size_t profile : written) {
+    std::string id = fmt::format("P_{}_", ids[profile]);
+    while (taken(id + "DIFF")) id += "_";  // a group's that is called P_NAME
+    const std::string name =
+        plain(fmt::format("profile {}, {} ({})", profile, profiles[profile].name, profiles[profile].group));
+    add(id + "REF", "Float", "Probability with REF, mean over strands: " + name);
+    add(id + "ALT", "Float", "Probability with ALT, mean over strands: " + name);
+    add(id + "DIFF", "Float", "diff: " + name);
+    add(id + "LFC", "Float", "logFC: " + name);
+    if (background_) add(id + "E", "Float", "E-value: " + name);
+  }
+}
+
+VariantColumns::VariantColumns(const std::vector<ScoreColumn>& language, bool background,
+                               const std::vector<std::string>& tracks,
+                               const std::vector<std::string>& baselines)
+    : language_(true), background_(background) {
+  for (const ScoreColumn& column : language) add(column.id, "Float", column.description);
+  if (background_)
+    add("E", "Float", "E-value: share of background variants with a larger |LM_LLR|, 1e-06 for none");
+  add_others(tracks, baselines);
+}
+
+void VariantColumns::add_others(const std::vector<std::string>& tracks,
+                                const std::vector<std::string>& baselines) {
   for (const std::string& id : tracks)
     add("TRACK_" + id, "Float", "Mean of track " + id + " over the bases that ALT changes");
   if (background_) {
@@ -81,18 +107,6 @@ VariantColumns::VariantColumns(const std::vector<Profile>& profiles, const std::
   add("N", "Float", "Share of N in the REF window");
   add("FLAGS", "String", "What to know of the score, joined by |");
   add("SKIP", "String", "Why the allele was not scored");
-  const std::vector<std::string> ids = column_ids(labels_);
-  for (const std::size_t profile : written) {
-    std::string id = fmt::format("P_{}_", ids[profile]);
-    while (taken(id + "DIFF")) id += "_";  // a group's that is called P_NAME
-    const std::string name =
-        plain(fmt::format("profile {}, {} ({})", profile, profiles[profile].name, profiles[profile].group));
-    add(id + "REF", "Float", "Probability with REF, mean over strands: " + name);
-    add(id + "ALT", "Float", "Probability with ALT, mean over strands: " + name);
-    add(id + "DIFF", "Float", "diff: " + name);
-    add(id + "LFC", "Float", "logFC: " + name);
-    if (background_) add(id + "E", "Float", "E-value: " + name);
-  }
 }
 
 void VariantColumns::add(const std::string& id, const std::string& type, const std::string& description) {
@@ -112,16 +126,8 @@ ColumnValue VariantColumns::label(std::int32_t profile) const {
   return profile < 0 ? std::string() : labels_.at(static_cast<std::size_t>(profile));
 }
 
-std::vector<ColumnValue> VariantColumns::values(const AlleleResult& allele) const {
-  std::vector<ColumnValue> values;
-  values.reserve(fields_.size());
-  if (allele.reason != SkipReason::none) {
-    for (const VcfInfoField& field : fields_) values.push_back(missing(field.type));
-    const std::size_t skip = fields_.size() - written_values_ - 1;
-    values[skip] = std::string(skip_reason_name(allele.reason));
-    if (allele.reason == SkipReason::too_many_n) values[skip - 2] = allele.n_share;
-    return values;
-  }
+// Of all profiles together: the largest effect, those of groups, E-values.
+void VariantColumns::add_profile_values(const AlleleResult& allele, std::vector<ColumnValue>& values) const {
   values.emplace_back(allele.difference);
   values.emplace_back(allele.log_fold_change);
   values.push_back(label(allele.profile));
@@ -134,6 +140,24 @@ std::vector<ColumnValue> VariantColumns::values(const AlleleResult& allele) cons
   if (background_) {
     values.emplace_back(allele.e_value);
     values.emplace_back(allele.functional);
+  }
+}
+
+std::vector<ColumnValue> VariantColumns::values(const AlleleResult& allele) const {
+  std::vector<ColumnValue> values;
+  values.reserve(fields_.size());
+  if (allele.reason != SkipReason::none) {
+    for (const VcfInfoField& field : fields_) values.push_back(missing(field.type));
+    const std::size_t skip = fields_.size() - written_values_ - 1;
+    values[skip] = std::string(skip_reason_name(allele.reason));
+    if (allele.reason == SkipReason::too_many_n) values[skip - 2] = allele.n_share;
+    return values;
+  }
+  if (language_) {
+    for (const float value : allele.language) values.emplace_back(value);
+    if (background_) values.emplace_back(allele.e_value);
+  } else {
+    add_profile_values(allele, values);
   }
   for (const float value : allele.tracks) values.emplace_back(value);
   for (const float value : allele.baselines) values.emplace_back(value);

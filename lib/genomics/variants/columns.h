@@ -17,6 +17,12 @@ namespace bigbird {
 // Missing: NaN, the smallest int32, an empty string.
 using ColumnValue = std::variant<float, std::int32_t, std::string>;
 
+// A number of its own of every allele.
+struct ScoreColumn {
+  std::string id;
+  std::string description;
+};
+
 class VariantColumns {
  public:
   // `written`: profiles that get columns of their own; values_per_profile 5 when there is a background, else
@@ -25,6 +31,10 @@ class VariantColumns {
   VariantColumns(const std::vector<Profile>& profiles, const std::vector<ProfileGroup>& groups,
                  const std::vector<std::size_t>& written, std::size_t values_per_profile,
                  const std::vector<std::string>& tracks = {}, const std::vector<std::string>& baselines = {});
+
+  // Of AlleleResult::language, in place of all profiles.
+  VariantColumns(const std::vector<ScoreColumn>& language, bool background,
+                 const std::vector<std::string>& tracks, const std::vector<std::string>& baselines);
 
   // For the VCF header, in the order of values(): Number=A, one value for each ALT. Those of single profiles
   // are called P_NAME_DIFF, NAME by column_ids of the labels of all profiles.
@@ -35,14 +45,17 @@ class VariantColumns {
 
  private:
   void add(const std::string& id, const std::string& type, const std::string& description);
+  // What every kind has, behind its own: tracks, scores of other tools, and what there is to know of a score.
+  void add_others(const std::vector<std::string>& tracks, const std::vector<std::string>& baselines);
   bool taken(const std::string& id) const;
 
   ColumnValue label(std::int32_t profile) const;
+  void add_profile_values(const AlleleResult& allele, std::vector<ColumnValue>& values) const;
 
   std::vector<std::string> labels_;
-  std::size_t groups_;
-  std::size_t written_values_;
-  bool background_;
+  std::size_t written_values_ = 0;
+  bool language_ = false;
+  bool background_ = false;
   std::vector<VcfInfoField> fields_;
   std::vector<std::string> names_;
 };

@@ -54,6 +54,7 @@ bool is_of_a_profile(const std::string& name) {
 // The columns of `variants` that are scores of an allele as a whole.
 bool is_usual_score(const std::string& name) {
   if (is_of_a_profile(name)) return false;
+  if (name.starts_with("lm_")) return true;
   return name == "diff" || name == "lfc" || name == "e" || name == "funsig" || name.starts_with("e_track_") ||
          name.starts_with("track_") || name.starts_with(baseline_prefix) ||
          ends_with_one_of(name, {"_diff", "_lfc"});
@@ -437,7 +438,9 @@ ScoreDirection usual_direction(const std::string& name) {
   const std::string lower = lower_ascii(name);
   if (lower == "diff" || lower == "lfc" || lower == effect_name || ends_with_one_of(lower, {"_diff", "_lfc"}))
     return ScoreDirection::size;
-  if (lower == "e" || lower == "funsig" || lower.starts_with("e_") || lower.ends_with("_e"))
+  if (lower == "lm_l2" || lower == "lm_cos") return ScoreDirection::higher;
+  if (lower == "e" || lower == "funsig" || lower.starts_with("lm_") || lower.starts_with("e_") ||
+      lower.ends_with("_e"))
     return ScoreDirection::lower;
   return ScoreDirection::higher;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/log.h"
+#include "lib/core/names.h"
 #include "lib/core/process_memory.h"
 #include "lib/core/progress.h"
 #include "lib/genomics/effect_scores.h"
@@ -22,6 +24,7 @@
 #include "lib/genomics/variants/columns.h"
 #include "lib/genomics/variants/score_writers.h"
 #include "lib/genomics/variants/scoring.h"
+#include "lib/genomics/variants/zero_shot.h"
 #include "lib/inference/model_identity.h"
 #include "lib/inference/model_task.h"
 #include "lib/io/files/file.h"
@@ -47,9 +50,11 @@ std::string contigs_digest(const std::vector<Contig>& contigs) {
   return sha256_bytes(text);
 }
 
-std::unique_ptr<VariantBackground> open_background(const std::string& path, const ScoringContext& context) {
+// profiles: whose effects it holds; of a language model one, the size of its ratio.
+std::unique_ptr<VariantBackground> open_background(const std::string& path, std::size_t profiles,
+                                                   const ScoringContext& context) {
   if (path.empty()) return nullptr;
-  return std::make_unique<VariantBackground>(path, context.scorer.outputs(), context.origin);
+  return std::make_unique<VariantBackground>(path, profiles, context.origin);
 }
 
 std::unique_ptr<AlleleBaselines> open_baselines(const VariantRunOptions& options,
@@ -71,19 +76,23 @@ std::vector<std::size_t> choose_profiles(const VariantRunOptions& options,
   return written;
 }
 
-// What the scores depend on: a resumed run and the shards of a merge must agree in all of it.
+// What the scores depend on: a resumed run and the shards of a merge must agree in all of it. profiles: of the
+// models; `language`: what a language model does, null of others.
 std::string run_json(const VariantRunOptions& options, const ScoringContext& context,
-                     const std::vector<std::size_t>& written) {
+                     kernels::Precision precision, std::size_t profiles,
+                     const std::vector<std::size_t>& written, const nlohmann::ordered_json& language) {
   nlohmann::ordered_json json;
   json["version"] = bigbird_version();
-  json["precision"] = kernels::name_of(context.scorer.precision());
+  json["precision"] = kernels::name_of(precision);
   json["reference_sha256"] = genome_fingerprint(options.scoring.fasta);
   json["reference_contigs_sha256"] = contigs_digest(context.fasta.contigs());
   json["build"] = genome_build_name(build_of(context.fasta.contigs(), {}));
-  json["models"] = context.scorer.digests();
-  json["profiles"] = context.scorer.outputs();
-  json["strands"] = context.scorer.strands();
-  if (context.scorer.strands() == 1) json["strand"] = name_of(context.scorer.strands_read());
+  json["models"] = context.models.digests;
+  json["profiles"] = profiles;
+  if (!language.is_null()) json["language"] = language;
+  const bool both = context.models.strands == Strands::both;
+  json["strands"] = both ? 2 : 1;
+  if (!both) json["strand"] = name_of(context.models.strands);
   json["window"] = context.rules.window;
   json["offset"] = context.rules.offset;
   json["anchor"] = context.windows.anchor_bin ? "bin" : "variant";
@@ -140,42 +149,53 @@ std::uint64_t expected_records(const VariantRunOptions& options) {
 
 using Records = std::vector<VcfRecord>;
 
+// What scores the alleles of a run, and what is written of them.
+struct RunScorer {
+  std::unique_ptr<VariantBackground> background;  // null without one
+  std::unique_ptr<AlleleBaselines> baselines;     // null without any
+  std::unique_ptr<AlleleScorer> alleles;
+  bool works_ahead = false;
+  VariantColumns columns;
+  // Of the models, and those that get numbers of their own; none of a language model.
+  std::vector<Profile> profiles = {};
+  std::vector<std::size_t> written = {};
+  std::size_t values_per_profile = 4;
+};
+
+std::vector<std::string> ids_of(const std::unique_ptr<AlleleTracks>& tracks) {
+  return tracks ? tracks->ids() : std::vector<std::string>();
+}
+std::vector<std::string> ids_of(const std::unique_ptr<AlleleBaselines>& baselines) {
+  return baselines ? baselines->ids() : std::vector<std::string>();
+}
+
 // A run, from its inputs opened in this order to its outputs closed.
 class VariantRun {
  public:
-  VariantRun(const VariantRunOptions& options, ScoringContext& context,
-             const std::vector<std::size_t>& written, VariantSummary summary, Parts& parts)
+  VariantRun(const VariantRunOptions& options, ScoringContext& context, RunScorer scorer,
+             VariantSummary summary, Parts& parts)
       : options_(options),
         context_(context),
-        background_(open_background(options.background, context_)),
-        baselines_(open_baselines(options, context_)),
-        chunk_scorer_(
-            context.scorer, context_.fasta, context_.contigs,
-            {context_.rules, context_.windows, written, true, context_.tracks.get(), baselines_.get()},
-            background_.get()),
-        columns_(context.scorer.profiles(), chunk_scorer_.groups(), written,
-                 chunk_scorer_.values_per_profile(),
-                 context_.tracks ? context_.tracks->ids() : std::vector<std::string>(),
-                 baselines_ ? baselines_->ids() : std::vector<std::string>()),
+        scorer_(std::move(scorer)),
         summary_(std::move(summary)),
         parts_(parts),
         input_(options.scoring.input, options.scoring.regions, context_.fasta, context_.contigs,
                options.scoring.chunk),
         outputs_({options.format, options.output, options.provenance, options.provenance_in_tables,
-                  context.scorer.profiles(), written, chunk_scorer_.values_per_profile()},
+                  scorer_.profiles, scorer_.written, scorer_.values_per_profile},
                  report_prefix(options.report, options.format, options.output), input_.reader(),
-                 context_.fasta.contigs(), columns_) {}
+                 context_.fasta.contigs(), scorer_.columns) {}
 
   void score_input() {
     Progress progress("variants", expected_records(options_), "records");
     PartSteps<Records, ChunkResult> steps;
-    steps.works_ahead = context_.scorer.works_ahead();
+    steps.works_ahead = scorer_.works_ahead;
     steps.read = [&](Records& records) { return input_.next(records); };
     steps.key = [](const Records& records) { return ChunkKey{records.size(), records_digest(records)}; };
     steps.begin = [&](Records& records, std::function<void(ChunkResult)> done) {
-      chunk_scorer_.add(records, std::move(done));
+      scorer_.alleles->add(records, std::move(done));
     };
-    steps.finish = [&] { chunk_scorer_.finish(); };
+    steps.finish = [&] { scorer_.alleles->finish(); };
     steps.write = [&](Records& records, const ChunkResult& result, const ChunkPlace& place) {
       const std::uint64_t scored_before = summary_.tally.scored;
       write(records, result);
@@ -210,7 +230,7 @@ class VariantRun {
     const std::uint64_t alleles_before = tally.alleles;
     const std::uint64_t skipped_before = tally.skipped.total();
     context_.count(records, result, summary_.tally);
-    if (baselines_) summary_.tally.count_baselines(result.records, baselines_->ids());
+    if (scorer_.baselines) summary_.tally.count_baselines(result.records, scorer_.baselines->ids());
     for (std::size_t record = 0; record < records.size(); ++record) {
       outputs_.write(records[record], result.records[record]);
     }
@@ -221,10 +241,7 @@ class VariantRun {
 
   const VariantRunOptions& options_;
   ScoringContext& context_;
-  std::unique_ptr<VariantBackground> background_;  // null without one
-  std::unique_ptr<AlleleBaselines> baselines_;     // null without any
-  ChunkScorer chunk_scorer_;
-  VariantColumns columns_;
+  RunScorer scorer_;
   VariantSummary summary_;
   Parts& parts_;
   VariantInput input_;
@@ -248,29 +265,10 @@ bool next_records(VariantInput& input, std::uint64_t taken, std::uint64_t most,
   return true;
 }
 
-// Adds |logFC * diff| and the tracks' values of every scored allele.
-void add_effects(const ChunkResult& result, std::size_t profiles, std::size_t values_per_profile,
-                 BackgroundWriter& writer) {
-  std::vector<float> sizes(profiles);
-  for (const std::vector<AlleleResult>& record : result.records) {
-    for (const AlleleResult& allele : record) {
-      if (allele.reason != SkipReason::none) continue;
-      for (std::size_t profile = 0; profile < profiles; ++profile) {
-        const float* values = allele.values.data() + profile * values_per_profile;
-        sizes[profile] = effect_size(values[2], values[3]);
-      }
-      writer.add(sizes, allele.tracks);
-    }
-  }
-}
-
-}  // namespace
-
-VariantsDone run_variants(const VariantRunOptions& options, SequenceScorer& scorer) {
-  if (options.write_index) require_indexable(options.format, options.output);
-  ScoringContext context(options.scoring, scorer);
-  const std::vector<std::size_t> written = choose_profiles(options, scorer.profiles());
-  VariantSummary summary = empty_summary(options, run_json(options, context, written));
+// `open` reads the weights, where there is something to score.
+VariantsDone run_whole(const VariantRunOptions& options, ScoringContext& context, const std::string& run,
+                       const std::function<RunScorer()>& open) {
+  VariantSummary summary = empty_summary(options, run);
   Parts parts({options.scoring.chunk, options.shard, options.restart});
   keep_chunks(options, summary, parts);
   const std::string told = report_prefix(options.report, options.format, options.output) + ".summary.json";
@@ -280,30 +278,34 @@ VariantsDone run_variants(const VariantRunOptions& options, SequenceScorer& scor
     if (options.write_index) write_variant_index(options.output);
     return {read_variant_summary(told).tally, 0};  // nothing was scored now
   }
-  scorer.open();
-  VariantRun run(options, context, written, std::move(summary), parts);
-  run.score_input();
-  const VariantsDone done = run.finish();
+  VariantRun variants(options, context, open(), std::move(summary), parts);
+  variants.score_input();
+  const VariantsDone done = variants.finish();
   if (options.write_index) write_variant_index(options.output);
   return done;
 }
 
-VariantTally run_variant_background(const VariantBackgroundOptions& options, SequenceScorer& scorer) {
+// sizes: of an allele, into as many numbers as the background has profiles.
+VariantTally run_background(const VariantBackgroundOptions& options, const ScoringContext& context,
+                            AlleleScorer& scorer, std::size_t profiles,
+                            const std::function<void(const AlleleResult&, std::vector<float>&)>& sizes) {
   const VariantScoringOptions& scoring = options.scoring;
-  const ScoringContext context(scoring, scorer);
-  scorer.open();
-  ChunkScorer chunk_scorer(
-      scorer, context.fasta, context.contigs,
-      {context.rules, context.windows, all_profiles(scorer), false, context.tracks.get()}, nullptr);
   VariantInput input(scoring.input, scoring.regions, context.fasta, context.contigs, scoring.chunk);
-  BackgroundWriter writer(options.output, scorer.outputs());
+  BackgroundWriter writer(options.output, profiles);
   VariantTally tally;
   Progress progress("variants background", options.max_records, "records");
   std::vector<VcfRecord> records;
+  std::vector<float> of_allele(profiles);
   while (next_records(input, tally.records, options.max_records, records)) {
-    const ChunkResult result = chunk_scorer.score(records);
+    const ChunkResult result = scorer.score(records);
     context.count(records, result, tally);
-    add_effects(result, scorer.outputs(), chunk_scorer.values_per_profile(), writer);
+    for (const std::vector<AlleleResult>& record : result.records) {
+      for (const AlleleResult& allele : record) {
+        if (allele.reason != SkipReason::none) continue;
+        sizes(allele, of_allele);
+        writer.add(of_allele, allele.tracks);
+      }
+    }
     progress.advance(records.size());
   }
   if (const auto nothing = why_nothing_was_scored(tally, scoring.input)) throw Error(*nothing);
@@ -311,6 +313,95 @@ VariantTally run_variant_background(const VariantBackgroundOptions& options, Seq
   if (!options.provenance_json.empty()) metadata["provenance"] = options.provenance_json;
   writer.commit(context.origin, std::move(metadata));
   return tally;
+}
+
+// The weights, and the frequencies of pieces.
+void open_language(LanguageScorer& scorer, ScoringContext& context) {
+  count_genome_pieces(context.fasta.contigs(), context.fasta, context.rules.window, scorer);
+  scorer.open();
+}
+
+}  // namespace
+
+VariantsDone run_variants(const VariantRunOptions& options, SequenceScorer& scorer) {
+  if (options.write_index) require_indexable(options.format, options.output);
+  ScoringContext context(options.scoring, scorer);
+  const std::vector<std::size_t> written = choose_profiles(options, scorer.profiles());
+  const std::string run = run_json(options, context, scorer.precision(), scorer.outputs(), written, nullptr);
+  return run_whole(options, context, run, [&] {
+    scorer.open();
+    auto background = open_background(options.background, scorer.outputs(), context);
+    auto baselines = open_baselines(options, context);
+    auto alleles =
+        std::make_unique<ChunkScorer>(scorer, context.fasta, context.contigs,
+                                      ChunkScorerOptions{context.rules, context.windows, written, true,
+                                                         context.tracks.get(), baselines.get()},
+                                      background.get());
+    const std::size_t values = alleles->values_per_profile();
+    VariantColumns columns(scorer.profiles(), alleles->groups(), written, values, ids_of(context.tracks),
+                           ids_of(baselines));
+    return RunScorer{std::move(background),
+                     std::move(baselines),
+                     std::move(alleles),
+                     scorer.works_ahead(),
+                     std::move(columns),
+                     scorer.profiles(),
+                     written,
+                     values};
+  });
+}
+
+VariantsDone run_variants(const VariantRunOptions& options, LanguageScorer& scorer) {
+  if (options.write_index) require_indexable(options.format, options.output);
+  if (options.format == VariantFormat::npy || options.format == VariantFormat::h5) {
+    throw_usage("matrices are of profiles, which a language model does not have",
+                "write a VCF or a table (tsv)");
+  }
+  if (!options.profiles.empty() && options.profiles != "none") {
+    throw_usage(message("`profiles` {}: a language model has none", options.profiles),
+                message("leave `profiles` out"));
+  }
+  ScoringContext context(options.scoring, models_of(scorer, options.scoring.windows));
+  const nlohmann::ordered_json language = {
+      {"passes", find_name(language_passes_names, scorer.options().passes)},
+      {"distances", scorer.options().distances}};
+  const std::string run = run_json(options, context, scorer.precision(), 0, {}, language);
+  return run_whole(options, context, run, [&] {
+    auto background = open_background(options.background, 1, context);
+    auto baselines = open_baselines(options, context);
+    open_language(scorer, context);
+    auto alleles = std::make_unique<ZeroShotScorer>(scorer, context, baselines.get(), background.get());
+    VariantColumns columns(language_columns(scorer.options()), background != nullptr, ids_of(context.tracks),
+                           ids_of(baselines));
+    return RunScorer{std::move(background), std::move(baselines), std::move(alleles), scorer.works_ahead(),
+                     std::move(columns)};
+  });
+}
+
+VariantTally run_variant_background(const VariantBackgroundOptions& options, SequenceScorer& scorer) {
+  const ScoringContext context(options.scoring, scorer);
+  scorer.open();
+  ChunkScorer alleles(scorer, context.fasta, context.contigs,
+                      {context.rules, context.windows, all_profiles(scorer), false, context.tracks.get()},
+                      nullptr);
+  const std::size_t values = alleles.values_per_profile();
+  return run_background(options, context, alleles, scorer.outputs(),
+                        [values](const AlleleResult& allele, std::vector<float>& sizes) {
+                          for (std::size_t profile = 0; profile < sizes.size(); ++profile) {
+                            const float* of = allele.values.data() + profile * values;
+                            sizes[profile] = effect_size(of[2], of[3]);
+                          }
+                        });
+}
+
+VariantTally run_variant_background(const VariantBackgroundOptions& options, LanguageScorer& scorer) {
+  ScoringContext context(options.scoring, models_of(scorer, options.scoring.windows));
+  open_language(scorer, context);
+  ZeroShotScorer alleles(scorer, context, nullptr, nullptr);
+  return run_background(options, context, alleles, 1,
+                        [](const AlleleResult& allele, std::vector<float>& sizes) {
+                          sizes[0] = std::abs(allele.language.front());
+                        });
 }
 
 }  // namespace bigbird

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/genomics/language_scorer.h"
 #include "lib/genomics/variants/score_writers.h"
 #include "lib/genomics/variants/scoring.h"
 #include "lib/genomics/variants/summary.h"
@@ -43,6 +44,9 @@ struct VariantsDone {
 // counts are written nevertheless), or the scores are whole but their records are not sorted and an index was
 // asked for.
 VariantsDone run_variants(const VariantRunOptions& options, SequenceScorer& scorer);
+// The same by a language model (zero_shot.h), whose numbers are no profile's. Error{usage} for profiles and
+// matrices.
+VariantsDone run_variants(const VariantRunOptions& options, LanguageScorer& scorer);
 
 struct VariantMergeOptions {
   // What the shards wrote, in any order; the summaries and tables of skipped alleles lie beside them.
@@ -66,5 +70,7 @@ struct VariantBackgroundOptions {
 };
 // `bigbird variants background`: effect sizes of the first records of a file.
 VariantTally run_variant_background(const VariantBackgroundOptions& options, SequenceScorer& scorer);
+// Of a language model |LM_LLR|.
+VariantTally run_variant_background(const VariantBackgroundOptions& options, LanguageScorer& scorer);
 
 }  // namespace bigbird

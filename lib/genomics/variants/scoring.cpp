@@ -20,15 +20,19 @@
 
 namespace bigbird {
 
-ScoringContext::ScoringContext(const VariantScoringOptions& options, SequenceScorer& sequence_scorer)
-    : scorer(sequence_scorer),
+ScoringModels models_of(SequenceScorer& scorer) {
+  return {scorer.window(), scorer.digests(), scorer.strands_read(), scorer.models() * scorer.strands(), ""};
+}
+
+ScoringContext::ScoringContext(const VariantScoringOptions& options, ScoringModels scoring_models)
+    : models(std::move(scoring_models)),
       fasta(options.fasta),
       contigs(fasta.contigs()),
       rules(options.rules),
       windows(options.windows) {
-  place_windows(rules, windows, scorer.window());
-  origin = {fmt::format("{}", fmt::join(scorer.digests(), ",")),
-            windows_text(rules, windows, scorer.strands_read())};
+  place_windows(rules, windows, models.window);
+  origin = {fmt::format("{}", fmt::join(models.digests, ",")),
+            windows_text(rules, windows, models.strands) + models.rules};
   if (options.tracks.empty()) return;
   tracks = std::make_unique<AlleleTracks>(options.tracks, contigs, options.fasta);
   origin.tracks = tracks->identities();
@@ -43,9 +47,8 @@ void ScoringContext::count(const std::vector<VcfRecord>& records, const ChunkRes
     }
     tally.add(records[record], result.records[record]);
   }
-  const std::uint64_t passes_of_window = scorer.models() * scorer.strands();
-  tally.passes += result.windows * passes_of_window;
-  tally.passes_asked += result.windows_asked * passes_of_window;
+  tally.passes += result.windows * models.passes;
+  tally.passes_asked += result.windows_asked * models.passes;
 }
 
 std::optional<Error> why_nothing_was_scored(const VariantTally& tally, const std::string& input) {

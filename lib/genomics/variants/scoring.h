@@ -33,15 +33,27 @@ struct VariantScoringOptions {
   std::uint64_t chunk = 1000;  // records
 };
 
+// The models of a run, as all outputs of it tell of them.
+struct ScoringModels {
+  std::optional<ModelWindow> window;  // that they were trained with
+  std::vector<std::string> digests;
+  Strands strands = Strands::both;  // that are read
+  std::size_t passes = 1;           // of all models over a window; 1 where every pass is counted
+  std::string rules;                // behind those of windows, of what numbers depend on; may be empty
+};
+ScoringModels models_of(SequenceScorer& scorer);
+
 // A genome and the windows that the models take of it.
 struct ScoringContext {
-  // Errors: as Fasta, place_windows and AlleleTracks. The scorer lives as long as this object.
-  ScoringContext(const VariantScoringOptions& options, SequenceScorer& sequence_scorer);
+  // Errors: as Fasta, place_windows and AlleleTracks.
+  ScoringContext(const VariantScoringOptions& options, ScoringModels scoring_models);
+  ScoringContext(const VariantScoringOptions& options, SequenceScorer& scorer)
+      : ScoringContext(options, models_of(scorer)) {}
 
   // Adds a scored chunk to the counts. Error{runtime} when a record or an allele has no result.
   void count(const std::vector<VcfRecord>& records, const ChunkResult& result, VariantTally& tally) const;
 
-  SequenceScorer& scorer;
+  ScoringModels models;
   Fasta fasta;
   ContigNames contigs;
   AlleleRules rules;  // with the windows filled in

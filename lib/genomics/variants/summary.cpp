@@ -20,9 +20,9 @@ namespace {
 using Json = nlohmann::basic_json<OrderedMap>;
 
 // Every flag by itself, for the names under which they are counted.
-constexpr std::array<unsigned, 7> all_flags = {flag_ref_mismatch, flag_swapped, flag_edge_padded,
+constexpr std::array<unsigned, 8> all_flags = {flag_ref_mismatch, flag_swapped, flag_edge_padded,
                                                flag_edge_shifted, flag_trimmed, flag_cut,
-                                               flag_aligned};
+                                               flag_aligned,      flag_cpg};
 
 // Chunks as the summary holds them: [[rows, skipped rows], ...].
 Json chunks_json(const VariantShard& shard) {
