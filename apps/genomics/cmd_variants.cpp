@@ -65,24 +65,24 @@ VariantsDone run(Verb& verb, VariantsCommand& typed, Scorer& scorer) {
 }  // namespace
 
 int cmd_variants(int argc, char** argv) {
-  Verb verb("variants",
-            "Score variants: how each ALT changes what a model predicts, or how likely a language model that "
-            "was only pretrained finds it, as annotated VCF or BCF, table or matrices; next to conservation "
-            "and scores of other tools.",
-            {("bigbird variants -m human/tracks -f bigbird-demo/genome.fa.gz "
-              "bigbird-demo/variants.vcf.gz -O z -o scored.vcf.gz"),
-             ("for i in 1 2; do bigbird variants -m demo-output/chromatin-run/final -f "
-              "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz -r chr3:1-200000 "
-              "--shard $i/2 -o part$i.tsv; done"),
-             ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
-              "demo-output/genome/variants.vcf.gz -r chr1:1-200000 -O tsv"),
-             ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
-              "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --write-index -o scored.bcf"),
-             ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
-              "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --track "
-              "promoter=demo-output/scan.bw -o tracks.tsv"),
-             ("bigbird variants -m demo-output/pretrain/final -f demo-output/genome/genome.fa.gz "
-              "demo-output/genome/variants.vcf.gz -r chr3:1-50000 --lm-passes joint -o zero-shot.tsv")});
+  Verb verb(
+      "variants",
+      "Score variants: how each ALT changes what a model predicts, or how likely a pretrained one finds "
+      "it, as annotated VCF or BCF, table or matrices; next to conservation and scores of other tools.",
+      {("bigbird variants -m human/tracks -f bigbird-demo/genome.fa.gz "
+        "bigbird-demo/variants.vcf.gz -O z -o scored.vcf.gz"),
+       ("for i in 1 2; do bigbird variants -m demo-output/chromatin-run/final -f "
+        "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz -r chr3:1-200000 "
+        "--shard $i/2 -o part$i.tsv; done"),
+       ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
+        "demo-output/genome/variants.vcf.gz -r chr1:1-200000 -O tsv"),
+       ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
+        "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --write-index -o scored.bcf"),
+       ("bigbird variants -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz "
+        "demo-output/genome/variants.vcf.gz -r chr3:1-200000 --track "
+        "promoter=demo-output/scan.bw -o tracks.tsv"),
+       ("bigbird variants -m demo-output/pretrain/final -f demo-output/genome/genome.fa.gz "
+        "demo-output/genome/variants.vcf.gz -r chr3:1-50000 --lm-passes joint -o zero-shot.tsv")});
   VariantsCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;

@@ -48,7 +48,7 @@ void log_evaluation(const VariantEvaluation& evaluation, bool with_labels) {
         one.alleles, one.missing));
   }
   for (const ScoreComparison& one : evaluation.comparisons) {
-    log_info(fmt::format("{}: rank correlation with |lfc * diff| {:.4f} over {} alleles, {} without",
+    log_info(fmt::format("{}: rank correlation with our effect {:.4f} over {} alleles, {} without",
                          one.baseline.name, one.spearman, one.alleles, one.missing));
   }
 }

@@ -373,8 +373,8 @@ void LanguageScorer::run(LanguageModel& model, std::size_t m, const std::shared_
           if (of.reference_hidden.empty() || of.alternative_hidden.empty()) continue;
           StrandChange& made = batch->of_distances[m][wanted.at];
           std::tie(made.distance, made.cosine) = distances(of, width);
-          of.reference_hidden = {};
-          of.alternative_hidden = {};
+          of.reference_hidden = std::vector<float>();  // "= {}" would keep the memory
+          of.alternative_hidden = std::vector<float>();
         }
         if (--batch->open == 0) finish(*batch);
       });

@@ -137,54 +137,81 @@ ScoredWindows scored_windows(const std::string& run) {
   return windows;
 }
 
+// How the table of a kind of model is read: of profiles, or of a language model.
+struct ScoreView {
+  std::size_t value = 0;                             // a column that is drawn
+  std::optional<std::size_t> factor;                 // effect: |value|, or |value x factor|
+  std::vector<std::size_t> shown;                    // columns in the list of the strongest
+  std::string effect, short_effect, drawn, drawn_x;  // in words
+
+  double effect_of(const VariantRow& row, const VariantTable& table) const {
+    const double one = number_in(row, value, table);
+    return std::abs(factor ? one * number_in(row, factor, table) : one);
+  }
+};
+
+ScoreView view_of(const VariantTable& table, const std::string& path) {
+  ScoreView view;
+  if (const auto ratio = table.find_column("lm_llr")) {
+    view.value = *ratio;
+    view.effect = "|log-likelihood ratio|";
+    view.short_effect = "|ln ratio|";
+    view.drawn = "log-likelihood ratios";
+    view.drawn_x = "ln P(ALT) - ln P(REF)";
+  } else {
+    const auto diff = table.find_column("diff"), lfc = table.find_column("lfc");
+    if (!diff || !lfc) {
+      throw_bad_input(path + ": no columns diff and lfc, and no lm_llr",
+                      "give what `bigbird variants` wrote: a VCF or a table");
+    }
+    view.value = *diff;
+    view.factor = *lfc;
+    view.effect = "|log2 fold change x difference|";
+    view.short_effect = "|lfc x diff|";
+    view.drawn = "differences of the prediction";
+    view.drawn_x = "p(ALT) - p(REF)";
+  }
+  for (const char* name : {"diff", "lfc", "lm_llr", "lm_gain", "lm_l2", "profile", "e", "funsig"})
+    if (const auto column = table.find_column(name)) view.shown.push_back(*column);
+  return view;
+}
+
 void add_scores(ReportSection& section, const std::string& path, const ReportOptions& options,
                 const ScoredWindows& windows, const GenomeBrowser& browser, const AllelePicture& picture) {
   VariantTable table(path);
-  const auto diff = table.find_column("diff"), lfc = table.find_column("lfc"),
-             profile = table.find_column("profile"), e = table.find_column("e"),
-             funsig = table.find_column("funsig");
-  if (!diff || !lfc) {
-    throw_bad_input(path + ": no columns diff and lfc",
-                    "give what `bigbird variants` wrote: a VCF or a table");
-  }
+  const ScoreView view = view_of(table, path);
+  const auto profile = table.find_column("profile"), e = table.find_column("e");
   StrongestAlleles strongest(options.strongest);
-  HistogramValues diffs{"alleles", {}}, effects{"alleles", {}}, values_e{"alleles", {}};
+  HistogramValues values{"alleles", {}}, effects{"alleles", {}}, values_e{"alleles", {}};
   VariantRow row;
   while (table.next(row)) {
-    const double d = number_in(row, diff, table), l = number_in(row, lfc, table);
-    const double effect = std::abs(d * l);
+    const double value = number_in(row, view.value, table), effect = view.effect_of(row, table);
     strongest.take(row, {effect, 0.0});
-    if (std::isfinite(d)) diffs.values.push_back(d);
+    if (std::isfinite(value)) values.values.push_back(value);
     if (effect > 0) effects.values.push_back(std::log10(effect));
-    if (const double value = number_in(row, e, table); std::isfinite(value)) values_e.values.push_back(value);
+    if (const double of_e = number_in(row, e, table); std::isfinite(of_e)) values_e.values.push_back(of_e);
   }
-  ReportCharts charts = {histogram("differences of the prediction", "p(ALT) - p(REF)", {diffs}, false),
-                         histogram("effects, |lfc x diff|", "log10", {effects}, false)};
+  ReportCharts charts = {histogram(view.drawn, view.drawn_x, {values}, false),
+                         histogram("effects, " + view.short_effect, "log10", {effects}, false)};
   if (!values_e.values.empty()) charts.emplace_back(histogram("E-values", "E", {values_e}, false, 20));
-  ReportTable list{
-      fmt::format("the {} strongest by effect, |log2 fold change x difference|", strongest.rows().size()),
-      {"contig", "position", "REF", "ALT", "effect", label_of("diff"), label_of("lfc")},
-      {},
-      false,
-      1};
-  for (const auto& [name, column] : {std::pair{"profile", profile}, {"e", e}, {"funsig", funsig}}) {
-    if (column) list.columns.push_back(label_of(name));
-  }
+  ReportTable list{fmt::format("the {} strongest by effect, {}", strongest.rows().size(), view.effect),
+                   {"contig", "position", "REF", "ALT", "effect"},
+                   {},
+                   false,
+                   1};
+  for (const std::size_t column : view.shown) list.columns.push_back(label_of(table.columns()[column]));
   ReportCharts pictures;
   for (const RankedAllele& each : strongest.rows()) {
     const VariantRow& at = each.row;
-    std::vector<std::string> cells = {at.chrom,       std::to_string(at.position + 1), at.ref,
-                                      at.alt,         fmt::format("{}", each.rank[0]), at.fields[*diff],
-                                      at.fields[*lfc]};
-    for (const auto& column : {profile, e, funsig}) {
-      if (column) cells.push_back(at.fields[*column]);
-    }
+    std::vector<std::string> cells = {at.chrom, std::to_string(at.position + 1), at.ref, at.alt,
+                                      fmt::format("{}", each.rank[0])};
+    for (const std::size_t column : view.shown) cells.push_back(at.fields[column]);
     list.rows.push_back(std::move(cells));
     list.links.push_back(
         browser.link(at.chrom, at.position, at.position + static_cast<std::int64_t>(at.ref.size())));
-    if (!picture) continue;
+    if (!picture || !profile) continue;
     StrongAllele allele{at.chrom, at.position, at.ref, at.alt, {}, windows};
-    if (profile && !is_missing(at.fields[*profile])) allele.profile = at.fields[*profile];
+    if (!is_missing(at.fields[*profile])) allele.profile = at.fields[*profile];
     if (ReportPicture drawn = picture(allele); !drawn.svg.empty()) pictures.emplace_back(std::move(drawn));
   }
   if (!strongest.rows().empty()) {

@@ -31,6 +31,7 @@ namespace {
 
 constexpr double no_score = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* effect_name = "effect";
+constexpr const char* ratio_name = "lm_llr";          // of a language model, in place of an effect
 constexpr const char* baseline_prefix = "baseline_";  // of columns that `variants --baseline` writes
 constexpr std::array<std::pair<ScoreDirection, const char*>, 3> direction_names{
     {{ScoreDirection::higher, "higher"}, {ScoreDirection::lower, "lower"}, {ScoreDirection::size, "size"}}};
@@ -310,11 +311,13 @@ class Evaluation {
                   message("give `labels`, `effects`, `baseline`, or several of them"));
     }
     if (theirs.empty()) return;
-    if (!scores.has_effect()) {
-      throw_bad_input(table.path() + ": has no diff and lfc, which the effect |lfc * diff| is made of",
+    if (!scores.has_effect() && !table.find_column(ratio_name)) {
+      throw_bad_input(table.path() +
+                          ": has no diff and lfc, which the effect |lfc * diff| is made of, and no " +
+                          ratio_name,
                       "give what `bigbird variants` wrote");
     }
-    ours_ = scores.source_of({effect_name, ScoreDirection::size});
+    ours_ = scores.source_of({scores.has_effect() ? effect_name : ratio_name, ScoreDirection::size});
     for (Source& baseline : theirs) {
       // A direction that was given holds here too.
       for (const Source& source : sources_) {
@@ -404,8 +407,10 @@ class Evaluation {
                               "place with `fasta`"));
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) {
-      // E-values have no sign, nor has the effect |lfc * diff|.
-      const bool has_sign = sources_[i].score.direction != ScoreDirection::lower && !sources_[i].factor;
+      // E-values have no sign, nor has the effect |lfc * diff|; ratios of language models have one.
+      const EvaluatedScore& score = sources_[i].score;
+      const bool has_sign =
+          !sources_[i].factor && (score.direction != ScoreDirection::lower || score.name.starts_with("lm_"));
       if (has_sign)
         result_.effects.push_back(evaluate_effect(measured_, i, sources_[i].score, false, options_));
       result_.effects.push_back(evaluate_effect(measured_, i, sources_[i].score, true, options_));

@@ -22,8 +22,8 @@ struct EvaluatedScore {
   ScoreDirection direction = ScoreDirection::higher;
 };
 // What a column's name says: E-values, the functional score (e, e_..., ..._e, funsig) and ratios of language
-// models (lm_..., but for distances, lm_l2 and lm_cos) by their lowest values; differences and log fold changes (diff, lfc, effect, ..._diff, ..._lfc) by their size; any other by
-// its highest values.
+// models (lm_..., but for distances, lm_l2 and lm_cos) by their lowest values; differences and log fold
+// changes (diff, lfc, effect, ..._diff, ..._lfc) by their size; any other by its highest values.
 ScoreDirection usual_direction(const std::string& name);
 // "NAME", or "NAME:higher", "NAME:lower", "NAME:size". Error{usage} for another word.
 EvaluatedScore parse_evaluated_score(const std::string& text);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "kernels/parallel.h"
@@ -18,7 +19,8 @@
 namespace bigbird {
 namespace {
 
-constexpr std::int64_t most_counted_windows = 10000;
+constexpr std::int64_t most_places = 200'000;  // that are looked at, of a genome that is mostly N
+constexpr std::int64_t most_counted_windows = 10'000;
 constexpr std::int64_t most_counted_bases = 5'000'000;
 
 // A change of a C to T or a G to A where both stand in a CG: such sites mutate by themselves.
@@ -69,22 +71,27 @@ ScoringModels models_of(LanguageScorer& scorer, const VariantWindows& windows) {
 
 void count_genome_pieces(const std::vector<Contig>& contigs, Fasta& fasta, std::int64_t window,
                          LanguageScorer& scorer) {
-  std::int64_t bases = 0;
-  for (const Contig& contig : contigs) bases += contig.length;
-  const std::int64_t windows = std::max<std::int64_t>(
-      1, std::min({most_counted_windows, most_counted_bases / window, bases / window}));
-  std::size_t contig = 0;
-  std::int64_t before = 0;  // bases of the contigs before it
-  for (std::int64_t i = 0; i < windows; ++i) {
+  std::vector<std::int64_t> ends;  // of contigs laid end to end
+  for (const Contig& contig : contigs) ends.push_back(contig.length + (ends.empty() ? 0 : ends.back()));
+  const std::int64_t places = std::max<std::int64_t>(1, std::min(most_places, ends.back() / window));
+  const std::int64_t wanted =
+      std::max<std::int64_t>(1, std::min(most_counted_windows, most_counted_bases / window));
+  // Steps of the golden section come by all places, and the first ones lie evenly too.
+  std::int64_t step = std::max<std::int64_t>(1, std::llround(static_cast<double>(places) * 0.6180339887));
+  while (std::gcd(step, places) != 1) ++step;
+  std::int64_t counted = 0;
+  for (std::int64_t i = 0; i < places && counted < wanted; ++i) {
     throw_if_cancelled();
-    const std::int64_t place = i * (bases / windows);
-    while (place >= before + contigs[contig].length) before += contigs[contig++].length;
-    const std::int64_t length = contigs[contig].length;
+    const std::int64_t place = i * step % places * (ends.back() / places);
+    const auto contig =
+        static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), place) - ends.begin());
+    const std::int64_t length = contigs[contig].length, before = ends[contig] - length;
     const std::int64_t begin = std::max<std::int64_t>(0, std::min(place - before, length - window));
     const std::string sequence = fasta.fetch(contig, begin, std::min(begin + window, length));
     const auto unknown = std::count(sequence.begin(), sequence.end(), 'N');
     if (sequence.empty() || 2 * unknown > static_cast<std::int64_t>(sequence.size())) continue;
     scorer.count_pieces(sequence);
+    ++counted;
   }
 }
 

@@ -1,7 +1,7 @@
-// Scores of variants by a language model that was only pretrained (docs/variants.md, Without fine-tuning): the
-// log-likelihood ratio of each ALT (lib/genomics/language_scorer.h), what the frequencies of pieces say of
-// it, and how far it moves the vectors around. Both windows have the same flanks: ALT's is longer or shorter
-// than REF's by what it inserts or deletes.
+// Scores of variants by a language model that was only pretrained (docs/variants.md, Without fine-tuning):
+// the log-likelihood ratio of each ALT (lib/genomics/language_scorer.h), what the frequencies of pieces say
+// of it, and how far it moves the vectors around. Both windows have the same flanks: ALT's is longer or
+// shorter than REF's by what it inserts or deletes.
 #pragma once
 
 #include <array>
@@ -35,8 +35,9 @@ std::vector<ScoreColumn> language_columns(const LanguageScorerOptions& options);
 // Error{usage} for windows that are shifted or on a grid.
 ScoringModels models_of(LanguageScorer& scorer, const VariantWindows& windows);
 
-// Counts the pieces of windows that lie evenly over a genome, 5 million bases of it at most: their
-// frequencies are what LM_CONTROL is made of. Windows with more N than half are left out.
+// Counts the pieces of windows that lie evenly over a genome, 10,000 windows and 5 million bases at most:
+// their frequencies are what LM_CONTROL is made of. Windows with more N than half are left out, and another
+// one is taken.
 void count_genome_pieces(const std::vector<Contig>& contigs, Fasta& fasta, std::int64_t window,
                          LanguageScorer& scorer);
 
