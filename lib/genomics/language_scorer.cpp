@@ -334,7 +334,7 @@ void LanguageScorer::add(const std::vector<SequenceChange>& changes, const std::
   }
   batch->done = std::move(done);
   if (planned) planned();
-  if (batch->open == 0) return finish(*batch);
+  if (batch->open == 0) return deliver(*batch);
   for (std::size_t m = 0; m < models_.size(); ++m) run(*models_[m], m, batch);
 }
 
@@ -376,14 +376,14 @@ void LanguageScorer::run(LanguageModel& model, std::size_t m, const std::shared_
           of.reference_hidden = std::vector<float>();  // "= {}" would keep the memory
           of.alternative_hidden = std::vector<float>();
         }
-        if (--batch->open == 0) finish(*batch);
+        if (--batch->open == 0) deliver(*batch);
       });
     }
   }
   batch->passes[m].clear();
 }
 
-void LanguageScorer::finish(Batch& batch) const {
+void LanguageScorer::deliver(Batch& batch) const {
   const auto count = static_cast<double>(models_.size());
   for (std::size_t change = 0; change < batch.scores.size(); ++change) {
     for (std::size_t strand = 0; strand < strands(); ++strand) {

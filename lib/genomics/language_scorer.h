@@ -107,7 +107,7 @@ class LanguageScorer {
   struct LanguageModel;
   struct Batch;
   void stage(const std::string& where, std::size_t number, Batch& batch);
-  void finish(Batch& batch) const;
+  void deliver(Batch& batch) const;
   void run(LanguageModel& model, std::size_t m, const std::shared_ptr<Batch>& batch);
 
   LanguageScorerOptions options_;

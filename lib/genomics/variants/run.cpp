@@ -76,8 +76,8 @@ std::vector<std::size_t> choose_profiles(const VariantRunOptions& options,
   return written;
 }
 
-// What the scores depend on: a resumed run and the shards of a merge must agree in all of it. profiles: of the
-// models; `language`: what a language model does, null of others.
+// What the scores depend on: a resumed run and the shards of a merge must agree in all of it. profiles: of
+// the models; `language`: what a language model does, null of others.
 std::string run_json(const VariantRunOptions& options, const ScoringContext& context,
                      kernels::Precision precision, std::size_t profiles,
                      const std::vector<std::size_t>& written, const nlohmann::ordered_json& language) {
