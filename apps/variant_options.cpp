@@ -82,17 +82,21 @@ void VariantOptions::add_tracks(Verb& verb) {
       ->allow_extra_args(false);
 }
 
-void VariantOptions::add_language(Verb& verb) {
+void VariantOptions::add_language(Verb& verb, bool with_distances) {
   const OptionGroup language(verb, "Language models");
-  verb.add_flag(
-      "--zero-shot", zero_shot_,
-      "Refuse a model without a language model's head; one that has no other is scored with so anyway");
   verb.add_option("--lm-passes", passes_,
                   "Tokens that are masked: those that differ from left to right, as a proper probability "
                   "(left-to-right), all at once (joint), or none",
                   CLI::IsMember({"left-to-right", "joint", "none"}));
+  language_options_ = {"--lm-passes"};
+  no_distances_ = !with_distances;
+  if (!with_distances) return;
+  language_options_.push_back("--no-lm-distances");
   verb.add_flag("--no-lm-distances", no_distances_,
                 "Leave out LM_L2 and LM_COS, which take two passes a strand more");
+  verb.add_flag(
+      "--zero-shot", zero_shot_,
+      "Refuse a model without a language model's head; one that has no other is scored with so anyway");
 }
 
 std::int64_t VariantOptions::language_window(const Verb& verb) const {
@@ -104,7 +108,7 @@ std::int64_t VariantOptions::language_window(const Verb& verb) const {
     const std::int64_t fits = usual_language_window(folder.config());
     window = window == 0 ? fits : std::min(window, fits);
   }
-  for (const char* option : {"--lm-passes", "--no-lm-distances"}) {
+  for (const char* option : language_options_) {
     if (window == 0 && verb.given(option)) {
       throw_usage(std::string(option) + " is of language models: " + models_.front() + " has another head",
                   "leave it out, or take a pretrained model");

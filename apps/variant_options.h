@@ -23,8 +23,8 @@ class VariantOptions {
   void add(Verb& verb, bool with_profiles);
   // --track, of the verbs that write or collect scores.
   void add_tracks(Verb& verb);
-  // What a language model is asked for.
-  void add_language(Verb& verb);
+  // What a language model is asked for; with_distances: perhaps those too, and what `variants` alone asks.
+  void add_language(Verb& verb, bool with_distances);
 
   // As typed; empty when not given.
   const std::string& profiles() const { return sequences_.profiles(); }
@@ -54,6 +54,7 @@ class VariantOptions {
   bool zero_shot_ = false;
   std::string passes_ = "left-to-right";
   bool no_distances_ = false;
+  std::vector<const char*> language_options_;  // that the verb takes
 };
 
 // What the run counted, as messages: scored and skipped by reason, passes saved.

@@ -35,7 +35,7 @@ void add_options(Verb& verb, VariantsCommand& typed) {
   verb.add_option("--background FILE", typed.options.background,
                   "File of `variants background`: adds E-values and the functional score");
   typed.shared.add_tracks(verb);
-  typed.shared.add_language(verb);
+  typed.shared.add_language(verb, true);
   verb.add_option(
           "--baseline [NAME=]FILE", typed.options.baselines,
           "Table with chrom, pos, ref, alt and scores of another tool, as columns next to ours. With an "

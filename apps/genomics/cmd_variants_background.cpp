@@ -40,7 +40,7 @@ int cmd_variants_background(int argc, char** argv) {
       verb.add_count("--max-records", options.max_records, "Records to take, the first ones, or all"), "all",
       "0");
   shared.add_tracks(verb);
-  shared.add_language(verb);
+  shared.add_language(verb, false);
   if (!verb.parse(argc, argv)) return 0;
 
   shared.require_inputs();

@@ -134,6 +134,9 @@ TEST_F(VariantsLanguage, ABackgroundGivesEValues) {
   }
   EXPECT_LE(smallest_e, 1.0 / 30);
   refused(table({"--background", background, "--lm-passes", "joint"}), 1, "background.safetensors");
+  must({"variants", "background", "-m", path("lm"), "-f", path("genome.fa"), path("in.vcf"), "--window", "80",
+        "--lm-passes", "joint", "-o", path("joint.safetensors")});
+  must(table({"--background", path("joint.safetensors"), "--lm-passes", "joint"}));
   refused(
       {"variants", "-m", path("model"), "-f", path("genome.fa"), path("in.vcf"), "--background", background},
       1, "background.safetensors");
