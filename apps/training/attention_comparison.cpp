@@ -96,8 +96,7 @@ std::string comparison_picture(const AttentionComparison& comparison,
     std::string words = fmt::format("{:.0f} keys a query", facts[i].mean_keys);
     if (facts[i].layers > 0)
       words += fmt::format(", {} {}", facts[i].layers, facts[i].layers == 1 ? "layer" : "layers");
-    layers.push_back({name_of(config.attention), words,
-                      block_shares(config, 0, comparison.blocks)});
+    layers.push_back({name_of(config.attention), words, block_shares(config, 0, comparison.blocks)});
   }
   return comparison_svg(fmt::format("{} tokens in blocks of {}: which query block (row) sees which key block",
                                     facts[0].tokens, comparison.systems[0].block_size),

@@ -244,8 +244,7 @@ TEST(Lists, TheComparisonOfAttentionIsWhatTheProgramPrints) {
     for (std::string cell; std::getline(in, cell, '\t');) cells.push_back(cell);
     ASSERT_EQ(cells.size(), 16u);
     std::string row = "|";
-    for (const std::size_t column : {0u, 1u, 2u, 3u, 4u, 7u, 8u, 9u, 10u})
-      row += " " + cells[column] + " |";
+    for (const std::size_t column : {0u, 1u, 2u, 3u, 4u, 7u, 8u, 9u, 10u}) row += " " + cells[column] + " |";
     EXPECT_NE(text.find("\n" + row + "\n"), std::string::npos) << row;
     ++rows;
   }
