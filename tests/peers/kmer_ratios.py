@@ -1,10 +1,10 @@
 """A baseline of zero-shot scores: for each SNV ln of how often its (2 f + 1)-mer with ALT stands in a genome, less that with REF, both
 strands counted, one more of each than was seen. A table for `bigbird variants evaluate --baseline`.
 
-    python kmer_ratios.py GENOME.fa[.gz] VARIANTS[.vcf|.tsv][.gz] [--without chrII,chrIV] [--region-out chr20:1000000-2000000] > kmers.tsv
+    python kmer_ratios.py GENOME.fa[.gz] VARIANTS[.vcf|.tsv][.gz] [--without chrII,chrIV] [--counted FASTA] > kmers.tsv
 
-VARIANTS: a VCF, or tab-separated CHROM POS ID REF ALT. Contigs of --without, and the region of --region-out (0-based,
-half-open), are not counted."""
+VARIANTS: a VCF, or tab-separated CHROM POS ID REF ALT. Counts are of --counted, where it is given, else of the genome, but
+for contigs of --without."""
 
 import argparse
 import gzip
@@ -40,17 +40,14 @@ def main():
     parser.add_argument("genome")
     parser.add_argument("variants")
     parser.add_argument("--without", default="")
-    parser.add_argument("--region-out", default="")
+    parser.add_argument("--counted", default="")
     options = parser.parse_args()
     contigs = contigs_of(options.genome)
     without = set(options.without.split(","))
     counts = {f: Counter() for f in FLANKS}
-    for name, bases in contigs.items():
+    for name, bases in (contigs_of(options.counted) if options.counted else contigs).items():
         if name in without:
             continue
-        if options.region_out.startswith(name + ":"):
-            begin, end = (int(x) for x in options.region_out.split(":")[1].split("-"))
-            bases = bases[:begin] + "N" + bases[end:]
         for f in FLANKS:
             size = 2 * f + 1
             counts[f].update(bases[i:i + size] for i in range(len(bases) - size + 1))
