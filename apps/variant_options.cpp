@@ -94,9 +94,8 @@ void VariantOptions::add_language(Verb& verb, bool with_distances) {
   language_options_.push_back("--no-lm-distances");
   verb.add_flag("--no-lm-distances", no_distances_,
                 "Leave out LM_L2 and LM_COS, which take two passes a strand more");
-  verb.add_flag(
-      "--zero-shot", zero_shot_,
-      "Refuse a model without a language model's head; one that has no other is scored with so anyway");
+  verb.add_flag("--zero-shot", zero_shot_,
+                "Refuse a model without a language model's head; a model with one is scored with it anyway");
 }
 
 std::int64_t VariantOptions::language_window(const Verb& verb) const {

@@ -35,7 +35,8 @@ int cmd_variants_background(int argc, char** argv) {
   shared.add(verb, false);
   verb.add_required(
       "-o,--output OUT.safetensors", options.output,
-      "Sorted |logFC * diff| of every profile, of a language model |LM_LLR|; while it is made, files of twice its size are next to it");
+      "Sorted |logFC * diff| of every profile, of a language model |LM_LLR|; while it is made, files of "
+      "twice its size are next to it");
   verb.with_word(
       verb.add_count("--max-records", options.max_records, "Records to take, the first ones, or all"), "all",
       "0");
