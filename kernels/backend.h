@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cluster_batch.h"
 #include "kernels/feature_batch.h"
 #include "kernels/types.h"
 
@@ -57,6 +58,11 @@ struct AttentionLimits {
   // Of attention by features (FeatureBatch): rows of W, and numbers of a token; 0: there is none.
   Index projected = 0;
   Index features = 0;
+  // Of attention within clusters (ClusterBatch): places of one, columns and buckets of a hash; 0: there is
+  // none.
+  Index cluster = 0;
+  Index hash_columns = 0;
+  Index hash_buckets = 0;
 };
 
 // What a device's driver takes of its memory beside what the backend and its callers allocate.

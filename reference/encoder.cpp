@@ -76,6 +76,13 @@ FeatureAttention features_of_layer(const Network& network, std::size_t layer) {
   }
   return features;
 }
+// The places of a head's tokens by their queries.
+HashedAttention hash_of(const EncoderConfig& config, std::size_t layer, std::size_t head,
+                        const Matrix& query) {
+  return {
+      config.chunk, config.causal_hash,
+      hashed_places(query, config.rotations(layer, head), config.bucket_factors(query.rows), config.chunk)};
+}
 // body(first row, rows, column, columns) for each head of the real tokens of each sequence.
 template <typename Body>
 void for_heads(const EncoderConfig& config, const Sequences& sequences, const Body& body) {
@@ -100,6 +107,17 @@ Matrix attention(const Network& network, const Sequences& sequences, std::size_t
                          feature_attention_forward(features, rows_of(x.query, first, count, column, size),
                                                    rows_of(x.key, first, count, column, size),
                                                    rows_of(x.value, first, count, column, size)),
+                         first, column);
+              });
+    return context;
+  }
+  if (config.by_hash) {
+    for_heads(config, sequences,
+              [&](std::size_t first, std::size_t count, std::size_t column, std::size_t size) {
+                const Matrix query = rows_of(x.query, first, count, column, size);
+                add_rows(context,
+                         hashed_attention_forward(hash_of(config, layer, column / size, query), query,
+                                                  rows_of(x.value, first, count, column, size)),
                          first, column);
               });
     return context;
@@ -135,6 +153,18 @@ Projections attention_gradient(const Network& network, const Sequences& sequence
               });
     return gradient;
   }
+  if (config.by_hash) {
+    for_heads(
+        config, sequences, [&](std::size_t first, std::size_t count, std::size_t column, std::size_t size) {
+          const Matrix query = rows_of(x.query, first, count, column, size);
+          const HashedAttentionGradients of_head = hashed_attention_backward(
+              hash_of(config, layer, column / size, query), query,
+              rows_of(x.value, first, count, column, size), rows_of(d_context, first, count, column, size));
+          add_rows(gradient.query, of_head.query, first, column);
+          add_rows(gradient.value, of_head.value, first, column);
+        });
+    return gradient;
+  }
   std::size_t row = 0;
   for (std::size_t s = 0; s < sequences.padded_lengths.size(); ++s) {
     const AttentionShape shape = shape_of(config, sequences, s);
@@ -168,8 +198,9 @@ LayerTrace layer_forward(const Network& network, const Sequences& sequences, std
   LayerTrace trace;
   trace.input = x;
   trace.attention_input = pre ? network.layer_norm(names.attention_norm, x) : x;
-  trace.projections = {network.linear(names.query, trace.attention_input),
-                       network.linear(names.key, trace.attention_input),
+  const Matrix query = network.linear(names.query, trace.attention_input);
+  trace.projections = {query,
+                       network.config().by_hash ? query : network.linear(names.key, trace.attention_input),
                        network.linear(names.value, trace.attention_input)};
   turn(network.config(), sequences, trace.projections.query, 1.0);
   turn(network.config(), sequences, trace.projections.key, 1.0);
@@ -193,9 +224,11 @@ Matrix layer_backward(Network& network, const Sequences& sequences, std::size_t 
   Projections d_projections = attention_gradient(network, sequences, layer, trace.projections, d_context);
   turn(network.config(), sequences, d_projections.query, -1.0);
   turn(network.config(), sequences, d_projections.key, -1.0);
-  Matrix d_branch = sum(sum(network.linear_gradient(names.query, trace.attention_input, d_projections.query),
-                            network.linear_gradient(names.key, trace.attention_input, d_projections.key)),
+  Matrix d_branch = sum(network.linear_gradient(names.query, trace.attention_input, d_projections.query),
                         network.linear_gradient(names.value, trace.attention_input, d_projections.value));
+  if (!network.config().by_hash) {
+    d_branch = sum(d_branch, network.linear_gradient(names.key, trace.attention_input, d_projections.key));
+  }
   if (pre) d_branch = network.layer_norm_gradient(names.attention_norm, trace.input, d_branch);
   return sum(d_attention_sum, d_branch);
 }

@@ -2,12 +2,15 @@
 // Layer order as in BERT (post-LN) or pre-LN; parameters go by their Hugging Face names.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "reference/attention.h"
+#include "reference/hashed_attention.h"
 #include "reference/layers.h"
 #include "reference/random_features.h"
 #include "reference/tensor.h"
@@ -44,6 +47,13 @@ struct EncoderConfig {
   // projection of a layer is its parameter attention.self.features, where there is one.
   bool by_features = false;
   FeatureAttention features = {};
+  // Attention within chunks of hashed tokens (hashed_attention.h), likewise; a layer has no key then.
+  bool by_hash = false;
+  std::size_t chunk = 0;
+  bool causal_hash = false;
+  // [rounds] of a head of a layer, and the factors of the buckets of a sequence of so many tokens.
+  std::function<std::vector<Matrix>(std::size_t layer, std::size_t head)> rotations = {};
+  std::function<std::array<std::size_t, 2>(std::size_t length)> bucket_factors = {};
 };
 
 // LayerNorms that a model may have: of the embeddings, and of the output of the stack (under a name of this

@@ -129,7 +129,7 @@ void check_drawn_attention(ModelConfig& config, std::int64_t blocks, const std::
                 "give as many as a question has, such as --global first:20");
   }
   if (config.attention == AttentionPattern::etc) become_etc(config);  // without random blocks
-  if (is_recurrent(config)) become_recurrent(config);
+  become_published(config);
   try {
     check_attention(config, where);
   } catch (const Error& error) {

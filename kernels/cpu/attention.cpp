@@ -185,6 +185,8 @@ Index most_key_rows_of(const AttentionBatch& batch) {
 std::size_t CpuBackend::scratch_bytes(const AttentionLimits& limits) const {
   if (limits.features > 0)
     return static_cast<std::size_t>(feature_attention_floats(level_, limits)) * sizeof(float);
+  if (limits.cluster > 0)
+    return static_cast<std::size_t>(cluster_attention_floats(level_, limits)) * sizeof(float);
   const Index block_size = limits.block_size, head_size = limits.head_size;
   const Index blocks = pieces(limits.longest, block_size);
   const Index head_floats = blocks * block_size * head_size;

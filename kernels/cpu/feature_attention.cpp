@@ -11,7 +11,6 @@
 #include <limits>
 #include <utility>
 
-#include "kernels/cpu/attention_heads.h"
 #include "kernels/cpu/feature_scratch.h"
 
 namespace bigbird::kernels {
@@ -20,7 +19,6 @@ namespace {
 constexpr float relu_epsilon = 1e-3f;
 // Of trigonometric features, as the published code has it.
 constexpr float least_denominator = 1e-6f, added_denominator = 2e-6f;
-constexpr Index most_columns = 512;  // of one product
 
 // exp(a - b), of exponents that are the same in most rows.
 float factor_of(float a, float b) {
@@ -114,32 +112,10 @@ class FeatureHead {
   }
 
  private:
-  // A matrix whose rows and columns are so far apart.
-  struct Strided {
-    const float* data;
-    Index row, column;
-  };
-
   Index rows_at(Index at) const { return std::min(s_.chunk, length_ - at); }
 
-  // c[m, n], dense, (+)= a[m, k] b[k, n].
   void multiply(Index m, Index n, Index k, const Strided& a, const Strided& b, float* c, bool accumulate) {
-    for (Index column = 0; column < n; column += most_columns) {
-      Product product;
-      product.m = m;
-      product.n = std::min(most_columns, n - column);
-      product.k = k;
-      product.a = a.data;
-      product.a_row = a.row;
-      product.a_column = a.column;
-      product.b = b.data + column * b.column;
-      product.b_row = b.row;
-      product.b_column = b.column;
-      product.c = c + column;
-      product.c_row = n;
-      product.accumulate = accumulate;
-      level_.gemm(product, product_scratch_);
-    }
+    kernels::multiply(level_, product_scratch_, m, n, k, a, b, c, accumulate);
   }
 
   static void clear(float* values, Index count) { std::fill(values, values + count, 0.0f); }

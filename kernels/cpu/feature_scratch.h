@@ -3,18 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <utility>
 
-#include "kernels/cpu/attention_heads.h"
+#include "kernels/cpu/head_scratch.h"
 #include "kernels/feature_batch.h"
 
 namespace bigbird::kernels {
 
 constexpr Index most_rows = 256;  // of a chunk, whose pairs take the square
-
-inline Index padded(Index floats) {
-  return pieces(floats, line_floats) * line_floats;
-}
 
 // Sizes of a head, and its scratch in floats, whole cache lines each.
 struct FeatureSizes {
@@ -41,16 +36,6 @@ struct FeatureSizes {
     return 2 * mapped() + 3 * rows() + 4 * value_rows() + projections() + 2 * feature_rows() + 2 * pairs() +
            2 * sums() + 2 * padded(values) + padded(chunk) + 2 * padded(longest);
   }
-};
-
-// Pieces of a thread's scratch.
-class ScratchPieces {
- public:
-  explicit ScratchPieces(float* memory) : next_(memory) {}
-  float* take(Index floats) { return std::exchange(next_, next_ + padded(floats)); }
-
- private:
-  float* next_;
 };
 
 // Rows of a chunk on their way to features. Exponents of relu and elu are 0.

@@ -76,6 +76,20 @@ void CudaBackend::feature_attention_backward(const FeatureBatch&, const QueryKey
   throw DeviceError(feature_refusal);
 }
 
+void CudaBackend::sort_by_hash(const ClusterBatch&, const TokenHash&, ConstRows, std::int32_t*) {
+  throw DeviceError(cluster_refusal);
+}
+
+void CudaBackend::cluster_attention_forward(const ClusterBatch&, const std::int32_t*, ConstRows, ConstRows,
+                                            Rows, float*) {
+  throw DeviceError(cluster_refusal);
+}
+
+void CudaBackend::cluster_attention_backward(const ClusterBatch&, const std::int32_t*, ConstRows, ConstRows,
+                                             ConstRows, const float*, ConstRows, Rows, Rows) {
+  throw DeviceError(cluster_refusal);
+}
+
 void CudaBackend::reserve_slot(Index slot, const PreparedSize& size) {
   if (slot >= static_cast<Index>(slots_.size())) slots_.resize(static_cast<std::size_t>(slot) + 1);
   Slot& kept = slots_[static_cast<std::size_t>(slot)];

@@ -55,9 +55,11 @@ class WorkingWeights {
   std::map<const float*, Binding> bindings_;  // by first parameter
 };
 
-// Of attention by features, which has no kernels here.
+// Of attention by features, and within clusters, which have no kernels here.
 inline constexpr const char* feature_refusal =
     "attention performer is not computed on CUDA devices, only on the CPU";
+inline constexpr const char* cluster_refusal =
+    "attention reformer is not computed on CUDA devices, only on the CPU";
 
 // Of one thread: the one that made it.
 class CudaBackend : public Backend {

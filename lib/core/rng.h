@@ -46,6 +46,7 @@ enum class Purpose : std::uint32_t {
   stream_choice = 31,
   text_sampling = 32,
   random_features = 33,
+  hash_rotations = 34,
   test = 1000,
 };
 

@@ -3,6 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "lib/model/attention_systems.h"
@@ -134,6 +137,52 @@ void become_recurrent(ModelConfig& config) {
   config.random_mode = RandomMode::none;
   config.plan = nullptr;
   if (config.has_mlm()) config.head = HeadType::causal_lm;
+}
+
+void become_reformer(ModelConfig& config) {
+  config.norm_type = NormType::prenorm;
+  config.embedding_norm = usual_embedding_norm(config.norm_type);
+  config.final_norm = true;
+  config.use_bias = config.output_bias = false;
+}
+
+void become_published(ModelConfig& config) {
+  if (is_recurrent(config)) become_recurrent(config);
+  if (config.attention == AttentionPattern::reformer) become_reformer(config);
+}
+
+bool shares_queries(const ModelConfig& config) {
+  return config.attention == AttentionPattern::reformer;
+}
+
+std::int64_t reformer_chunks(const ModelConfig& config, std::int64_t length) {
+  const std::int64_t chunk = config.attention_options.reformer.chunk;
+  return std::max<std::int64_t>((length + chunk - 1) / chunk, 1);
+}
+
+std::array<std::int64_t, 2> reformer_buckets(const ModelConfig& config, std::int64_t length) {
+  const ReformerOptions& options = config.attention_options.reformer;
+  if (!options.buckets.empty())
+    return {options.buckets.front(), options.buckets.size() > 1 ? options.buckets[1] : 0};
+  const auto root = static_cast<std::int64_t>(
+      std::sqrt(static_cast<double>(config.max_position_embeddings / options.chunk)));
+  const auto twice = static_cast<std::uint64_t>(2 * reformer_chunks(config, length));
+  const int power = static_cast<int>(std::bit_width(twice)) - 1;
+  const std::int64_t buckets = std::int64_t{1} << power;
+  if (buckets <= 2 * std::max(root, options.chunk)) return {buckets, 0};
+  return {std::int64_t{1} << (power / 2), std::int64_t{1} << (power - power / 2)};
+}
+
+std::int64_t reformer_keys(const ModelConfig& config, std::int64_t length) {
+  const ReformerOptions& options = config.attention_options.reformer;
+  return reformer_chunks(config, length) == 1 ? length : 2 * options.chunk * options.hashes;
+}
+
+std::int64_t reformer_multiply_adds(const ModelConfig& config, std::int64_t length) {
+  const std::int64_t of_pairs = 2 * reformer_keys(config, length);
+  if (reformer_chunks(config, length) == 1) return config.hidden_size * of_pairs;
+  const auto [first, second] = reformer_buckets(config, length);
+  return config.hidden_size * (of_pairs + config.attention_options.reformer.hashes * (first + second) / 2);
 }
 
 std::int64_t etc_labels(const EtcOptions& options) {

@@ -23,17 +23,6 @@ constexpr std::array<std::pair<HeadsAs, const char*>, 3> heads_as_names{
 constexpr std::array<std::pair<GlobalRule, const char*>, 3> global_rule_names{
     {{GlobalRule::task, "task"}, {GlobalRule::none, "none"}, {GlobalRule::question, "question"}}};
 
-// "10:2"; -1 for what is no number.
-std::vector<std::int64_t> counts_in(std::string_view text) {
-  std::vector<std::int64_t> counts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(':', at), text.size());
-    counts.push_back(count_in(text.substr(at, end - at)));
-    at = end + 1;
-  }
-  return counts;
-}
-
 constexpr std::string_view first_prefix = "first:";
 // N of "first:N"; -1 of what is none.
 std::int64_t count_of_first(std::string_view text) {
@@ -270,6 +259,10 @@ std::vector<AttentionSystem> make_systems() {
        false, true, true, true, compressive_options()},
       {performer, "performer", "Performer", "every token, by products of random features in place of scores",
        false, true, true, false, performer_options()},
+      {reformer, "reformer", "Reformer",
+       "tokens of its own bucket and near ones: those that random rotations sort into its chunk, and the "
+       "chunk before",
+       false, true, true, false, reformer_options()},
   };
 }
 

@@ -2,6 +2,7 @@
 // systems are one table: files, options, help, documents and `bigbird attention --compare` follow it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ enum class AttentionPattern {
   adaptive_span,   // Sukhbaatar et al. 2019: as far back as every head has learned to look
   compressive,     // Rae et al. 2019: transformer_xl, whose memory is compressed when it is full
   performer,       // Choromanski et al. 2020: every token, by products of random features
+  reformer,        // Kitaev et al. 2020: tokens that random rotations hash to neighbouring buckets
 };
 
 // What the options of a system are, one struct for each that has any. A model has those of its own system;
@@ -158,6 +160,16 @@ struct PerformerOptions {
   bool operator==(const PerformerOptions&) const = default;
 };
 
+struct ReformerOptions {
+  std::int64_t chunk = 64;  // sorted tokens that see each other, and those of the chunk before
+  std::int64_t hashes = 2;  // rounds, each with rotations of its own
+  // Buckets of a round, or two factors of them; even numbers. Empty: by the length, as transformers does.
+  std::vector<std::int64_t> buckets;
+  static constexpr std::int64_t most_hashes = 64;
+  static constexpr std::int64_t most_buckets = std::int64_t{1} << 20;  // of a round, their product
+  bool operator==(const ReformerOptions&) const = default;
+};
+
 struct AttentionOptions {
   BlockBertOptions blockbert = {};
   SparseOptions sparse = {};
@@ -168,6 +180,7 @@ struct AttentionOptions {
   CompressiveOptions compressive = {};
   SpanOptions spans = {};
   PerformerOptions performer = {};
+  ReformerOptions reformer = {};
   bool operator==(const AttentionOptions&) const = default;
 };
 
@@ -243,9 +256,22 @@ std::int64_t projected_features(const ModelConfig& config);
 std::int64_t features_of_a_row(const ModelConfig& config);
 // A token of a layer, over all heads: its features, what it adds to the sums, and what it takes of them.
 std::int64_t feature_multiply_adds(const ModelConfig& config);
-// What a fresh one has: post-LN as published, no positions, no biases of projections; Transformer-XL vectors
-// of tokens times the root of the width.
+// Of reformer: chunks of a round; the tokens of one all see each other.
+std::int64_t reformer_chunks(const ModelConfig& config, std::int64_t length);
+// The factors of the buckets of a sequence of so many tokens; the second is 0 where there is one.
+std::array<std::int64_t, 2> reformer_buckets(const ModelConfig& config, std::int64_t length);
+// Keys that a query of such a sequence meets, over all rounds and with repeats; and what a token takes in a
+// layer, over all heads: its buckets, scores and weighted values.
+std::int64_t reformer_keys(const ModelConfig& config, std::int64_t length);
+std::int64_t reformer_multiply_adds(const ModelConfig& config, std::int64_t length);
+// Whether queries are keys as well, so that a layer has one projection for both.
+bool shares_queries(const ModelConfig& config);
+// What a fresh model has. Recurrent ones: post-LN as published, no positions, no biases of projections;
+// Transformer-XL vectors of tokens times the root of the width. Reformer: pre-LN, no biases of projections.
 void become_recurrent(ModelConfig& config);
+void become_reformer(ModelConfig& config);
+// The same by its attention; others stay as they are.
+void become_published(ModelConfig& config);
 
 // The options of a model's attention as "parts 2, head_split 10:2"; empty where its system has none.
 std::string attention_options_text(const ModelConfig& config);

@@ -2,7 +2,9 @@
 #include "lib/model/option_groups.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -92,6 +94,16 @@ std::int64_t count_in(std::string_view text) {
   std::int64_t count = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   return error == std::errc() && end == text.data() + text.size() ? count : -1;
+}
+
+std::vector<std::int64_t> counts_in(std::string_view text) {
+  std::vector<std::int64_t> counts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(':', at), text.size());
+    counts.push_back(count_in(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  return counts;
 }
 
 double number_in(const std::string& text) {
@@ -246,6 +258,36 @@ std::vector<AttentionOption> performer_options() {
           choice_set<feature_projection_names, group, &O::projection>),
       a_count("redraw", "Updates between two draws of the projection in training", "1000", 1, longest_chunk,
               count_shown<group, &O::redraw>, count_set<group, &O::redraw>),
+  };
+}
+
+std::vector<AttentionOption> reformer_options() {
+  using O = ReformerOptions;
+  constexpr std::int64_t most_buckets = O::most_buckets;
+  constexpr auto group = &AttentionOptions::reformer;
+  return {
+      a_count("chunk", "Sorted tokens that see each other, and the chunk before theirs", "64", 1,
+              longest_chunk, count_shown<group, &O::chunk>, count_set<group, &O::chunk>),
+      a_count("hashes", "Rounds of hashing", "2", 1, O::most_hashes, count_shown<group, &O::hashes>,
+              count_set<group, &O::hashes>),
+      {.key = "buckets",
+       .value = "COUNTS",
+       .help = "Buckets of a round, or two factors of them, such as 16:32",
+       .otherwise = "two for a chunk of the sequence",
+       .type = AttentionOption::Type::counts,
+       .least = 0,
+       .most = most_buckets,
+       .names = {},
+       .shown =
+           [](const ModelConfig& c) {
+             const std::vector<std::int64_t>& buckets = c.attention_options.reformer.buckets;
+             return buckets.empty() ? std::string("0") : fmt::format("{}", fmt::join(buckets, ":"));
+           },
+       .set =
+           [](AttentionOptions& o, const std::string& t) {
+             o.reformer.buckets = counts_in(t);
+             if (o.reformer.buckets == std::vector<std::int64_t>{0}) o.reformer.buckets.clear();
+           }},
   };
 }
 

@@ -87,6 +87,7 @@ std::vector<Panel> panels_of(AttentionPattern pattern) {
     case AttentionPattern::compressive:
       return {{"the segment", {Kind::window}}};
     case AttentionPattern::performer:
+    case AttentionPattern::reformer:
       return {{"every token", {Kind::window, Kind::global, Kind::random}}};
     case AttentionPattern::longformer:
     case AttentionPattern::etc:

@@ -99,7 +99,7 @@ ModelConfig config_of(AttentionPattern pattern, std::int64_t block_size) {
   config.block_size = block_size;
   take_attention(pattern, {}, config);
   if (pattern == AttentionPattern::etc) become_etc(config);
-  if (is_recurrent(config)) become_recurrent(config);
+  become_published(config);
   check_attention(config, name_of(pattern));
   return config;
 }

@@ -287,11 +287,9 @@ ModelConfig fresh_architecture(ModelConfig config) {
     config.use_bias = config.output_bias = false;
     config.type_vocab_size = 0;
   }
-  if (is_recurrent(config)) {
-    const bool left_to_right = config.causal;  // as the objective says
-    become_recurrent(config);
-    config.causal = left_to_right;
-  }
+  const bool left_to_right = config.causal;  // as the objective says
+  become_published(config);
+  config.causal = left_to_right;
   if (config.attention != AttentionPattern::etc) return config;
   become_etc(config);
   config.activation = Activation::gelu_tanh;

@@ -73,15 +73,19 @@ TEST_P(BackendDevice, RefusesAttentionThatItHasNoKernelFor) {
   odd.head_size = 128;
   odd.block_size = 10;
   EXPECT_THROW(device_->reserve_scratch(odd), DeviceError);
-  odd = limits();
-  odd.projected = odd.features = 16;
-  try {
-    device_->scratch_bytes(odd);
-    FAIL() << "of attention by features";
-  } catch (const DeviceError& error) {
-    EXPECT_NE(std::string(error.what()).find("attention performer is not computed on CUDA devices"),
-              std::string::npos)
-        << error.what();
+  AttentionLimits features = limits(), clusters = limits();
+  features.projected = features.features = 16;
+  clusters.cluster = 16;
+  for (const auto& [of, name] :
+       {std::pair(features, std::string("performer")), std::pair(clusters, std::string("reformer"))}) {
+    try {
+      device_->scratch_bytes(of);
+      FAIL() << name;
+    } catch (const DeviceError& error) {
+      EXPECT_NE(std::string(error.what()).find("attention " + name + " is not computed on CUDA devices"),
+                std::string::npos)
+          << error.what();
+    }
   }
 }
 

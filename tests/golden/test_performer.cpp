@@ -11,6 +11,7 @@
 #include "kernels/backend.h"
 #include "lib/io/weights/safetensors.h"
 #include "reference/random_features.h"
+#include "tests/golden/package_numbers.h"
 #include "tests/support/support.h"
 
 namespace bigbird {
@@ -56,22 +57,6 @@ class PerformerGolden : public ::testing::Test {
 
 reference::Matrix matrix_of(const std::vector<float>& values, std::size_t columns) {
   return reference::Matrix(values.size() / columns, columns, {values.begin(), values.end()});
-}
-
-template <typename Values>
-void expect_output(const Values& values, const std::vector<float>& expected) {
-  ASSERT_EQ(values.size(), expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(values[i], expected[i], 2e-5) << i;
-}
-template <typename Values>
-void expect_gradient(const Values& values, const std::vector<float>& expected, const char* of) {
-  ASSERT_EQ(values.size(), expected.size());
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    difference += std::pow(double{values[i]} - double{expected[i]}, 2);
-    norm += std::pow(double{expected[i]}, 2);
-  }
-  EXPECT_LT(std::sqrt(difference), 1e-4 * std::sqrt(norm)) << of;
 }
 
 // What outputs are where so much is added to each sum of the features of keys, and to no numerator.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "reference/random_features.h"
+#include "tests/kernels/head_matrices.h"
 #include "tests/kernels/kernel_test.h"
 
 namespace bigbird::kernels {
@@ -49,22 +50,6 @@ struct FeatureProblem {
            (projects ? " with W" : "") + " chunk " + std::to_string(chunk);
   }
 };
-
-// The rows of a head of a sequence.
-reference::Matrix head_of(const Floats& x, Index stride, Index first, Index count, Index column, Index size) {
-  reference::Matrix of(static_cast<std::size_t>(count), static_cast<std::size_t>(size));
-  for (Index i = 0; i < count; ++i)
-    for (Index d = 0; d < size; ++d)
-      of(static_cast<std::size_t>(i), static_cast<std::size_t>(d)) =
-          x[static_cast<std::size_t>((first + i) * stride + column + d)];
-  return of;
-}
-void put_head(const reference::Matrix& from, reference::Vector& x, Index stride, Index first, Index column) {
-  for (std::size_t i = 0; i < from.rows; ++i)
-    for (std::size_t d = 0; d < from.columns; ++d)
-      x[(static_cast<std::size_t>(first) + i) * static_cast<std::size_t>(stride) +
-        static_cast<std::size_t>(column) + d] = from(i, d);
-}
 
 struct FeatureExpected {
   reference::Vector out, dqkv;

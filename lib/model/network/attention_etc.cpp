@@ -169,6 +169,7 @@ void add_to_key(const EtcPass& pass, const Batch& batch, const std::function<voi
 }
 
 std::int64_t projections_of_a_token(const ModelConfig& config) {
+  if (shares_queries(config)) return 2;
   if (config.attention != AttentionPattern::etc) return 3;
   return config.attention_options.etc.projections == EtcProjections::shared ? 3 : 5;
 }

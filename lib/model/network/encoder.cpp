@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/core/cancel.h"
+#include "lib/model/network/attention_clusters.h"
 #include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_features.h"
 #include "lib/model/network/attention_recurrent.h"
@@ -98,18 +99,19 @@ void append_order(const std::vector<std::int32_t>& keys, std::int64_t key_count,
     to[first + next[place_of(keys[token])]++] = static_cast<std::int32_t>(token);
 }
 
-// Turns query and key of every head within qkv [T, 3C], or turns their gradients back. Nothing for absolute
-// positions.
+// Turns query and key of every head within qkv [T, 3C], or query alone within [T, 2C] where it is the key as
+// well, or turns their gradients back. Nothing for absolute positions.
 void rotate_queries_and_keys(const PassContext& pass, const RotaryTable& rotations, kernels::Values qkv,
                              bool back) {
   if (pass.config.position_type != PositionType::rotary) return;
   kernels::Rotary rotary;
   rotary.positions = rotations.positions;
   rotary.rotations = rotations.table;
-  rotary.heads = 2 * pass.config.num_attention_heads;  // query and key lie side by side
+  const kernels::Index shared = shares_queries(pass.config) ? 1 : 0;
+  rotary.heads = (2 - shared) * pass.config.num_attention_heads;  // query and key lie side by side
   rotary.head_size = pass.config.head_size();
   rotary.half = pass.config.rotary_dim / 2;
-  pass.backend.rotate({qkv, 3 * pass.width()}, rotary, pass.tokens(), back);
+  pass.backend.rotate({qkv, (3 - shared) * pass.width()}, rotary, pass.tokens(), back);
 }
 
 // The rows of one run in a matrix of `stride` columns, from column `column` on.
@@ -131,7 +133,7 @@ kernels::QueryKeyValue inputs(kernels::Values qkv, kernels::Index first_row, ker
 // The calls of a layer whose attention is a plan alone.
 std::span<const AttentionRun> planned_runs(const PassContext& pass, std::int64_t layer) {
   if (pass.windowed != nullptr || pass.lists != nullptr || pass.recurrent != nullptr ||
-      pass.features != nullptr)
+      pass.features != nullptr || pass.clusters != nullptr)
     return {};
   return pass.runs[static_cast<std::size_t>(layer)];
 }
@@ -368,6 +370,7 @@ void attention_layer_forward(const PassContext& pass, std::int64_t layer, const 
   }
   if (pass.lists != nullptr) rows_attention_forward(pass, tensors, kept);
   if (pass.features != nullptr) feature_attention_forward(pass, tensors, kept);
+  if (pass.clusters != nullptr) cluster_attention_forward(pass, kept);
   for (const AttentionRun& run : planned_runs(pass, layer)) {
     const kernels::Index first = run.first_row();
     float* const log_sum_exp =
@@ -431,6 +434,7 @@ void attention_layer_backward(const PassContext& pass, std::int64_t layer, const
   }
   if (pass.lists != nullptr) rows_attention_backward(pass, tensors, gradients, kept, dcontext, dqkv);
   if (pass.features != nullptr) feature_attention_backward(pass, tensors, kept, dcontext, dqkv);
+  if (pass.clusters != nullptr) cluster_attention_backward(pass, kept, dcontext, dqkv);
   for (const AttentionRun& run : planned_runs(pass, layer)) {
     const kernels::Index first = run.first_row();
     backend.attention_backward(run.call(), inputs(kept.qkv, first, width),

@@ -80,9 +80,12 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     declare(name + ".bias", {c}, Init::zeros, false);
   };
   const auto attention_as = [&](const std::string& projections, const std::string& output) {
-    for (const char* name : {"query", "key", "value"}) weight(projections + name, c, c);
+    const std::vector<std::string> names = shares_queries(config)
+                                               ? std::vector<std::string>{"query", "value"}
+                                               : std::vector<std::string>{"query", "key", "value"};
+    for (const std::string& name : names) weight(projections + name, c, c);
     if (config.use_bias) {
-      for (const char* name : {"query", "key", "value"}) bias(projections + name, c);
+      for (const std::string& name : names) bias(projections + name, c);
     }
     if (depth_ > 0 && config.attention == AttentionPattern::longformer &&
         depth_ <= config.num_hidden_layers) {  // of the encoder

@@ -58,6 +58,8 @@ std::vector<LinearLayer> linear_layers(const ModelConfig& config) {
       layers.push_back({self + ".query", {self + ".query.weight"}, c, c});
       layers.push_back({self + ".key", {self + ".key.weight", self + ".value.weight"}, c, 2 * c});
       if (!has_spans(config)) layers.push_back({self + ".position", {self + ".position.weight"}, c, c});
+    } else if (shares_queries(config)) {
+      layers.push_back({self, {self + ".query.weight", self + ".value.weight"}, c, 2 * c});
     } else {
       layers.push_back(
           {self, {self + ".query.weight", self + ".key.weight", self + ".value.weight"}, c, 3 * c});

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/model/network/attention_clusters.h"
 #include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_recurrent.h"
 #include "lib/model/network/attention_rows.h"
@@ -93,7 +94,7 @@ struct Planner {
     layer.attention.qkv = at(0, operands);
     layer.attention.context = at(bytes_of(projected() * width, operands), operands);
     layer.attention.sum = at(0, stream);
-    layer.attention.norm = at(postnorm() ? state : 3 * operand, stream);
+    layer.attention.norm = at(postnorm() ? state : bytes_of(projected() * width, operands), stream);
     layer.feed_forward.inner = at(2 * state, operands);
     (postnorm() ? layer.feed_forward.sum : layer.feed_forward.norm) = at(postnorm() ? 0 : state, stream);
     return layer;
@@ -164,6 +165,7 @@ void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
     to.layers[i].attention.etc = to.etc;
     to.layers[i].attention.lists = to.lists;
     to.layers[i].attention.recurrent = to.recurrent;
+    to.layers[i].attention.clusters = to.clusters.of_layer(static_cast<std::int64_t>(i));
   }
 }
 
@@ -258,8 +260,9 @@ void plan_workspace(Planner& plan) {
   const std::string what = "backward workspace";
   plan.workspace = {
       plan.arena.values(what, plan.tokens * plan.width), plan.arena.values(what, plan.tokens * plan.width),
-      plan.arena.values(what, plan.tokens * std::max(plan.inner, (1 + plan.projections) * plan.width),
-                        plan.operands)};
+      plan.arena.values(
+          what, plan.tokens * std::max({plan.inner, (1 + plan.projections) * plan.width, 4 * plan.width}),
+          plan.operands)};
 }
 
 CrossAttentionActivations plan_cross_attention(Planner& plan, const std::string& what, std::int64_t keys,
@@ -483,6 +486,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& given, const Batch
   to.windowed = plan_windows(arena, config, tokens, plan.globals, options.training);
   plan_etc(plan, to.etc, limits.tokens, second_rows, options);
   to.lists = plan_lists(arena, config, limits, tokens, options.training);
+  to.clusters = plan_clusters(arena, config, limits, options);
   plan_encoder(plan, to, options);
   if (head_rows > 0) plan_head_rows(plan, to.head_rows);
   plan_final_norm(plan, options, to);
@@ -534,6 +538,9 @@ kernels::AttentionLimits attention_limits(const ModelConfig& given, const BatchL
     most.projected = projected_features(config);
     most.features = features_of_a_row(config);
   }
+  most.hash_columns = most_hash_columns(config, limits);
+  most.hash_buckets = most_hash_buckets(config, limits);
+  if (most.hash_columns > 0) most.cluster = config.attention_options.reformer.chunk;
   most.heads = config.num_attention_heads;
   most.head_size = config.head_size();
   if (config.has_decoder()) {

@@ -179,10 +179,22 @@ struct RecurrentActivations {
   KeyWeightActivations weighing;
 };
 
+// What sorts tokens into chunks (attention_clusters.h), of all layers; all null of other models.
+struct ClusterActivations {
+  float* rotations = nullptr;     // [L, H, hashes, columns, D]
+  std::int32_t* order = nullptr;  // [L, H, places]; one of all layers where none is kept
+  std::int64_t rotations_of_layer = 0, order_of_layer = 0;
+
+  ClusterActivations of_layer(std::int64_t layer) const {
+    if (rotations == nullptr) return *this;
+    return {rotations + layer * rotations_of_layer, order + layer * order_of_layer, 0, 0};
+  }
+};
+
 // Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->
 // sum (the output).
 struct AttentionActivations {
-  // [T, 3C]; query and key after their rotation. BigBird-ETC: queries [T, C], then keys and values [T, 4C] or
+  // [T, 3C]; query and key after their rotation. Where queries are keys [T, 2C], queries and values. BigBird-ETC: queries [T, C], then keys and values [T, 4C] or
   // [T, 2C]; of a layer with a memory [T, C] and [K, 2C].
   kernels::Values qkv;
   kernels::Values context;       // [T, C]
@@ -196,6 +208,7 @@ struct AttentionActivations {
   EtcActivations etc;
   RowsActivations lists;
   RecurrentActivations recurrent;
+  ClusterActivations clusters;
   float* relative_weight = nullptr;  // [R, C] what labels of distances are; null without, as the next
   float* relative_bias = nullptr;    // [R, H]
 };
@@ -382,6 +395,7 @@ struct Activations {
   EtcActivations etc;
   RowsActivations lists;
   RecurrentActivations recurrent;
+  ClusterActivations clusters;
   std::vector<kernels::Values> states;  // [L + 1]: the input of every layer, then the output of the last
   std::vector<LayerActivations> layers;
   HeadRowActivations head_rows;  // with them [T, ...] behind the last layer's attention is [R, ...]

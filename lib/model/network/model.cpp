@@ -10,6 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
 #include "lib/model/network/adaptive_span.h"
+#include "lib/model/network/attention_clusters.h"
 #include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_features.h"
 #include "lib/model/network/attention_recurrent.h"
@@ -100,28 +101,23 @@ struct Model::Impl {
   std::size_t parameter_bytes() const { return static_cast<std::size_t>(layout.count()) * sizeof(float); }
 
   PassContext pass() {
-    const auto masked = static_cast<std::int64_t>(batch.masked_rows.size());
-    return {backend,
-            config,
-            batch,
-            runs,
-            masked_rows_of_pass(backend, masked, batch.tokens() * config.tokens_of_a_row()),
-            dropout_on,
-            held.activations.scalars.dropout_seed,
-            &decoder,
-            has_windows(config) ? &windowed : nullptr,
-            config.attention == AttentionPattern::etc ? &etc : nullptr,
-            config.attention == AttentionPattern::bpt ? &lists : nullptr,
-            is_recurrent(config) ? &recurrent : nullptr,
-            config.attention == AttentionPattern::performer ? &features : nullptr,
-            config.has_stem() ? &stem : nullptr,
-            0,
-            smoothing,
-            dropped,
-            nullptr,
-            -1,
-            DropoutSite::feed_forward_output,
-            taken.has_value()};
+    PassContext of{backend, config, batch, runs};
+    of.masked_rows = masked_rows_of_pass(backend, static_cast<std::int64_t>(batch.masked_rows.size()),
+                                         batch.tokens() * config.tokens_of_a_row());
+    of.training = dropout_on;
+    of.dropout_seed = held.activations.scalars.dropout_seed;
+    of.decoder = &decoder;
+    if (has_windows(config)) of.windowed = &windowed;
+    if (config.attention == AttentionPattern::etc) of.etc = &etc;
+    if (config.attention == AttentionPattern::bpt) of.lists = &lists;
+    if (is_recurrent(config)) of.recurrent = &recurrent;
+    if (config.attention == AttentionPattern::performer) of.features = &features;
+    if (config.attention == AttentionPattern::reformer) of.clusters = &clusters;
+    if (config.has_stem()) of.stem = &stem;
+    of.smoothing = smoothing;
+    of.dropped = dropped;
+    of.scale_known = taken.has_value();
+    return of;
   }
 
   void stage(const PassContext& pass, std::uint64_t dropout_seed) {
@@ -136,6 +132,7 @@ struct Model::Impl {
     if (pass.etc != nullptr) etc_stage(pass, kept.etc);
     if (pass.lists != nullptr) rows_stage(pass, kept.lists, lists);
     if (pass.recurrent != nullptr) recurrent_stage(pass, spans, kept.recurrent);
+    if (pass.clusters != nullptr) cluster_stage(pass, kept.clusters, clusters);
     for (const auto* stack : {&runs, &decoder.runs, &decoder.cross_runs}) {
       for (const std::vector<AttentionRun>& layer : *stack) {
         for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
@@ -229,6 +226,7 @@ struct Model::Impl {
   EtcPass etc;
   RecurrentPass recurrent;
   FeaturePass features;
+  ClusterPass clusters;
   StemPass stem;
   std::vector<float> contrast_gradients;  // of the sum of that loss
   kernels::Index first_slot = 0;
@@ -406,6 +404,7 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
   }
   rows_pass(impl_->config, impl_->batch, kept.lists, impl_->lists);
   feature_pass(impl_->config, impl_->batch, impl_->features);
+  cluster_pass(impl_->config, impl_->limits, batch, options.training, options.dropout_seed, impl_->clusters);
   if (is_recurrent(impl_->config)) {
     impl_->spans.read(impl_->backend, impl_->parameter_tensors.spans);
     recurrent_pass(impl_->config, batch, impl_->streams, wants_whole_blocks(), options.training,

@@ -210,6 +210,11 @@ double ModelOperations::of_rows(const Batch& batch) {
       nodes += real(partition_spans(batch.lengths[s]));
       continue;
     }
+    if (config_.attention == AttentionPattern::reformer) {
+      const double of_token = real(reformer_multiply_adds(config_, batch.lengths[s]));
+      of_memories += 2.0 * real(config_.num_hidden_layers) * of_token * real(batch.lengths[s]);
+      continue;
+    }
     if (config_.attention == AttentionPattern::performer) {
       of_memories +=
           2.0 * real(config_.num_hidden_layers * feature_multiply_adds(config_)) * real(batch.lengths[s]);

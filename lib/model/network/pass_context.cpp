@@ -66,9 +66,10 @@ class Key {
   std::uint64_t state_ = 0;
 };
 
-// Attention over lists of rows, and by sums of features, has none.
+// Attention over lists of rows, by sums of features and within chunks of sorted tokens has none.
 bool has_block_plans(AttentionPattern pattern) {
-  return pattern != AttentionPattern::bpt && pattern != AttentionPattern::performer;
+  return pattern != AttentionPattern::bpt && pattern != AttentionPattern::performer &&
+         pattern != AttentionPattern::reformer;
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     return LinearTensors{tensor(prefix + "dense.weight"), bias, config.hidden_size, config.hidden_size};
   };
   const auto attention = [&](const std::string& prefix) {
-    return AttentionTensors{projections(prefix + "self.", 0, 3), attention_output(prefix + "output."),
-                            norm(prefix + "output.LayerNorm")};
+    return AttentionTensors{projections(prefix + "self.", 0, shares_queries(config) ? 2 : 3),
+                            attention_output(prefix + "output."), norm(prefix + "output.LayerNorm")};
   };
   const auto recurrent_attention = [&](const std::string& prefix, std::int64_t layer) {
     const kernels::Index c = config.hidden_size;

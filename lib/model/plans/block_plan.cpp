@@ -181,6 +181,7 @@ RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, st
     case AttentionPattern::adaptive_span:
     case AttentionPattern::compressive:
     case AttentionPattern::performer:
+    case AttentionPattern::reformer:
       break;
   }
   return {};
@@ -280,6 +281,7 @@ std::string full_attention_reason(const ModelConfig& config, std::int64_t blocks
     case AttentionPattern::adaptive_span:
     case AttentionPattern::compressive:
     case AttentionPattern::performer:
+    case AttentionPattern::reformer:
       return own_length_reason(config, blocks);
     case AttentionPattern::bigbird:
       break;

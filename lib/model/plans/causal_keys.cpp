@@ -35,6 +35,7 @@ bool has_causal_keys(AttentionPattern pattern) {
     case AttentionPattern::compressive:  // what rows are compressed to is not known token by token
     case AttentionPattern::bpt:          // keys are nodes of spans, whose keys change with each token
     case AttentionPattern::performer:    // keys are in sums
+    case AttentionPattern::reformer:     // and here a sequence's own tokens decide
       break;
   }
   return false;

@@ -264,6 +264,7 @@ KeyLists own_length_rows(const ModelConfig& config, std::int64_t layer, std::int
                                before < 0 ? blocks * config.block_size : before, 0);
     }
     case AttentionPattern::performer:  // which needs no lists: what it sees
+    case AttentionPattern::reformer:   // and what it may see, by the tokens
       return token_window_rows(blocks, config.num_attention_heads, config.block_size,
                                blocks * config.block_size, config.causal ? 0 : blocks * config.block_size);
     case AttentionPattern::bpt:  // lists of tokens and spans: no blocks
@@ -484,6 +485,29 @@ void check_performer(const ModelConfig& config, const std::string& where) {
   }
 }
 
+void check_reformer(const ModelConfig& config, const std::string& where) {
+  const std::vector<std::int64_t>& buckets = config.attention_options.reformer.buckets;
+  const std::string typed = fmt::format("buckets {}", fmt::join(buckets, ":"));
+  if (buckets.size() > 2)
+    refuse_option(where, typed + " are more than two factors", "give their number, or two factors of it");
+  if (std::any_of(buckets.begin(), buckets.end(), [](std::int64_t n) { return n < 2 || n % 2 != 0; })) {
+    refuse_option(where, typed + " do not divide into halves",
+                  "a rotation and its opposite give two buckets: take even numbers");
+  }
+  if (buckets.size() == 2 && buckets[0] > ReformerOptions::most_buckets / buckets[1]) {
+    refuse_option(where, fmt::format("{} are more than {}", typed, ReformerOptions::most_buckets),
+                  "take about two for a chunk of tokens");
+  }
+  if (config.use_bias) {
+    throw_bad_input(where + ": attention reformer with biases of queries and values",
+                    "Reformer has one projection for queries and keys, without biases: pretrain a fresh one");
+  }
+  if (config.has_decoder()) {
+    throw_bad_input(fmt::format("{}: attention reformer has no head {}", where, name_of(config.head)),
+                    "its models learn masked or next tokens, or a task of text or DNA");
+  }
+}
+
 std::string causal_system_names() {
   std::vector<std::string> names;
   for (const AttentionSystem& system : attention_systems()) {
@@ -521,6 +545,7 @@ void check_attention(const ModelConfig& config, const std::string& where) {
                     "take absolute or rotary positions: without them the order of tokens is lost");
   }
   if (config.attention == AttentionPattern::performer) check_performer(config, where);
+  if (config.attention == AttentionPattern::reformer) check_reformer(config, where);
   if (config.attention == AttentionPattern::blockbert) check_blockbert(config, where);
   if (config.attention == AttentionPattern::sparse_fixed) check_sparse_fixed(config, where);
   if (config.attention == AttentionPattern::sparse_strided) check_sparse_strided(config, where);

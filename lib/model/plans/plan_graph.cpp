@@ -399,6 +399,25 @@ std::vector<std::vector<double>> block_shares(const ModelConfig& config, std::in
   return shares;
 }
 
+namespace {
+
+// Of tokens that their own values sort: the keys that a query meets over all rounds, of which some may be the
+// same; from left to right half of them on average.
+void take_chunk_facts(const ModelConfig& config, AttentionFacts& facts) {
+  const std::int64_t keys = reformer_keys(config, facts.tokens);
+  const std::int64_t rounds = keys == facts.tokens ? 1 : config.attention_options.reformer.hashes;
+  const double heads = number(config.num_attention_heads), width = number(config.hidden_size);
+  facts.most_keys = std::min(keys, facts.tokens);
+  facts.mean_keys = number(facts.most_keys) / (config.causal ? 2 : 1);
+  facts.visible_pairs = facts.mean_keys * heads * number(facts.tokens);
+  facts.multiply_adds = number(reformer_multiply_adds(config, facts.tokens)) * number(facts.tokens);
+  // A chunk is read by its own queries and by those of the next.
+  facts.bytes_read = 2 * sizeof(float) * width * number(2 * rounds * facts.tokens);
+  facts.bytes_of_scores = sizeof(float) * heads * number(facts.tokens * keys);
+}
+
+}  // namespace
+
 AttentionFacts attention_facts(const ModelConfig& config, std::int64_t blocks) {
   if (decided_by_tokens(config.attention)) return token_facts(config, blocks * config.block_size);
   AttentionFacts facts;
@@ -434,6 +453,7 @@ AttentionFacts attention_facts(const ModelConfig& config, std::int64_t blocks) {
     facts.bytes_of_scores =
         2 * sizeof(float) * heads * number(features_of_a_row(config)) * number(facts.tokens);
   }
+  if (config.attention == AttentionPattern::reformer) take_chunk_facts(config, facts);
   facts.layers = layers_to_connect(layers, b);
   facts.head = token_graph(layers[0][0], b);
   const bool takes_turns = planned_layer(config, 1) == 1 && system_of(config.attention).by_own_length;

@@ -237,6 +237,28 @@ void TimedBackend::attend_rows(const RowAttention& batch, const QueryKeyValue& i
   timed("attend_rows", [&] { backend_.attend_rows(batch, inputs, out, log_sum_exp); });
 }
 
+void TimedBackend::sort_by_hash(const ClusterBatch& batch, const TokenHash& hash, ConstRows queries,
+                                std::int32_t* order) {
+  timed("sort_by_hash", [&] { backend_.sort_by_hash(batch, hash, queries, order); });
+}
+
+void TimedBackend::cluster_attention_forward(const ClusterBatch& batch, const std::int32_t* order,
+                                             ConstRows queries, ConstRows values, Rows out,
+                                             float* log_sum_exp) {
+  timed("cluster_attention_forward",
+        [&] { backend_.cluster_attention_forward(batch, order, queries, values, out, log_sum_exp); });
+}
+
+void TimedBackend::cluster_attention_backward(const ClusterBatch& batch, const std::int32_t* order,
+                                              ConstRows queries, ConstRows values, ConstRows out,
+                                              const float* log_sum_exp, ConstRows dout, Rows dqueries,
+                                              Rows dvalues) {
+  timed("cluster_attention_backward", [&] {
+    backend_.cluster_attention_backward(batch, order, queries, values, out, log_sum_exp, dout, dqueries,
+                                        dvalues);
+  });
+}
+
 void TimedBackend::feature_attention_forward(const FeatureBatch& batch, const QueryKeyValue& inputs,
                                              Rows out) {
   timed("feature_attention_forward", [&] { backend_.feature_attention_forward(batch, inputs, out); });

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "lib/core/rng.h"
+#include "lib/model/network/attention_clusters.h"
 #include "lib/model/plans/block_plan.h"
 
 namespace bigbird::testing {
@@ -181,6 +182,35 @@ std::unique_ptr<Model> make_model(kernels::Backend& backend, const ModelConfig& 
   return model;
 }
 
+namespace {
+
+// With the rotations of passes that train nothing.
+void add_hashes(const ModelConfig& config, reference::EncoderConfig& to) {
+  to.by_hash = true;
+  to.chunk = static_cast<std::size_t>(config.attention_options.reformer.chunk);
+  to.causal_hash = config.causal;
+  to.rotations = [config](std::size_t layer, std::size_t head) {
+    constexpr std::int64_t columns = 32;  // more than such models have
+    const auto rounds = static_cast<std::size_t>(config.attention_options.reformer.hashes);
+    const auto size = static_cast<std::size_t>(config.head_size());
+    const std::vector<float> all =
+        hash_rotations(config, static_cast<std::int64_t>(layer), columns, fixed_hash_seed);
+    std::vector<reference::Matrix> of_head;
+    for (std::size_t round = 0; round < rounds; ++round) {
+      const auto begin = all.begin() + static_cast<std::ptrdiff_t>((head * rounds + round) * columns * size);
+      of_head.emplace_back(columns, size,
+                           reference::Vector(begin, begin + static_cast<std::ptrdiff_t>(columns * size)));
+    }
+    return of_head;
+  };
+  to.bucket_factors = [config](std::size_t length) {
+    const auto [first, second] = reformer_buckets(config, static_cast<std::int64_t>(length));
+    return std::array<std::size_t, 2>{static_cast<std::size_t>(first), static_cast<std::size_t>(second)};
+  };
+}
+
+}  // namespace
+
 reference::EncoderConfig reference_config(const ModelConfig& config) {
   reference::EncoderConfig result;
   result.vocabulary = static_cast<std::size_t>(config.vocab_size);
@@ -207,6 +237,7 @@ reference::EncoderConfig reference_config(const ModelConfig& config) {
     result.features.features = static_cast<reference::Features>(config.attention_options.performer.kernel);
     result.features.causal = config.causal;
   }
+  if (config.attention == AttentionPattern::reformer) add_hashes(config, result);
   return result;
 }
 

@@ -23,6 +23,8 @@ ModelConfig causal_config(AttentionPattern attention, NormType norm = NormType::
   config.attention_options.sparse = {.stride = 12, .summary = 4};
   config.attention_options.longformer.windows = {10};
   config.attention_options.performer.features = 20;
+  config.attention_options.reformer.chunk = 5;
+  config.use_bias = attention != AttentionPattern::reformer;
   config.causal = true;
   config.head = HeadType::causal_lm;
   config.norm_type = norm;
@@ -51,8 +53,8 @@ class NextToken : public ::testing::Test {
 
 // With blocks of one token the lists alone say who sees whom: the reference needs no causal mask.
 TEST_F(NextToken, AgreesWithTheReferenceInStatesAndLogits) {
-  for (const AttentionPattern attention :
-       {AttentionPattern::full, AttentionPattern::sparse_fixed, AttentionPattern::performer}) {
+  for (const AttentionPattern attention : {AttentionPattern::full, AttentionPattern::sparse_fixed,
+                                           AttentionPattern::performer, AttentionPattern::reformer}) {
     for (const NormType norm : {NormType::postnorm, NormType::prenorm}) {
       const ModelConfig config = causal_config(attention, norm);
       const Batch batch = next_token_batch(config, {37, 9, 64, 2});

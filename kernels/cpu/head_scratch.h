@@ -1,0 +1,55 @@
+// What attention by features and attention within clusters share: pieces of a thread's scratch, and products
+// of matrices that lie there.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cpu/attention_heads.h"
+
+namespace bigbird::kernels {
+
+constexpr Index most_columns = 512;  // of one product
+
+inline Index padded(Index floats) {
+  return pieces(floats, line_floats) * line_floats;
+}
+
+// Pieces of a thread's scratch.
+class ScratchPieces {
+ public:
+  explicit ScratchPieces(float* memory) : next_(memory) {}
+  float* take(Index floats) { return std::exchange(next_, next_ + padded(floats)); }
+
+ private:
+  float* next_;
+};
+
+// A matrix whose rows and columns are so far apart.
+struct Strided {
+  const float* data;
+  Index row, column;
+};
+
+// c[m, n], dense, (+)= a[m, k] b[k, n]; scratch of level.gemm_scratch(most_columns) floats.
+inline void multiply(const Level& level, float* scratch, Index m, Index n, Index k, const Strided& a,
+                     const Strided& b, float* c, bool accumulate) {
+  for (Index column = 0; column < n; column += most_columns) {
+    Product product;
+    product.m = m;
+    product.n = std::min(most_columns, n - column);
+    product.k = k;
+    product.a = a.data;
+    product.a_row = a.row;
+    product.a_column = a.column;
+    product.b = b.data + column * b.column;
+    product.b_row = b.row;
+    product.b_column = b.column;
+    product.c = c + column;
+    product.c_row = n;
+    product.accumulate = accumulate;
+    level.gemm(product, scratch);
+  }
+}
+
+}  // namespace bigbird::kernels
