@@ -151,6 +151,14 @@ void become_published(ModelConfig& config) {
   if (config.attention == AttentionPattern::reformer) become_reformer(config);
 }
 
+bool is_reversible(const ModelConfig& config) {
+  return config.attention == AttentionPattern::reformer && config.attention_options.reformer.reversible;
+}
+
+std::int64_t head_width(const ModelConfig& config) {
+  return is_reversible(config) ? 2 * config.hidden_size : config.hidden_size;
+}
+
 bool shares_queries(const ModelConfig& config) {
   return config.attention == AttentionPattern::reformer;
 }

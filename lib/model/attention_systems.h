@@ -164,7 +164,9 @@ struct ReformerOptions {
   std::int64_t chunk = 64;  // sorted tokens that see each other, and those of the chunk before
   std::int64_t hashes = 2;  // rounds, each with rotations of its own
   // Buckets of a round, or two factors of them; even numbers. Empty: by the length, as transformers does.
-  std::vector<std::int64_t> buckets;
+  std::vector<std::int64_t> buckets = {};
+  // Two streams, each of which a half of a layer changes, and which a way back computes again.
+  bool reversible = false;
   static constexpr std::int64_t most_hashes = 64;
   static constexpr std::int64_t most_buckets = std::int64_t{1} << 20;  // of a round, their product
   bool operator==(const ReformerOptions&) const = default;
@@ -264,6 +266,10 @@ std::array<std::int64_t, 2> reformer_buckets(const ModelConfig& config, std::int
 // layer, over all heads: its buckets, scores and weighted values.
 std::int64_t reformer_keys(const ModelConfig& config, std::int64_t length);
 std::int64_t reformer_multiply_adds(const ModelConfig& config, std::int64_t length);
+// Whether a model has two streams of states (lib/model/network/reversible.h), and the columns that its heads
+// read: of both.
+bool is_reversible(const ModelConfig& config);
+std::int64_t head_width(const ModelConfig& config);
 // Whether queries are keys as well, so that a layer has one projection for both.
 bool shares_queries(const ModelConfig& config);
 // What a fresh model has. Recurrent ones: post-LN as published, no positions, no biases of projections;
