@@ -191,8 +191,9 @@ struct LayerNames {
   std::string attention_norm = prefix + "attention.output.LayerNorm";
 };
 
+// residual: x itself, or the other one of two streams.
 LayerTrace layer_forward(const Network& network, const Sequences& sequences, std::size_t layer,
-                         const Matrix& x) {
+                         const Matrix& x, const Matrix& residual) {
   const LayerNames names(layer);
   const bool pre = network.config().pre_layer_norm;
   LayerTrace trace;
@@ -205,21 +206,17 @@ LayerTrace layer_forward(const Network& network, const Sequences& sequences, std
   turn(network.config(), sequences, trace.projections.query, 1.0);
   turn(network.config(), sequences, trace.projections.key, 1.0);
   trace.context = attention(network, sequences, layer, trace.projections);
-  trace.attention_sum = sum(x, network.linear(names.attention_output, trace.context));
+  trace.attention_sum = sum(residual, network.linear(names.attention_output, trace.context));
   const Matrix middle =
       pre ? trace.attention_sum : network.layer_norm(names.attention_norm, trace.attention_sum);
   trace.feed_forward = feed_forward_forward(network, names.prefix, middle);
   return trace;
 }
 
-Matrix layer_backward(Network& network, const Sequences& sequences, std::size_t layer,
-                      const LayerTrace& trace, const Matrix& d_output) {
+// The gradient of the layer's input through its attention, without the residual.
+Matrix attention_branch_backward(Network& network, const Sequences& sequences, std::size_t layer,
+                                 const LayerTrace& trace, const Matrix& d_attention_sum) {
   const LayerNames names(layer);
-  const bool pre = network.config().pre_layer_norm;
-
-  const Matrix d_middle = feed_forward_backward(network, names.prefix, trace.feed_forward, d_output);
-  const Matrix d_attention_sum =
-      pre ? d_middle : network.layer_norm_gradient(names.attention_norm, trace.attention_sum, d_middle);
   const Matrix d_context = network.linear_gradient(names.attention_output, trace.context, d_attention_sum);
   Projections d_projections = attention_gradient(network, sequences, layer, trace.projections, d_context);
   turn(network.config(), sequences, d_projections.query, -1.0);
@@ -229,8 +226,56 @@ Matrix layer_backward(Network& network, const Sequences& sequences, std::size_t 
   if (!network.config().by_hash) {
     d_branch = sum(d_branch, network.linear_gradient(names.key, trace.attention_input, d_projections.key));
   }
-  if (pre) d_branch = network.layer_norm_gradient(names.attention_norm, trace.input, d_branch);
-  return sum(d_attention_sum, d_branch);
+  if (network.config().pre_layer_norm)
+    d_branch = network.layer_norm_gradient(names.attention_norm, trace.input, d_branch);
+  return d_branch;
+}
+
+Matrix layer_backward(Network& network, const Sequences& sequences, std::size_t layer,
+                      const LayerTrace& trace, const Matrix& d_output) {
+  const LayerNames names(layer);
+  const bool pre = network.config().pre_layer_norm;
+  const Matrix d_middle = feed_forward_backward(network, names.prefix, trace.feed_forward, d_output);
+  const Matrix d_attention_sum =
+      pre ? d_middle : network.layer_norm_gradient(names.attention_norm, trace.attention_sum, d_middle);
+  return sum(d_attention_sum, attention_branch_backward(network, sequences, layer, trace, d_attention_sum));
+}
+
+// ---- Two streams ----
+
+Matrix difference(const Matrix& a, const Matrix& b) {
+  Matrix result = a;
+  for (std::size_t i = 0; i < result.values.size(); ++i) result.values[i] -= b.values[i];
+  return result;
+}
+
+// first += attention(LN second), second += feed_forward(LN first): a layer's output is the second one.
+void streams_forward(const Network& network, const Sequences& sequences, StackTrace& trace) {
+  Matrix first = trace.stack_input, second = trace.stack_input;
+  for (std::size_t layer = 0; layer < network.config().layers; ++layer) {
+    LayerTrace& of = trace.layers.emplace_back(layer_forward(network, sequences, layer, second, first));
+    first = of.attention_sum;
+    second = sum(second, difference(of.feed_forward.output, first));
+    of.feed_forward.output = second;
+  }
+  trace.joined = Matrix(first.rows, 2 * first.columns);
+  add_rows(trace.joined, first, 0, 0);
+  add_rows(trace.joined, second, 0, first.columns);
+}
+
+// The gradient of the stack's input.
+Matrix streams_backward(Network& network, const Sequences& sequences, const StackTrace& trace,
+                        const Matrix& d_joined) {
+  const std::size_t columns = d_joined.columns / 2;
+  Matrix d_first = rows_of(d_joined, 0, d_joined.rows, 0, columns),
+         d_second = rows_of(d_joined, 0, d_joined.rows, columns, columns);
+  for (std::size_t layer = trace.layers.size(); layer-- > 0;) {
+    const LayerTrace& of = trace.layers[layer];
+    const Matrix d_both = feed_forward_backward(network, LayerNames(layer).prefix, of.feed_forward, d_second);
+    d_first = sum(d_first, difference(d_both, d_second));  // without the residual
+    d_second = sum(d_second, attention_branch_backward(network, sequences, layer, of, d_first));
+  }
+  return sum(d_first, d_second);
 }
 
 // ---- The stack ----
@@ -400,9 +445,13 @@ StackTrace stack_forward(const Network& network, const Sequences& sequences) {
                           ? network.layer_norm(embedding_layer_norm, trace.embedded)
                           : trace.embedded;
   Matrix x = trace.stack_input;
-  for (std::size_t layer = 0; layer < network.config().layers; ++layer) {
-    trace.layers.push_back(layer_forward(network, sequences, layer, x));
+  for (std::size_t layer = 0; layer < network.config().layers && !network.config().reversible; ++layer) {
+    trace.layers.push_back(layer_forward(network, sequences, layer, x, x));
     x = trace.layers.back().feed_forward.output;
+  }
+  if (network.config().reversible) {
+    streams_forward(network, sequences, trace);
+    x = trace.joined;
   }
   trace.output = has_norm(network, final_layer_norm) ? network.layer_norm(final_layer_norm, x) : x;
   return trace;
@@ -410,12 +459,15 @@ StackTrace stack_forward(const Network& network, const Sequences& sequences) {
 
 void stack_backward(Network& network, const Sequences& sequences, const StackTrace& trace,
                     const Matrix& d_output) {
-  const Matrix& stack_output =
-      trace.layers.empty() ? trace.stack_input : trace.layers.back().feed_forward.output;
+  const bool reversible = network.config().reversible;
+  const Matrix& stack_output = reversible             ? trace.joined
+                               : trace.layers.empty() ? trace.stack_input
+                                                      : trace.layers.back().feed_forward.output;
   Matrix d_x = has_norm(network, final_layer_norm)
                    ? network.layer_norm_gradient(final_layer_norm, stack_output, d_output)
                    : d_output;
-  for (std::size_t layer = trace.layers.size(); layer-- > 0;) {
+  if (reversible) d_x = streams_backward(network, sequences, trace, d_x);
+  for (std::size_t layer = reversible ? 0 : trace.layers.size(); layer-- > 0;) {
     d_x = layer_backward(network, sequences, layer, trace.layers[layer], d_x);
   }
   if (has_norm(network, embedding_layer_norm)) {

@@ -54,6 +54,9 @@ struct EncoderConfig {
   // [rounds] of a head of a layer, and the factors of the buckets of a sequence of so many tokens.
   std::function<std::vector<Matrix>(std::size_t layer, std::size_t head)> rotations = {};
   std::function<std::array<std::size_t, 2>(std::size_t length)> bucket_factors = {};
+  // Two streams, of which a layer changes one by its attention over the other, then the other one by its
+  // feed-forward part (Gomez et al. 2017), of pre-LN; heads read both side by side.
+  bool reversible = false;
 };
 
 // LayerNorms that a model may have: of the embeddings, and of the output of the stack (under a name of this

@@ -104,6 +104,7 @@ struct StackTrace {
   Matrix embedded;                    // the sum of the three embeddings, before LayerNorm
   Matrix stack_input;
   std::vector<LayerTrace> layers;
+  Matrix joined;  // of two streams: both side by side
   Matrix output;  // after the final LayerNorm where there is one
 };
 

@@ -316,6 +316,12 @@ void CpuBackend::add(ConstValues x, Values y, Index count) {
   });
 }
 
+void CpuBackend::subtract(ConstValues x, Values y, Index count) {
+  parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
+    level_.add_scaled(floats(x) + first, -1.0f, floats(y) + first, number);
+  });
+}
+
 void CpuBackend::rotate(Rows x, const Rotary& rotary, Index rows, bool back) {
   const Index width = rotary.heads * rotary.head_size, size = rows_per_task(width);
   const bool narrow = x.data.type() == ElementType::bf16;

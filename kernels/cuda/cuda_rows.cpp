@@ -103,6 +103,10 @@ void CudaBackend::add(ConstValues x, Values y, Index count) {
   cuda::add(x, y, count, stream_);
 }
 
+void CudaBackend::subtract(ConstValues x, Values y, Index count) {
+  cuda::subtract(x, y, count, stream_);
+}
+
 void CudaBackend::rotate(Rows x, const Rotary& rotary, Index rows, bool back) {
   cuda::rotate(x, rotary, rows, back, stream_);
 }

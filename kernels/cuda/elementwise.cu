@@ -126,7 +126,7 @@ struct DropoutAdd {
   }
 };
 
-template <class T>
+template <class T, bool negative = false>
 struct Add {
   const T* x;
   const T* y;
@@ -136,7 +136,7 @@ struct Add {
     load_floats(y + at, values);
     load_floats(x + at, more);
 #pragma unroll
-    for (int i = 0; i < N; ++i) values[i] += more[i];
+    for (int i = 0; i < N; ++i) values[i] += negative ? -more[i] : more[i];
   }
 };
 
@@ -455,6 +455,13 @@ void add(ConstValues x, Values y, Index count, Stream stream) {
   elementwise(y, {x}, count, stream, [&](auto type) {
     using T = decltype(type);
     return Add<T>{x.as<T>(), y.as<T>()};
+  });
+}
+
+void subtract(ConstValues x, Values y, Index count, Stream stream) {
+  elementwise(y, {x}, count, stream, [&](auto type) {
+    using T = decltype(type);
+    return Add<T, true>{x.as<T>(), y.as<T>()};
   });
 }
 

@@ -163,6 +163,7 @@ void dropout_add(ConstValues x, ConstValues residual, Values y, Index count, con
                  Stream stream);
 // y += x
 void add(ConstValues x, Values y, Index count, Stream stream);
+void subtract(ConstValues x, Values y, Index count, Stream stream);
 // y[row] += bias for each row of width; bias may be of another type than y.
 void add_bias(ConstValues bias, Values y, Index rows, Index width, Stream stream);
 

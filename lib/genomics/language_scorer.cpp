@@ -341,7 +341,7 @@ void LanguageScorer::add(const std::vector<SequenceChange>& changes, const std::
 // Adds the passes of one model to its runner.
 void LanguageScorer::run(LanguageModel& model, std::size_t m, const std::shared_ptr<Batch>& batch) {
   const auto vocabulary = static_cast<std::size_t>(model.runner.config().vocab_size);
-  const auto width = static_cast<std::size_t>(model.runner.config().hidden_size);
+  const auto width = static_cast<std::size_t>(head_width(model.runner.config()));
   for (Pass& pass : batch->passes[m]) {
     std::vector<std::int32_t> rows;
     for (const Wanted& wanted : pass.wanted) rows.push_back(wanted.row);

@@ -51,7 +51,7 @@ class Embedder {
   void open() { runner_.open(); }
 
   const Tokenizer& tokenizer() const { return runner_.tokenizer(); }
-  std::int64_t width() const { return runner_.config().hidden_size; }
+  std::int64_t width() const { return head_width(runner_.config()); }
 
   // For every window in order: row() for each of its vectors, then vectors() with all of them, [rows, width].
   // Error{bad_input} for a window that is longer than the model takes, or has no tokens to pool.

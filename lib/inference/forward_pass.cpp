@@ -524,6 +524,7 @@ std::int64_t run_forward_pass(kernels::Backend& backend, const ModelFolder& fold
 
   Answer answer;
   const Shape hidden_shape{in.sequences, in.tokens, config.hidden_size};
+  const Shape last_shape{in.sequences, in.tokens, head_width(config)};
   const Shape target_shape{in.sequences, in.targets, config.hidden_size};
   ForwardOptions forward;
   forward.smoothing = options.smoothing;
@@ -543,8 +544,7 @@ std::int64_t run_forward_pass(kernels::Backend& backend, const ModelFolder& fold
     };
   }
   const ForwardResult result = model.forward(in.batch, forward);
-  answer.add("last_hidden_state", hidden_shape,
-             cut_padding(in, model.last_hidden_state(), config.hidden_size));
+  answer.add("last_hidden_state", last_shape, cut_padding(in, model.last_hidden_state(), head_width(config)));
   add_head_outputs(answer, model, in);
   if (options.hidden_states && config.has_decoder() && config.has_final_norm()) {
     answer.add(fmt::format("hidden_states.{}", config.num_hidden_layers), hidden_shape,

@@ -222,7 +222,7 @@ void SequenceRunner::compute(Pass& pass) {
 void SequenceRunner::deliver(const Pass& pass) const {
   const std::size_t labels = pass.class_logits.size() / pass.sequences.size();
   const auto vocabulary = static_cast<std::size_t>(config().vocab_size);
-  const auto width = static_cast<std::size_t>(config().hidden_size);
+  const auto width = static_cast<std::size_t>(head_width(config()));
   std::size_t masked = 0;
   for (std::size_t i = 0; i < pass.sequences.size(); ++i) {
     SequenceResult result;

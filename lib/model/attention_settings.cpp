@@ -144,6 +144,8 @@ void become_reformer(ModelConfig& config) {
   config.embedding_norm = usual_embedding_norm(config.norm_type);
   config.final_norm = true;
   config.use_bias = config.output_bias = false;
+  // Next tokens are predicted from both streams, which are wider than the word table.
+  if (is_reversible(config) && config.causal) config.tie_word_embeddings = false;
 }
 
 void become_published(ModelConfig& config) {

@@ -288,6 +288,9 @@ std::vector<AttentionOption> reformer_options() {
              o.reformer.buckets = counts_in(t);
              if (o.reformer.buckets == std::vector<std::int64_t>{0}) o.reformer.buckets.clear();
            }},
+      a_choice("reversible", "Computation of activations again in training, instead of keeping them", "off",
+               {"off", "on"}, choice_shown<switch_names, group, &O::reversible>,
+               choice_set<switch_names, group, &O::reversible>),
   };
 }
 

@@ -65,7 +65,7 @@ std::vector<float> hidden_values(kernels::Backend& backend, const ModelConfig& o
   std::vector<float> values;
   for (const std::int64_t position : test.positions) {
     for (const std::int64_t channel : test.channels) {
-      values.push_back(hidden[static_cast<std::size_t>(position * config.hidden_size + channel)]);
+      values.push_back(hidden[static_cast<std::size_t>(position * head_width(config) + channel)]);
     }
   }
   return values;
@@ -87,7 +87,7 @@ SelfTest run_self_test(kernels::Backend& backend, const ModelConfig& config,
     test.input_ids.push_back(static_cast<std::int32_t>(id));
   }
   test.positions = spread(length);
-  test.channels = spread(config.hidden_size);
+  test.channels = spread(head_width(config));
   test.values = hidden_values(backend, config, parameters, test);
   return test;
 }
@@ -100,7 +100,7 @@ double self_test_difference(kernels::Backend& backend, const ModelConfig& config
                        [&](auto number) { return number >= 0 && number < bound; });
   };
   if (tokens < 1 || tokens > config.max_position_embeddings || !inside(stored.input_ids, config.vocab_size) ||
-      !inside(stored.positions, tokens) || !inside(stored.channels, config.hidden_size) ||
+      !inside(stored.positions, tokens) || !inside(stored.channels, head_width(config)) ||
       stored.values.size() != stored.positions.size() * stored.channels.size()) {
     refuse_test(fmt::format("{} belongs to another model", file_name));
   }

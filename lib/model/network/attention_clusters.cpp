@@ -70,7 +70,8 @@ ClusterActivations plan_clusters(Arena& arena, const ModelConfig& config, const 
   if (!has_clusters(config)) return to;
   const std::int64_t layers = config.num_hidden_layers;
   // A layer's order is kept for its way back, or made again there.
-  const std::int64_t orders = options.training && !options.grad_checkpoint ? layers : 1;
+  const bool keeps = options.training && (!options.grad_checkpoint || is_reversible(config));
+  const std::int64_t orders = keeps ? layers : 1;
   to.rotations_of_layer = rotation_floats(config, most_hash_columns(config, limits));
   const std::int64_t order = config.num_attention_heads * most_cluster_places(config, limits);
   to.order_of_layer = orders > 1 ? order : 0;
@@ -140,7 +141,7 @@ void cluster_attention_forward(const PassContext& pass, const AttentionActivatio
   const kernels::Index width = pass.width();
   const kernels::ClusterBatch& batch = pass.clusters->batch;
   const kernels::ConstRows queries{kept.qkv, 2 * width}, values{kept.qkv + width, 2 * width};
-  pass.backend.sort_by_hash(batch, hash_of(pass, kept), queries, kept.clusters.order);
+  if (!pass.again) pass.backend.sort_by_hash(batch, hash_of(pass, kept), queries, kept.clusters.order);
   pass.backend.cluster_attention_forward(batch, kept.clusters.order, queries, values, {kept.context, width},
                                          kept.log_sum_exp);
 }

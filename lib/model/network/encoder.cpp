@@ -17,6 +17,7 @@
 #include "lib/model/network/attention_rows.h"
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/head_rows.h"
+#include "lib/model/network/reversible.h"
 #include "lib/model/network/stem.h"
 
 namespace bigbird {
@@ -352,9 +353,9 @@ kernels::ConstValues residual_backward(const PassContext& pass, const kernels::D
   return drops ? work.branch : work.gradient;
 }
 
-void attention_layer_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
-                             kernels::ConstValues input, const AttentionActivations& kept,
-                             const HeadRowActivations& head_rows) {
+void attention_branch_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
+                              kernels::ConstValues input, const AttentionActivations& kept,
+                              const HeadRowActivations& head_rows) {
   kernels::Backend& backend = pass.backend;
   const kernels::Index rows = pass.tokens(), width = pass.width();
   const bool postnorm = pass.config.norm_type == NormType::postnorm;
@@ -382,6 +383,12 @@ void attention_layer_forward(const PassContext& pass, std::int64_t layer, const 
     backend.attention_forward(call, inputs(kept.qkv, first, width), part(kept.context, first, width, 0),
                               log_sum_exp);
   }
+}
+
+void attention_layer_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
+                             kernels::ConstValues input, const AttentionActivations& kept,
+                             const HeadRowActivations& head_rows) {
+  attention_branch_forward(pass, layer, tensors, input, kept, head_rows);
   const PassContext behind = at_head_rows(pass, head_rows);
   kernels::ConstValues context = kept.context;
   if (head_rows.tokens != nullptr) {
@@ -390,7 +397,7 @@ void attention_layer_forward(const PassContext& pass, std::int64_t layer, const 
     context = head_rows.context;
     input = head_rows.input;
   }
-  backend.linear_forward(context, tensors.output, kept.sum, behind.rows());
+  pass.backend.linear_forward(context, tensors.output, kept.sum, behind.rows());
   residual_forward(behind, behind.dropout(DropoutSite::attention_output, layer), tensors.norm, input,
                    {kept.sum, kept.norm, kept.norm_state});
 }
@@ -449,13 +456,14 @@ void attention_layer_backward(const PassContext& pass, std::int64_t layer, const
   backend.linear_backward_input(dqkv, tensors.qkv, dinput, rows, postnorm);
   if (pass.windowed != nullptr) windowed_input_backward(pass, tensors, kept, dinput);
   if (!postnorm) {
-    backend.layernorm_backward({work.branch, input, kept.norm_state, work.gradient, rows}, tensors.norm,
+    backend.layernorm_backward({work.branch, input, kept.norm_state, work.of_input(), rows}, tensors.norm,
                                gradients.norm, true);
   }
 }
 
-void feed_forward_forward(const PassContext& pass, std::int64_t layer, const FeedForwardTensors& tensors,
-                          kernels::ConstValues input, const FeedForwardActivations& kept) {
+void feed_forward_branch_forward(const PassContext& pass, std::int64_t layer,
+                                 const FeedForwardTensors& tensors, kernels::ConstValues input,
+                                 const FeedForwardActivations& kept) {
   kernels::Backend& backend = pass.backend;
   const kernels::Index rows = pass.rows();
   const bool postnorm = pass.config.norm_type == NormType::postnorm;
@@ -465,6 +473,11 @@ void feed_forward_forward(const PassContext& pass, std::int64_t layer, const Fee
   const kernels::Dropout dropout = inner_dropout(pass, layer, tensors.inner.out);
   if (dropout.probability > 0) backend.dropout(kept.inner, kept.inner, rows * tensors.inner.out, dropout);
   backend.linear_forward(kept.inner, tensors.output, kept.sum, rows);
+}
+
+void feed_forward_forward(const PassContext& pass, std::int64_t layer, const FeedForwardTensors& tensors,
+                          kernels::ConstValues input, const FeedForwardActivations& kept) {
+  feed_forward_branch_forward(pass, layer, tensors, input, kept);
   residual_forward(pass, pass.dropout(pass.feed_forward_site, layer), tensors.norm, input,
                    {kept.sum, kept.norm, kept.norm_state});
 }
@@ -501,7 +514,7 @@ void feed_forward_backward(const PassContext& pass, std::int64_t layer, const Fe
   backend.linear_backward_input(dinner, tensors.inner, postnorm ? work.gradient : work.branch, rows,
                                 postnorm);
   if (!postnorm) {
-    backend.layernorm_backward({work.branch, input, kept.norm_state, work.gradient, rows}, tensors.norm,
+    backend.layernorm_backward({work.branch, input, kept.norm_state, work.of_input(), rows}, tensors.norm,
                                gradients.norm, true);
   }
 }
@@ -514,10 +527,12 @@ void encoder_forward(const PassContext& pass, const ModelTensors& tensors, const
     (state < layers ? pass : last).report_state(on_state, state, values);
   };
 
+  const bool reversible = is_reversible(pass.config);
   embeddings_forward(pass, tensors.embeddings, kept.embeddings, kept.states[0]);
   if (pass.recurrent != nullptr) recurrent_begin(pass, tensors, kept.recurrent);
-  report(0, kept.states[0]);
-  for (std::size_t layer = 0; layer < layers; ++layer) {
+  if (reversible) reversible_forward(pass, tensors, kept, on_state);
+  if (!reversible) report(0, kept.states[0]);
+  for (std::size_t layer = 0; layer < layers && !reversible; ++layer) {
     throw_if_cancelled_anywhere();
     const bool is_last = layer + 1 == layers;
     if (is_last && last.rows() == 0) return;  // there is nothing that the head reads
@@ -529,9 +544,9 @@ void encoder_forward(const PassContext& pass, const ModelTensors& tensors, const
     }
     report(layer + 1, kept.states[layer + 1]);
   }
-  drop_last_state(last, kept.states[layers]);
+  drop_last_state(last, kept.states.back());
   if (pass.config.has_final_norm()) {
-    pass.backend.layernorm_forward(kept.states[layers], tensors.final_norm, kept.final_norm,
+    pass.backend.layernorm_forward(kept.states.back(), tensors.final_norm, kept.final_norm,
                                    kept.final_norm_state, last.rows());
   }
 }
@@ -545,11 +560,13 @@ void encoder_backward(const PassContext& pass, const ModelTensors& tensors, cons
   if (last_rows == 0) return;
   if (pass.config.has_final_norm()) {
     pass.backend.layernorm_backward(
-        {work.gradient, kept.states[layers], kept.final_norm_state, work.gradient, last_rows},
+        {work.gradient, kept.states.back(), kept.final_norm_state, work.gradient, last_rows},
         tensors.final_norm, gradients.final_norm, false);
   }
   drop_last_state(last, work.gradient);
-  for (std::size_t i = layers; i-- > 0;) {
+  const bool reversible = is_reversible(pass.config);
+  if (reversible) reversible_backward(pass, tensors, gradients, kept);
+  for (std::size_t i = reversible ? 0 : layers; i-- > 0;) {
     throw_if_cancelled_anywhere();
     const std::int64_t layer = static_cast<std::int64_t>(i);
     if (pass.drops(layer)) continue;

@@ -71,11 +71,15 @@ kernels::ConstValues residual_backward(const PassContext& pass, const kernels::D
 
 // input [T, C]; the output is kept.norm (post-LN) or kept.sum (pre-LN), [T, C] or, with head_rows that are
 // not null, [R, C].
+// Up to what its output product reads: kept.context.
+void attention_branch_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
+                              kernels::ConstValues input, const AttentionActivations& kept,
+                              const HeadRowActivations& head_rows = {});
 void attention_layer_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
                              kernels::ConstValues input, const AttentionActivations& kept,
                              const HeadRowActivations& head_rows);
-// work.gradient holds the gradient of the output on entry and of the input, [T, C], on return; the rest of
-// work is scratch.
+// work.gradient holds the gradient of the output on entry and of the input, [T, C], on return; with
+// work.other it stays, and what the branch's input gets is added there. The rest of work is scratch.
 void attention_layer_backward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
                               const AttentionTensors& gradients, kernels::ConstValues input,
                               const AttentionActivations& kept, const HeadRowActivations& head_rows,
@@ -85,6 +89,10 @@ void attention_layer_backward(const PassContext& pass, std::int64_t layer, const
 // sum; pre-LN: on the way in).
 
 // input [T, C]; the output is kept.norm (post-LN) or kept.sum (pre-LN).
+// Up to its output product, before dropout: kept.sum.
+void feed_forward_branch_forward(const PassContext& pass, std::int64_t layer,
+                                 const FeedForwardTensors& tensors, kernels::ConstValues input,
+                                 const FeedForwardActivations& kept);
 void feed_forward_forward(const PassContext& pass, std::int64_t layer, const FeedForwardTensors& tensors,
                           kernels::ConstValues input, const FeedForwardActivations& kept);
 // work.gradient holds the gradient of the output on entry and of the input on return; the rest of work is

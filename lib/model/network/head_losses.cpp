@@ -55,9 +55,9 @@ void gather_first_tokens(const PassContext& pass, const SequenceActivations& kep
                          kernels::ConstValues hidden) {
   if (pass.config.pools()) {
     pass.backend.mean_rows_forward(hidden, {kept.rows, kept.row_counts, pass.batch.outputs()}, kept.gathered,
-                                   pass.width());
+                                   pass.head_width());
   } else {
-    pass.backend.gather_rows(hidden, kept.rows, kept.gathered, pass.batch.sequences(), pass.width());
+    pass.backend.gather_rows(hidden, kept.rows, kept.gathered, pass.batch.sequences(), pass.head_width());
   }
 }
 
@@ -65,9 +65,9 @@ void spread_first_tokens(const PassContext& pass, const SequenceActivations& kep
                          kernels::ConstValues dgathered, kernels::Values gradient) {
   if (pass.config.pools()) {
     pass.backend.mean_rows_backward(dgathered, {kept.rows, kept.row_counts, pass.batch.outputs()}, gradient,
-                                    pass.width());
+                                    pass.head_width());
   } else {
-    pass.backend.scatter_add_rows(dgathered, kept.rows, gradient, pass.batch.sequences(), pass.width());
+    pass.backend.scatter_add_rows(dgathered, kept.rows, gradient, pass.batch.sequences(), pass.head_width());
   }
 }
 

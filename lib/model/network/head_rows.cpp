@@ -52,6 +52,7 @@ std::int64_t most_head_rows(const ModelConfig& config, const BatchLimits& limits
   const bool few = reads_masked(config.head) || reads_first(config.head);
   // Masks are drawn for four elements at a time.
   if (!options.head_rows || !few || config.hidden_size % 4 != 0) return 0;
+  if (is_reversible(config)) return 0;                      // no layer is the last of both streams
   if (config.attention == AttentionPattern::etc) return 0;  // two LayerNorms would tell rows apart
   if (config.pools()) return 0;
   if (config.has_stem() && reads_masked(config.head)) return 0;  // which are no rows

@@ -36,7 +36,7 @@ void masked_head_forward(const PassContext& pass, const ModelTensors& model, con
     spread_forward(pass, model.embeddings.stem, activations.embeddings.stem, hidden);
     hidden = activations.embeddings.stem.tokens;
   }
-  backend.gather_rows(hidden, kept.rows, kept.gathered, rows, pass.width());
+  backend.gather_rows(hidden, kept.rows, kept.gathered, rows, pass.head_width());
   backend.linear_activation_forward(kept.gathered, tensors.transform, pass.config.activation,
                                     kept.transform_pre, kept.transform, rows);
   backend.layernorm_forward(kept.transform, tensors.norm, kept.norm, kept.norm_state, rows);
@@ -58,7 +58,7 @@ struct NextTokenRows {
 
   const MaskedActivations& kept() const { return all.masked; }
   kernels::Linear output() const { return pass.backend.in_wide_rows(tensors.decoder); }
-  kernels::ConstValues hidden() const { return kept().gathered + first * pass.width(); }
+  kernels::ConstValues hidden() const { return kept().gathered + first * pass.head_width(); }
 
   void forward() const { pass.backend.linear_forward(hidden(), output(), kept().logits, rows); }
   void loss(bool with_gradient) const {
@@ -70,7 +70,7 @@ struct NextTokenRows {
   // Of loss(true); the gradient of the rows lies where a head for masked tokens has its LayerNorm.
   void backward(const MaskedHeadTensors& gradients) const {
     pass.backend.linear_backward_weight(kept().logits, hidden(), output(), gradients.decoder, rows);
-    pass.backend.linear_backward_input(kept().logits, output(), kept().norm + first * pass.width(), rows,
+    pass.backend.linear_backward_input(kept().logits, output(), kept().norm + first * pass.head_width(), rows,
                                        false);
   }
 };
@@ -81,7 +81,7 @@ void next_token_head_forward(const PassContext& pass, const ModelTensors& tensor
   const MaskedActivations& kept = activations.masked;
   const kernels::Index rows = pass.masked_rows;
   if (rows == 0) return;
-  pass.backend.gather_rows(hidden, kept.rows, kept.gathered, rows, pass.width());
+  pass.backend.gather_rows(hidden, kept.rows, kept.gathered, rows, pass.head_width());
   const bool labelled = !pass.batch.masked_labels.empty();
   for (kernels::Index first = 0; first < rows; first += kept.logit_rows) {
     const NextTokenRows piece{pass, tensors.masked, activations, first,
@@ -103,7 +103,8 @@ void next_token_head_backward(const PassContext& pass, const ModelTensors& tenso
     if (!pass.scale_known) whole.loss(true);
     whole.backward(gradients.masked);
   }
-  pass.backend.scatter_add_rows(kept.norm, kept.rows, activations.workspace.gradient, rows, pass.width());
+  pass.backend.scatter_add_rows(kept.norm, kept.rows, activations.workspace.gradient, rows,
+                                pass.head_width());
 }
 
 void count_masked_labels(const Batch& batch, LabelCounts& labels) {
@@ -143,7 +144,8 @@ void masked_head_backward(const PassContext& pass, const ModelTensors& model,
   backend.linear_backward_weight(dtransform, kept.gathered, tensors.transform, gradients.transform, rows);
   backend.linear_backward_input(dtransform, tensors.transform, dgathered, rows, false);
   const kernels::Values gradient = activations.workspace.gradient;
-  if (pass.stem == nullptr) return backend.scatter_add_rows(dgathered, kept.rows, gradient, rows, width);
+  if (pass.stem == nullptr)
+    return backend.scatter_add_rows(dgathered, kept.rows, gradient, rows, pass.head_width());
   const StemActivations& stem = activations.embeddings.stem;
   const kernels::Index tokens = pass.batch.tokens() * pass.config.stem.stride;
   backend.zero(stem.dtokens.data(),
@@ -188,9 +190,9 @@ void next_sentence_head_backward(const PassContext& pass, const PooledHeadTensor
   backend.tanh_backward(kept.pooled.pooled, dpooled, dlinear, sequences * width);
   backend.linear_backward_weight(dlinear, kept.sequence.gathered, tensors.pooler, gradients.pooler,
                                  sequences);
-  const kernels::Values dfirst = dpooled;
+  const kernels::Values dfirst = dlinear + sequences * width;
   backend.linear_backward_input(dlinear, tensors.pooler, dfirst, sequences, false);
-  backend.scatter_add_rows(dfirst, kept.sequence.rows, kept.workspace.gradient, sequences, width);
+  backend.scatter_add_rows(dfirst, kept.sequence.rows, kept.workspace.gradient, sequences, pass.head_width());
 }
 
 // BigBirdForSequenceClassification: first token (not pooled), dropout, dense, gelu, dropout, dense. Of
@@ -202,7 +204,8 @@ void classification_head_forward(const PassContext& pass, const ClassificationHe
   const ClassificationActivations& head = kept.classification;
   const kernels::Values first = kept.sequence.gathered;
   gather_first_tokens(pass, kept.sequence, hidden);
-  backend.dropout(first, first, sequences * width, pass.classifier_dropout(DropoutSite::classifier_input));
+  backend.dropout(first, first, sequences * pass.head_width(),
+                  pass.classifier_dropout(DropoutSite::classifier_input));
   const kernels::Dropout inner = pass.classifier_dropout(DropoutSite::classifier_inner);
   if (pass.config.head_form == HeadForm::roberta) {
     backend.linear_forward(first, tensors.dense, head.dense, sequences);
@@ -245,7 +248,8 @@ void classification_logits_backward(const PassContext& pass, const Classificatio
   }
   backend.linear_backward_weight(ddense, kept.sequence.gathered, tensors.dense, gradients.dense, sequences);
   backend.linear_backward_input(ddense, tensors.dense, dfirst, sequences, false);
-  backend.dropout(dfirst, dfirst, sequences * width, pass.classifier_dropout(DropoutSite::classifier_input));
+  backend.dropout(dfirst, dfirst, sequences * pass.head_width(),
+                  pass.classifier_dropout(DropoutSite::classifier_input));
   spread_first_tokens(pass, kept.sequence, dfirst, kept.workspace.gradient);
 }
 

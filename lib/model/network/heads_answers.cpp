@@ -37,7 +37,7 @@ void type_backward(const PassContext& pass, const LinearTensors& layer, const Li
   sequence_loss_backward(pass, first, pass.config.num_labels, kept.scalars.scale(Loss::sequence));
   backend.linear_backward_weight(first.dlogits, first.gathered, layer, gradients, sequences);
   backend.linear_backward_input(first.dlogits, layer, dfirst, sequences, false);
-  backend.scatter_add_rows(dfirst, first.rows, kept.workspace.gradient, sequences, pass.width());
+  backend.scatter_add_rows(dfirst, first.rows, kept.workspace.gradient, sequences, pass.head_width());
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ void question_block_forward(const PassContext& pass, const QuestionHeadTensors& 
   kernels::Backend& backend = pass.backend;
   const kernels::Index rows = pass.batch.tokens();
   const FeedForwardActivations& block = head.block;
-  backend.dropout(hidden, head.input, rows * pass.width(), pass.dropout(DropoutSite::question_input, 0));
+  backend.dropout(hidden, head.input, rows * pass.head_width(), pass.dropout(DropoutSite::question_input, 0));
   backend.linear_activation_forward(head.input, tensors.block.inner, pass.config.activation, block.pre,
                                     block.inner, rows);
   backend.linear_forward(block.inner, tensors.block.output, block.sum, rows);
@@ -105,7 +105,7 @@ void question_block_forward(const PassContext& pass, const QuestionHeadTensors& 
 void question_block_backward(const PassContext& pass, const FeedForwardTensors& tensors,
                              const FeedForwardTensors& gradients, const Activations& kept) {
   kernels::Backend& backend = pass.backend;
-  const kernels::Index rows = pass.batch.tokens(), width = pass.width();
+  const kernels::Index rows = pass.batch.tokens(), width = pass.head_width();
   const QuestionActivations& head = kept.question;
   const FeedForwardActivations& block = head.block;
   const kernels::Values gradient = kept.workspace.gradient, branch = kept.workspace.branch,

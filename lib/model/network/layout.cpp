@@ -63,6 +63,7 @@ void ParameterLayout::declare(const std::string& name, std::vector<std::int64_t>
 
 ParameterLayout::ParameterLayout(const ModelConfig& config) {
   const std::int64_t c = config.hidden_size, f = config.intermediate_size, v = config.vocab_size;
+  const std::int64_t read = head_width(config);  // of what the heads read
   const auto weight = [&](const std::string& name, std::int64_t out, std::int64_t in) {
     declare(name + ".weight", {out, in}, Init::normal, true);
   };
@@ -75,10 +76,11 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
   };
   const bool xl = is_recurrent(config) && !has_spans(config);
   const Init norm_weight = xl ? Init::ones_normal : Init::ones;
-  const auto layernorm = [&](const std::string& name) {
-    declare(name + ".weight", {c}, norm_weight, false);
-    declare(name + ".bias", {c}, Init::zeros, false);
+  const auto layernorm_of = [&](const std::string& name, std::int64_t width) {
+    declare(name + ".weight", {width}, norm_weight, false);
+    declare(name + ".bias", {width}, Init::zeros, false);
   };
+  const auto layernorm = [&](const std::string& name) { layernorm_of(name, c); };
   const auto attention_as = [&](const std::string& projections, const std::string& output) {
     const std::vector<std::string> names = shares_queries(config)
                                                ? std::vector<std::string>{"query", "value"}
@@ -164,21 +166,21 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
       declare("bert.encoder.spans", {config.num_hidden_layers, config.num_attention_heads}, Init::zeros,
               false);
   }
-  if (config.has_final_norm()) layernorm("bert.encoder.LayerNorm");  // a name of our own
+  if (config.has_final_norm()) layernorm_of("bert.encoder.LayerNorm", read);  // a name of our own
   if (config.has_pooler()) {
-    declare("bert.pooler.weight", {c, c}, Init::normal, config.uses_pooler());
+    declare("bert.pooler.weight", {c, read}, Init::normal, config.uses_pooler());
     bias("bert.pooler", c);
   }
   if (config.has_mlm()) {
     if (config.has_stem()) linear("cls.predictions.spread", config.stem.stride * c, c);  // ours
-    linear("cls.predictions.transform.dense", c, c);
+    linear("cls.predictions.transform.dense", c, read);
     layernorm("cls.predictions.transform.LayerNorm");
     bias("cls.predictions", v);
     if (config.has_own_output_table()) weight("cls.predictions.decoder", v, c);
   }
   if (config.predicts_next()) {  // the last part of the head for masked tokens
     bias("cls.predictions", v);
-    if (config.has_own_output_table()) weight("cls.predictions.decoder", v, c);
+    if (config.has_own_output_table()) weight("cls.predictions.decoder", v, read);
   }
   if (config.head == HeadType::pretraining) linear("cls.seq_relationship", 2, c);
   if (config.has_contrast()) {  // names of our own
@@ -186,19 +188,19 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     linear("cls.contrast.target", c, c);
   }
   if (config.head == HeadType::classification) {
-    linear("classifier.dense", c, c);
+    linear("classifier.dense", c, read);
     linear("classifier.out_proj", config.num_labels, c);
   }
-  if (config.has_plain_question_head()) linear("qa_outputs", 2, c);
+  if (config.has_plain_question_head()) linear("qa_outputs", 2, read);
   if (config.head == HeadType::question_answering && !config.has_plain_question_head()) {
-    linear("qa_classifier.intermediate.dense", f, c);
-    linear("qa_classifier.output.dense", c, f);
-    layernorm("qa_classifier.output.LayerNorm");
-    linear("qa_classifier.qa_outputs", 2, c);
+    linear("qa_classifier.intermediate.dense", f, read);
+    linear("qa_classifier.output.dense", read, f);
+    layernorm_of("qa_classifier.output.LayerNorm", read);
+    linear("qa_classifier.qa_outputs", 2, read);
   }
   if (config.head == HeadType::structured_answers) {  // names of our own
-    linear("answer_scores.token", static_cast<std::int64_t>(config.token_scores.size()), c);
-    if (config.num_labels > 0) linear("answer_scores.type", config.num_labels, c);
+    linear("answer_scores.token", static_cast<std::int64_t>(config.token_scores.size()), read);
+    if (config.num_labels > 0) linear("answer_scores.type", config.num_labels, read);
   }
   if (config.is_coupled()) {  // names of the published code, in BERT's manner
     for (std::int64_t layer = 0; layer < config.decoder.num_hidden_layers; ++layer) {

@@ -16,110 +16,12 @@
 #include "lib/model/network/layout.h"
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/network/pass_context.h"
+#include "lib/model/network/planner.h"
+#include "lib/model/network/reversible.h"
 #include "lib/model/network/stem.h"
 
 namespace bigbird {
 namespace {
-
-// Of targets, where logits are taken in pieces: 47 MiB of a vocabulary of 96,103, and enough of them that
-// packing the table for a product is a small part of it (with 64, all packing was 8 % of an update of a
-// small model).
-constexpr std::int64_t rows_of_logits = 128;
-
-// Everything that is needed to lay out one pass, so that the parts below read as tables.
-struct Planner {
-  Arena& arena;
-  const ModelConfig& config;
-  std::int64_t tokens, width, inner, heads;
-  std::int64_t last_rows;            // of the last layer behind its attention
-  kernels::ElementType operands;     // of what only products and attention read
-  std::int64_t globals = 0;          // G of windows with global tokens
-  std::int64_t projections = 3;      // of a token: queries, keys and values, [*, C] each
-  std::int64_t memory_rows = 0;      // K - T: of keys and values that are of no token
-  std::int64_t labels = 0;           // R of a layer with a memory
-  BackwardWorkspace workspace = {};  // in training
-  std::string activated = {};        // the row of what activations give, where it is kept
-
-  bool postnorm() const { return config.norm_type == NormType::postnorm; }
-
-  // Rows of queries, keys and values.
-  std::int64_t projected() const { return tokens * projections + memory_rows * (projections - 1); }
-
-  NormState norm_state(const std::string& what, std::int64_t rows) {
-    return {arena.floats(what, rows), arena.floats(what, rows)};
-  }
-
-  // A layer whose intermediate results are all kept, `rows` of them behind its attention. The output (norm or
-  // sum of the feed-forward part) is the caller's.
-  LayerActivations kept_layer(const std::string& what, std::int64_t rows) {
-    LayerActivations layer;
-    layer.attention.qkv = arena.values(what, projected() * width, operands);
-    layer.attention.context = arena.values(what, tokens * width, operands);
-    layer.attention.log_sum_exp = arena.floats(what, heads * tokens);
-    layer.attention.sum = arena.values(what, rows * width);
-    // Pre-LN: of the layer's input, before the attention.
-    const std::int64_t norm_rows = postnorm() ? rows : tokens;
-    layer.attention.norm = arena.values(what, norm_rows * width);
-    layer.attention.norm_state = norm_state(what, norm_rows);
-    layer.feed_forward.pre = arena.values(what, rows * inner, operands);
-    // Spent when the layer's output is there, before any gradient is under way; kept a quarter of a layer.
-    layer.feed_forward.keeps_inner = !activated.empty();
-    layer.feed_forward.inner =
-        layer.feed_forward.keeps_inner ? arena.values(activated, rows * inner, operands) : workspace.wide;
-    const kernels::Values other = arena.values(what, rows * width);
-    (postnorm() ? layer.feed_forward.sum : layer.feed_forward.norm) = other;
-    layer.feed_forward.norm_state = norm_state(what, rows);
-    return layer;
-  }
-
-  // A layer of inference: one piece of memory, whose parts are used again as soon as their content is spent.
-  // Parts of [T, C] are as large as their type, so that sum and norm may cover two others each.
-  //   attention           q     k     v     context (pre-LN: before it the norm, which the qkv product reads)
-  //   (BigBird-ETC has two keys and two values there)
-  //   behind attention    sum   norm  the inner activations of the feed-forward part, [T, F]
-  //   post-LN, at last    sum of the feed-forward part
-  LayerActivations shared_layer(const std::string& what) {
-    const auto bytes_of = [](std::int64_t count, kernels::ElementType type) {
-      return static_cast<std::size_t>(count) * kernels::size_of(type);
-    };
-    const kernels::ElementType stream = arena.stream();
-    const std::size_t operand = bytes_of(tokens * width, operands), state = bytes_of(tokens * width, stream);
-    const std::size_t bytes = std::max(bytes_of(projected() * width, operands) + std::max(operand, state),
-                                       2 * state + bytes_of(tokens * inner, operands));
-    auto* const base = static_cast<std::byte*>(arena.bytes(what, bytes, operands));
-    const auto at = [base](std::size_t offset, kernels::ElementType type) {
-      return kernels::Values(base == nullptr ? nullptr : base + offset, type);
-    };
-    LayerActivations layer;
-    layer.attention.qkv = at(0, operands);
-    layer.attention.context = at(bytes_of(projected() * width, operands), operands);
-    layer.attention.sum = at(0, stream);
-    layer.attention.norm = at(postnorm() ? state : bytes_of(projected() * width, operands), stream);
-    layer.feed_forward.inner = at(2 * state, operands);
-    (postnorm() ? layer.feed_forward.sum : layer.feed_forward.norm) = at(postnorm() ? 0 : state, stream);
-    return layer;
-  }
-
-  void add_globals(LayerActivations& layer, const std::string& what, bool kept) {
-    if (globals == 0) return;
-    GlobalActivations& global = layer.attention.global;
-    global.key_value = arena.values(what, tokens * 2 * width, operands);
-    global.query = arena.values(what, globals * width, operands);
-    global.of_keys = arena.values(what, globals * 3 * width, operands);
-    global.context = arena.values(what, globals * width, operands);
-    if (kept) global.log_sum_exp = arena.floats(what, heads * globals);
-  }
-
-  void add_labels(LayerActivations& layer, const std::string& what) {
-    if (labels == 0 || has_spans(config)) return;
-    layer.attention.relative_weight = arena.floats(what, labels * width);
-    layer.attention.relative_bias = arena.floats(what, labels * heads);
-  }
-
-  void set_output(LayerActivations& layer, kernels::Values output) const {
-    (postnorm() ? layer.feed_forward.norm : layer.feed_forward.sum) = output;
-  }
-};
 
 // The layers of a stack and their inputs. make(what, kept, rows) is one layer: kept, or of inference; with so
 // many rows behind its attention.
@@ -157,9 +59,16 @@ void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
     plan.add_labels(made, what);
     return made;
   };
-  plan_layers(plan, options, "", layer, to.states, to.layers);
+  if (is_reversible(plan.config)) {
+    to.reversible = plan_streams(plan.arena, plan.config, plan.tokens, options.training);
+    to.states = to.reversible.states();
+    const LayerActivations one = layer("activations of one layer", options.training, plan.tokens);
+    to.layers.assign(static_cast<std::size_t>(plan.config.num_hidden_layers), one);
+  } else {
+    plan_layers(plan, options, "", layer, to.states, to.layers);
+  }
   for (std::size_t i = 0; i < to.layers.size(); ++i) {
-    plan.set_output(to.layers[i], to.states[i + 1]);
+    plan.set_output(to.layers[i], is_reversible(plan.config) ? to.reversible.branch : to.states[i + 1]);
     to.layers[i].attention.rotations = to.rotations;
     to.layers[i].attention.windowed = to.windowed;
     to.layers[i].attention.etc = to.etc;
@@ -176,7 +85,7 @@ void plan_final_norm(Planner& plan, const ModelOptions& options, Stack& to) {
   if (!plan.config.has_final_norm()) return;
   const std::string what = "final LayerNorm";
   to.final_norm =
-      options.training ? plan.arena.values(what, plan.last_rows * plan.width) : *(to.states.end() - 2);
+      options.training ? plan.arena.values(what, plan.last_rows * plan.read()) : *(to.states.end() - 2);
   if (options.training) to.final_norm_state = plan.norm_state(what, plan.last_rows);
 }
 
@@ -240,15 +149,6 @@ void plan_etc(Planner& plan, EtcActivations& to, std::int64_t longs, std::int64_
     to.dkey_value = plan.arena.values(what, most * 2 * plan.width, plan.operands);
 }
 
-void plan_contrast(Planner& plan, ContrastActivations& to, std::int64_t pairs, bool training) {
-  if (!plan.config.has_contrast()) return;
-  const std::string what = "heads";
-  to.rows = plan.arena.integers(what, 2 * pairs);
-  to.gathered = plan.arena.values(what, 2 * pairs * plan.width);
-  to.projected = plan.arena.values(what, 2 * pairs * plan.width);
-  if (training) to.gradient = plan.arena.values(what, 2 * pairs * plan.width);
-}
-
 void plan_head_rows(Planner& plan, HeadRowActivations& to) {
   const std::string what = "rows that the head reads";
   to.tokens = plan.arena.integers(what, plan.last_rows);
@@ -259,9 +159,9 @@ void plan_head_rows(Planner& plan, HeadRowActivations& to) {
 void plan_workspace(Planner& plan) {
   const std::string what = "backward workspace";
   plan.workspace = {
-      plan.arena.values(what, plan.tokens * plan.width), plan.arena.values(what, plan.tokens * plan.width),
+      plan.arena.values(what, plan.tokens * plan.read()), plan.arena.values(what, plan.tokens * plan.read()),
       plan.arena.values(
-          what, plan.tokens * std::max({plan.inner, (1 + plan.projections) * plan.width, 4 * plan.width}),
+          what, plan.tokens * std::max({plan.inner, (1 + plan.projections) * plan.width, 4 * plan.read()}),
           plan.operands)};
 }
 
@@ -280,6 +180,8 @@ CrossAttentionActivations plan_cross_attention(Planner& plan, const std::string&
   to.norm_state = plan.norm_state(what, plan.tokens);
   return to;
 }
+
+}  // namespace
 
 void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations& to,
                   const BatchLimits& limits, const ModelOptions& options, const kernels::Backend& backend) {
@@ -320,136 +222,6 @@ void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations&
     to.logits = arena.floats(logits, count);
   }
 }
-
-void plan_masked(Planner& plan, MaskedActivations& head, std::int64_t masked, const ModelOptions& options,
-                 const kernels::Backend& backend) {
-  Arena& arena = plan.arena;
-  const bool next = plan.config.predicts_next();
-  const std::string what = "heads";
-  head.rows = arena.integers(what, masked);
-  head.labels = arena.integers(what, masked);
-  head.predictions = arena.integers(what, masked);
-  head.gathered = arena.values(what, masked * plan.width);
-  if (!next) {
-    head.transform_pre = arena.values(what, masked * plan.width);
-    head.transform = arena.values(what, masked * plan.width);
-    head.norm_state = plan.norm_state(what, masked);
-  }
-  if (!next || options.training) head.norm = arena.values(what, masked * plan.width);
-  head.losses = arena.floats(what, masked);
-  const std::string logits = next ? "logits of next tokens" : "logits of masked tokens";
-  head.logits_in_pieces = next && options.logits_in_pieces;
-  head.logit_rows = head.logits_in_pieces ? std::min(masked, rows_of_logits) : masked;
-  const std::int64_t count = head.logit_rows * backend.row_stride(plan.config.vocab_size);
-  if (options.training) {
-    head.logits = arena.values(logits, count);
-  } else {
-    head.logits = arena.floats(logits, count);
-  }
-}
-
-void plan_sequence(Planner& plan, SequenceActivations& head, std::int64_t sequences, std::int64_t classes,
-                   bool training) {
-  Arena& arena = plan.arena;
-  const std::string what = "heads";
-  head.rows = arena.integers(what, sequences);
-  if (plan.config.pools()) head.row_counts = arena.integers(what, sequences);
-  head.gathered = arena.values(what, sequences * plan.width);
-  if (classes == 0) return;
-  head.labels = arena.integers(what, sequences);
-  head.predictions = arena.integers(what, sequences);
-  head.logits = arena.floats(what, sequences * classes);
-  if (training) head.dlogits = arena.values(what, sequences * classes);
-  head.losses = arena.floats(what, sequences);
-  if (plan.config.head == HeadType::classification && plan.config.problem_type != ProblemType::single_label) {
-    head.targets = arena.floats(what, sequences * classes);
-  }
-}
-
-TokenTargetActivations plan_token_targets(Planner& plan, std::int64_t sequences) {
-  const std::string what = "heads";
-  return {plan.arena.integers(what, plan.tokens), plan.arena.integers(what, plan.tokens),
-          plan.arena.integers(what, sequences + 1), plan.arena.integers(what, sequences),
-          plan.arena.floats(what, sequences)};
-}
-
-void plan_answers(Planner& plan, Activations& to, std::int64_t sequences, bool training) {
-  for (std::size_t score = 0; score < plan.config.token_scores.size(); ++score) {
-    TokenScoreActivations& head = to.answers.emplace_back();
-    head.logits = plan.arena.floats("heads", plan.tokens);
-    if (training) head.dlogits = plan.arena.values("heads", plan.tokens);
-    head.targets = plan_token_targets(plan, sequences);
-  }
-  if (plan.config.num_labels > 0)
-    plan_sequence(plan, to.sequence, sequences, plan.config.num_labels, training);
-}
-
-void plan_question(Planner& plan, QuestionActivations& head, std::int64_t sequences, bool training) {
-  Arena& arena = plan.arena;
-  const std::string what = "heads";
-  if (!plan.config.has_plain_question_head()) {
-    head.input = arena.values(what, plan.tokens * plan.width);
-    if (training) head.block.pre = arena.values(what, plan.tokens * plan.inner);
-    head.block.inner = arena.values(what, plan.tokens * plan.inner);
-    head.block.sum = arena.values(what, plan.tokens * plan.width);
-    head.block.norm = arena.values(what, plan.tokens * plan.width);
-    if (training) head.block.norm_state = plan.norm_state(what, plan.tokens);
-  }
-  head.penalty = arena.floats(what, plan.tokens);
-  head.start = arena.floats(what, plan.tokens);
-  head.end = arena.floats(what, plan.tokens);
-  if (training) {
-    head.dstart = arena.values(what, plan.tokens);
-    head.dend = arena.values(what, plan.tokens);
-  }
-  head.labels = arena.integers(what, 2 * sequences);
-  head.losses = arena.floats(what, 2 * sequences);
-  for (TokenTargetActivations& side : head.targets) side = plan_token_targets(plan, sequences);
-}
-
-void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, const ModelOptions& options,
-                const kernels::Backend& backend) {
-  const bool training = options.training;
-  const std::int64_t masked =
-      masked_rows_of_pass(backend, limits.masked_tokens, limits.tokens * plan.config.tokens_of_a_row());
-  const std::int64_t sequences = limits.sequences, outputs = limits.most_outputs();
-  if (plan.config.uses_pooler()) {
-    to.pooled.linear = plan.arena.values("heads", sequences * plan.width);
-    to.pooled.pooled = plan.arena.values("heads", sequences * plan.width);
-  }
-  switch (plan.config.head) {
-    case HeadType::encoder:
-      plan_sequence(plan, to.sequence, sequences, 0, training);
-      break;
-    case HeadType::pretraining:
-      plan_sequence(plan, to.sequence, sequences, 2, training);
-      plan_masked(plan, to.masked, masked, options, backend);
-      break;
-    case HeadType::masked_lm:
-      plan_masked(plan, to.masked, masked, options, backend);
-      plan_contrast(plan, to.contrast, limits.sentence_pairs, training);
-      break;
-    case HeadType::causal_lm:
-      plan_masked(plan, to.masked, masked, options, backend);
-      break;
-    case HeadType::classification:
-      plan_sequence(plan, to.sequence, outputs, plan.config.num_labels, training);
-      to.classification.dense_pre = plan.arena.values("heads", outputs * plan.width);
-      to.classification.dense = plan.arena.values("heads", outputs * plan.width);
-      break;
-    case HeadType::question_answering:
-      plan_question(plan, to.question, sequences, training);
-      break;
-    case HeadType::structured_answers:
-      plan_answers(plan, to, sequences, training);
-      break;
-    case HeadType::generation:
-      plan_decoder(plan.arena, plan.config, to.decoder, limits, options, backend);
-      break;
-  }
-}
-
-}  // namespace
 
 Activations plan_activations(Arena& arena, const ModelConfig& given, const BatchLimits& of_tokens,
                              const ModelOptions& options, const kernels::Backend& backend) {

@@ -67,6 +67,20 @@ struct GlobalActivations {
   float* log_sum_exp = nullptr;  // [H, G]; null in inference
 };
 
+// Of a model with two streams (reversible.h); all null of others. `joined` is both side by side, what the
+// heads read; what a half of a layer adds to a stream is its branch.
+struct ReversibleActivations {
+  kernels::Values first, second;                    // [T, C]
+  kernels::Values joined;                           // [T, 2C]
+  kernels::Values branch;                           // [T, C]
+  kernels::Values first_gradient, second_gradient;  // [T, C]; training only
+
+  // In the order of Activations::states: what the embeddings give, a place of a final LayerNorm where nothing
+  // is kept, and what the layers give.
+  std::vector<kernels::Values> states() const { return {first, normed, joined}; }
+  kernels::Values normed;  // [T, 2C]; null in training
+};
+
 // Of attention over residue classes (residue_classes.h), shared by all layers, in the classes' order; all
 // null without any. S steps are different ones.
 struct ResidueClassActivations {
@@ -351,10 +365,15 @@ struct SequenceActivations {
 
 // Gradients on their way down; training only.
 struct BackwardWorkspace {
-  kernels::Values gradient;  // [T, C]: gradient of a layer's output, then of its input
-  kernels::Values branch;    // [T, C]
-  kernels::Values wide;      // [T, max(F, 4C)], of what products and attention alone read
+  // [T, C], of two streams [T, 2C]: gradient of a layer's output, then of its input
+  kernels::Values gradient;
+  kernels::Values branch;  // [T, C], of two streams [T, 2C]
+  kernels::Values wide;    // [T, max(F, 4C)], of what products and attention alone read
 
+  // What the gradient of a branch's input is added to, of pre-LN; null: `gradient`.
+  kernels::Values other = nullptr;
+
+  kernels::Values of_input() const { return other == nullptr ? gradient : other; }
   // Its place for a gradient as a head has them, [T, C] at most.
   kernels::Values wide_of_stream() const { return {wide.data(), gradient.type()}; }
 };
@@ -396,6 +415,7 @@ struct Activations {
   RowsActivations lists;
   RecurrentActivations recurrent;
   ClusterActivations clusters;
+  ReversibleActivations reversible;
   std::vector<kernels::Values> states;  // [L + 1]: the input of every layer, then the output of the last
   std::vector<LayerActivations> layers;
   HeadRowActivations head_rows;  // with them [T, ...] behind the last layer's attention is [R, ...]

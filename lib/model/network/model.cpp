@@ -145,7 +145,7 @@ struct Model::Impl {
   // The gradient of what the head reads, before the head adds to it.
   void zero_gradient(const PassContext& pass) const {
     const kernels::Values gradient = held.activations.workspace.gradient;
-    const kernels::Index values = at_head_rows(pass, held.activations.head_rows).rows() * pass.width();
+    const kernels::Index values = at_head_rows(pass, held.activations.head_rows).rows() * pass.head_width();
     backend.zero(gradient.data(), static_cast<std::size_t>(values) * kernels::size_of(gradient.type()));
   }
 
@@ -521,7 +521,7 @@ std::vector<float> Model::last_hidden_state() const {
   if (impl_->held.activations.head_rows.tokens != nullptr)
     throw_runtime("this model computes its last hidden state at the rows that the head reads");
   return repeated_rows(impl_->config, impl_->download(impl_->held.activations.last_hidden_state(),
-                                                      impl_->batch.tokens() * impl_->config.hidden_size));
+                                                      impl_->batch.tokens() * head_width(impl_->config)));
 }
 
 std::vector<float> Model::global_hidden_state() const {

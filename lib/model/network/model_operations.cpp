@@ -127,26 +127,27 @@ double ModelOperations::pairs(std::int64_t blocks, std::int64_t length) {
 }
 
 double ModelOperations::heads(const Batch& batch, double tokens) const {
-  const double width = real(config_.hidden_size), sequences = real(batch.outputs());
+  const double width = real(config_.hidden_size), read = real(head_width(config_));
+  const double sequences = real(batch.outputs());
   const double masked = real(static_cast<std::int64_t>(batch.masked_rows.size()));
   const double outputs = real(config_.num_labels);
-  const double mlm = masked * 2.0 * width * (width + real(config_.vocab_size));
+  const double mlm = masked * 2.0 * width * (read + real(config_.vocab_size));
   switch (config_.head) {
     case HeadType::encoder:
-      return sequences * 2.0 * width * width;
+      return sequences * 2.0 * read * width;
     case HeadType::pretraining:
-      return mlm + (batch.sequence_labels.empty() ? 0.0 : sequences * 2.0 * width * (width + 2.0));
+      return mlm + (batch.sequence_labels.empty() ? 0.0 : sequences * 2.0 * width * (read + 2.0));
     case HeadType::masked_lm:
       return mlm;
     case HeadType::causal_lm:
-      return masked * 2.0 * width * real(config_.vocab_size);
+      return masked * 2.0 * read * real(config_.vocab_size);
     case HeadType::classification:
-      return sequences * 2.0 * width * (width + outputs);
+      return sequences * 2.0 * width * (read + outputs);
     case HeadType::question_answering:
-      if (config_.has_plain_question_head()) return tokens * 2.0 * width * 2.0;
-      return tokens * 2.0 * width * (2.0 * real(config_.intermediate_size) + 2.0);
+      if (config_.has_plain_question_head()) return tokens * 2.0 * read * 2.0;
+      return tokens * 2.0 * read * (2.0 * real(config_.intermediate_size) + 2.0);
     case HeadType::structured_answers:
-      return 2.0 * width *
+      return 2.0 * read *
              (tokens * real(static_cast<std::int64_t>(config_.token_scores.size())) + sequences * outputs);
     case HeadType::generation:
       return decoder(batch);

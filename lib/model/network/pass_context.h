@@ -159,6 +159,8 @@ struct PassContext {
   // The weights of the losses are on the device before the forward pass: the gradient of logits is taken
   // together with their losses.
   bool scale_known = false;
+  // A layer is computed again for a way back, and takes what was chosen from its values as it was.
+  bool again = false;
 
   std::int64_t rows() const { return row_count < 0 ? tokens() : row_count; }
   // Of both inputs, where there are two, and with the nodes of spans.
@@ -166,6 +168,8 @@ struct PassContext {
   // Of these the ones that embeddings give.
   std::int64_t embedded() const { return tokens() - batch.span_nodes; }
   std::int64_t width() const { return config.hidden_size; }
+  // Of what the heads read.
+  std::int64_t head_width() const { return bigbird::head_width(config); }
 
   bool drops(std::int64_t layer) const {
     return !dropped.empty() && dropped[static_cast<std::size_t>(first_layer + layer)] != 0;

@@ -50,7 +50,7 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
   };
   const auto norm = [&](const std::string& name) {
     return NormTensors{tensor(name + ".weight"), tensor(name + ".bias"),
-                       static_cast<float>(config.layer_norm_eps), config.hidden_size};
+                       static_cast<float>(config.layer_norm_eps), layout.find(name + ".weight")->shape[0]};
   };
 
   // Query, key and value, of which the first begins at output `first` and there are `count`.
@@ -192,7 +192,8 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
   if (config.has_mlm() || config.predicts_next()) {
     tensors.masked.decoder = {
         config.has_own_output_table() ? tensor("cls.predictions.decoder.weight") : tensors.embeddings.word,
-        tensor("cls.predictions.bias"), config.hidden_size, config.vocab_size};
+        tensor("cls.predictions.bias"), config.has_mlm() ? config.hidden_size : head_width(config),
+        config.vocab_size};
   }
   if (config.head == HeadType::pretraining)
     tensors.pooled.next_sentence = exact_linear("cls.seq_relationship");

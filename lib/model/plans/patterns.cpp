@@ -502,6 +502,14 @@ void check_reformer(const ModelConfig& config, const std::string& where) {
     throw_bad_input(where + ": attention reformer with biases of queries and values",
                     "Reformer has one projection for queries and keys, without biases: pretrain a fresh one");
   }
+  if (is_reversible(config) && (config.norm_type != NormType::prenorm || config.has_stem())) {
+    refuse_option(where, fmt::format("reversible with {}", config.has_stem() ? "a stem" : "post-LN layers"),
+                  "two streams are pre-LN, of whole tokens: leave reversible off");
+  }
+  if (is_reversible(config) && config.predicts_next() && config.tie_word_embeddings) {
+    throw_bad_input(where + ": reversible layers predict next tokens by the word table",
+                    "two streams are wider than it: set tie_word_embeddings to false");
+  }
   if (config.has_decoder()) {
     throw_bad_input(fmt::format("{}: attention reformer has no head {}", where, name_of(config.head)),
                     "its models learn masked or next tokens, or a task of text or DNA");

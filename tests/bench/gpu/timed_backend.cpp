@@ -181,6 +181,10 @@ void TimedBackend::add(ConstValues x, Values y, Index count) {
   timed("add", [&] { backend_.add(x, y, count); });
 }
 
+void TimedBackend::subtract(ConstValues x, Values y, Index count) {
+  timed("subtract", [&] { backend_.subtract(x, y, count); });
+}
+
 void TimedBackend::rotate(Rows x, const Rotary& rotary, Index rows, bool back) {
   timed("rotate", [&] { backend_.rotate(x, rotary, rows, back); });
 }

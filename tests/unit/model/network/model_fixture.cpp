@@ -189,6 +189,7 @@ void add_hashes(const ModelConfig& config, reference::EncoderConfig& to) {
   to.by_hash = true;
   to.chunk = static_cast<std::size_t>(config.attention_options.reformer.chunk);
   to.causal_hash = config.causal;
+  to.reversible = is_reversible(config);
   to.rotations = [config](std::size_t layer, std::size_t head) {
     constexpr std::int64_t columns = 32;  // more than such models have
     const auto rounds = static_cast<std::size_t>(config.attention_options.reformer.hashes);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -121,6 +123,73 @@ TEST(Reformer, LayersComputedAgainHaveTheSameGradients) {
   EXPECT_EQ(gradients[0], gradients[1]);
 }
 
+ModelConfig reversible_config(std::int64_t layers) {
+  ModelConfig config = reformer_config({.chunk = 4, .hashes = 2, .reversible = true});
+  config.num_hidden_layers = layers;
+  return config;
+}
+
+// Its activations are those of one layer, however many there are; the orders of tokens grow.
+TEST(Reformer, R4ActivationsOfReversibleLayersDoNotGrowWithThem) {
+  const auto backend = kernels::make_cpu_backend();
+  BatchLimits limits;
+  limits.tokens = 128;
+  limits.sequences = 2;
+  limits.masked_tokens = 20;
+  limits.longest = 64;
+  const auto bytes = [&](const ModelConfig& config) {
+    std::map<std::string, std::size_t> of;
+    for (const MemoryRow& row : plan_model_memory(config, limits, {.training = true}, *backend))
+      of[row.what] += row.bytes;
+    return of;
+  };
+  auto two = bytes(reversible_config(2)), twenty = bytes(reversible_config(20));
+  for (const char* what : {"two streams", "activations of one layer", "backward workspace", "heads"}) {
+    EXPECT_GT(two.at(what), 0u) << what;
+    EXPECT_EQ(two.at(what), twenty.at(what)) << what;
+  }
+  const std::size_t orders = twenty.at("orders of tokens in chunks");
+  EXPECT_LT(orders, 10 * two.at("orders of tokens in chunks") + 1);
+  EXPECT_GT(orders + 10 * Arena::alignment, 10 * two.at("orders of tokens in chunks"));
+}
+
+// With dropout: what was drawn is drawn again.
+TEST(Reformer, R4AStepOfReversibleLayersIsThatOfStoredActivations) {
+  const auto backend = kernels::make_cpu_backend();
+  ModelConfig config = reversible_config(3);
+  config.attention_options.reformer.chunk = 64;  // no step moves a token to another bucket
+  config.hidden_dropout_prob = 0.2;
+  const Batch batch = random_batch(config, {25, 9}, 3);
+  const std::vector<float> parameters = random_parameters(config, 4);
+  const auto model = make_model(*backend, config, batch, {.training = true}, parameters);
+  ForwardOptions options;
+  options.training = true;
+  options.dropout_seed = 9;
+  const ForwardResult result = model->forward(batch, options);
+  const LossScale scale = mean_scale(result);
+  model->backward(scale);
+  const std::vector<float> gradients = model->host_gradients();
+  // Along each tensor's gradient the loss changes by its length: the forward pass stores nothing.
+  for (const TensorSpec& tensor : model->layout().tensors()) {
+    double square = 0;
+    for (std::int64_t i = tensor.offset; i < tensor.offset + tensor.count; ++i)
+      square += std::pow(static_cast<double>(gradients[static_cast<std::size_t>(i)]), 2);
+    const double norm = std::sqrt(square);
+    if (norm < 1e-2) continue;
+    const double step = 2e-3;
+    const auto loss = [&](double by) {
+      std::vector<float> at = parameters;
+      for (std::int64_t i = tensor.offset; i < tensor.offset + tensor.count; ++i) {
+        const auto place = static_cast<std::size_t>(i);
+        at[place] += static_cast<float>(by * static_cast<double>(gradients[place]) / norm);
+      }
+      model->set_parameters(at);
+      return scaled_loss(model->forward(batch, options), scale);
+    };
+    EXPECT_NEAR((loss(step) - loss(-step)) / (2 * step), norm, 0.02 * norm) << tensor.name;
+  }
+}
+
 // In one chunk nothing is hashed, and no later token is known.
 TEST(Reformer, WithinAChunkALaterTokenChangesNothingBefore) {
   const auto backend = kernels::make_cpu_backend();
@@ -157,6 +226,13 @@ TEST(Reformer, WhatCannotBeIsRefused) {
   ModelConfig config = reformer_config();
   config.use_bias = true;
   expect_refused(config, "attention reformer with biases of queries and values");
+  config = reformer_config({.reversible = true});
+  config.norm_type = NormType::postnorm;
+  expect_refused(config, "reversible with post-LN layers");
+  config = reformer_config({.reversible = true});
+  config.causal = true;
+  config.head = HeadType::causal_lm;
+  expect_refused(config, "reversible layers predict next tokens by the word table");
   config = reformer_config();
   add_decoder(config);
   expect_refused(config, "attention reformer has no head generation");
