@@ -19,6 +19,7 @@
 #include "lib/io/files/sha256.h"
 #include "lib/model/plans/block_plan.h"
 #include "lib/model/plans/patterns.h"
+#include "lib/model/plans/plan_graph.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/model/plans/token_pairs.h"
 #include "lib/model_folder/model_spans.h"
@@ -49,7 +50,8 @@ std::string full_lengths(const ModelConfig& config) {
   const AttentionOptions& options = config.attention_options;
   const std::int64_t most =
       std::max({std::int64_t{4096} / config.block_size, 2 * config.num_random_blocks + 6,
-                options.blockbert.parts, options.sparse.stride / config.block_size});
+                options.blockbert.parts, options.sparse.stride / config.block_size,
+                options.reformer.chunk / config.block_size});
   std::string ranges;
   std::int64_t begin = 0;
   for (std::int64_t blocks = 1; blocks <= most + 1; ++blocks) {
@@ -91,6 +93,8 @@ void print_heading(const AttentionRequest& request) {
   if (told && !reason.empty()) {
     fmt::print("note\ta model takes full attention here: {}\n", reason);
   }
+  if (config.attention == AttentionPattern::reformer && reason.empty())
+    fmt::print("note\tthe tokens decide which keys a query has: below are those that it may have\n");
 }
 
 // What the queries of a layer see, each key once: pairs over all heads, keys of a query in a head.
@@ -99,8 +103,13 @@ struct LayerCounts {
   double mean_keys = 0;
   std::int64_t most_keys = 0;
 };
-LayerCounts counts_of(const Rows& rows, std::int64_t block_size) {
+LayerCounts counts_of(const AttentionRequest& request, const Rows& rows) {
+  const std::int64_t block_size = request.config.block_size;
   LayerCounts counts;
+  if (request.config.attention == AttentionPattern::reformer) {
+    const AttentionFacts facts = attention_facts(request.config, request.blocks());
+    return {static_cast<std::int64_t>(facts.visible_pairs), facts.mean_keys, facts.most_keys};
+  }
   for (const auto& head : rows) {
     for (const auto& row : head) {
       const auto keys = block_size * static_cast<std::int64_t>(std::set(row.begin(), row.end()).size());
@@ -113,8 +122,8 @@ LayerCounts counts_of(const Rows& rows, std::int64_t block_size) {
   return counts;
 }
 
-void print_counts(const Rows& rows, std::int64_t block_size) {
-  const LayerCounts counts = counts_of(rows, block_size);
+void print_counts(const AttentionRequest& request, const Rows& rows) {
+  const LayerCounts counts = counts_of(request, rows);
   fmt::print("visible_pairs\t{}\nmean_keys\t{:.3f}\nmost_keys\t{}\n", counts.pairs, counts.mean_keys,
              counts.most_keys);
 }
@@ -155,7 +164,7 @@ std::string plan_json(const AttentionRequest& request, const Rows& rows, const V
   json["global_tokens"] = request.global_tokens;
   json["layer"] = request.layer;
   json["blocks"] = request.blocks();
-  const LayerCounts counts = counts_of(rows, request.config.block_size);
+  const LayerCounts counts = counts_of(request, rows);
   json["visible_pairs"] = counts.pairs;
   json["keys_per_query"] = {{"mean", counts.mean_keys}, {"max", counts.most_keys}};
   json["heads"] = nlohmann::ordered_json::array();
@@ -344,7 +353,7 @@ void show_blocks(const Verb& verb, const AttentionRequest& request, const Attent
   if (!typed.json.empty()) write_text_atomic(typed.json, plan_json(request, rows, verb));
   outputs.commit();
   print_heading(request);
-  print_counts(rows, config.block_size);
+  print_counts(request, rows);
   print_degrees(rows);
   if (typed.lists) print_lists(rows);
 }

@@ -132,6 +132,8 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
     config.plan->require_length(options.length);
   config.tokenizer_digest = tokenizer.digest();
   config.causal = options.objective.next;
+  // Two streams are wider than the word table.
+  if (is_reversible(config) && config.causal) config.tie_word_embeddings = false;
   config.head = head_of_run(config, options.objective, tokenizer);
   try {
     validate(config, options.init.empty() ? "the options of the model" : options.init + "/config.json");

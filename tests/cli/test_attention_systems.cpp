@@ -118,17 +118,7 @@ TEST_F(AttentionSystems, PromotersAreLearnedAndScoredAlikeInAnyBatch) {
 }
 
 TEST_F(AttentionSystems, TextIsPretrainedAndClassified) {
-  std::string books, table = "text,label\n";
-  for (std::uint64_t d = 0; d < 40; ++d) {
-    for (std::uint64_t line = 0; line < 8; ++line) books += tiny_text(8 * d + line) + " river garden mill\n";
-    books += "\n";
-    table += tiny_text(d) + (d % 2 == 0 ? ",even\n" : ",odd\n");
-  }
-  write("books.txt", books);
-  write("table.csv", table);
-  must({"text", "vocabulary", path("books.txt"), "-o", path("pieces"), "--vocab-size", "150",
-        "--required-characters", "abcdefghijklmnopqrstuvwxyz"});
-  must({"text", "pretrain-data", path("books.txt"), "-m", path("pieces"), "-o", path("text")});
+  write_text_task();
   for (std::size_t i = 0; i < systems().size(); ++i) {
     const std::string run = name_of_run("text", i), classes = name_of_run("classes", i);
     must(pretrain(run, systems()[i], "text", "pieces"));

@@ -117,17 +117,7 @@ TEST_F(BptVerbs, TasksScoreAlikeInAnyBatch) {
 }
 
 TEST_F(BptVerbs, TextIsPretrainedAndClassified) {
-  std::string books, table = "text,label\n";
-  for (std::uint64_t d = 0; d < 40; ++d) {
-    for (std::uint64_t line = 0; line < 8; ++line) books += tiny_text(8 * d + line) + " river garden mill\n";
-    books += "\n";
-    table += tiny_text(d) + (d % 2 == 0 ? ",even\n" : ",odd\n");
-  }
-  write("books.txt", books);
-  write("table.csv", table);
-  must({"text", "vocabulary", path("books.txt"), "-o", path("pieces"), "--vocab-size", "150",
-        "--required-characters", "abcdefghijklmnopqrstuvwxyz"});
-  must({"text", "pretrain-data", path("books.txt"), "-m", path("pieces"), "-o", path("text")});
+  write_text_task();
   must(pretrain("reader", {"--steps", "2"}, "text", "pieces"));
   must({"text", "classify", "finetune", "--train", path("table.csv"), "--init", path("reader/final"), "-o",
         path("classes"), "--steps", "2", "--batch", "4", "--device", "cpu"});

@@ -23,13 +23,13 @@ class ReformerVerbs : public TextFixture {
     TextFixture::SetUpTestSuite();
     make_tiny_encoder(folder_->path());
   }
-  static Words pretrain(const std::string& run, const Words& more) {
+  static Words pretrain(const std::string& run, const Words& more, const char* shards = "shards",
+                        const char* tokenizer = "tokenizer") {
     const Words shape = {"--layers",       "2",   "--width",  "16",  "--heads",      "2",
                          "--intermediate", "32",  "--batch",  "4",   "--block-size", "16",
                          "--length",       "128", "--device", "cpu", "--attention",  "reformer",
                          "--chunk",        "16",  "--hashes", "3"};
-    return Words{"pretrain", "--train", path("shards"), "-m", path("tokenizer"), "-o", path(run)} + shape +
-           more;
+    return Words{"pretrain", "--train", path(shards), "-m", path(tokenizer), "-o", path(run)} + shape + more;
   }
   static std::string weights(const std::string& folder) {
     return read_text(path(folder + "/model.safetensors"));
@@ -48,7 +48,10 @@ class ReformerVerbs : public TextFixture {
 
 TEST_F(ReformerVerbs, G5G7ThreadsKillsAndResumingGiveEqualBytes) {
   for (const char* objective : {"mlm", "clm"}) {
-    const Words steps = {"--steps", "12", "--save-every", "2", "--dropout", "0.1", "--objective", objective};
+    const bool next = std::string(objective) == "clm";
+    const Words steps = {
+        "--steps", "12",           "--save-every",     "2", "--dropout", "0.1", "--objective",
+        objective, "--reversible", next ? "on" : "off"};
     const auto of = [&](const char* run) { return std::string(run) + objective; };
     must(pretrain(of("whole"), steps + Words{"-@", "1"}));
     must(pretrain(of("threads"), steps + Words{"-@", "2"}));
@@ -74,11 +77,13 @@ TEST_F(ReformerVerbs, G8FoldersKeepTheirOptions) {
   EXPECT_EQ(config("folder/final").at("model_type"), "bigbird_extended");
   EXPECT_EQ(own.at("attention"), "reformer");
   EXPECT_EQ(own.at("attention_options"),
-            nlohmann::json::parse(R"({"chunk": 16, "hashes": 3, "buckets": [4, 8]})"));
+            nlohmann::json::parse(R"({"chunk": 16, "hashes": 3, "buckets": [4, 8], "reversible": "off"})"));
   EXPECT_EQ(weights("folder/final").find("self.key"), std::string::npos);
   EXPECT_EQ(must({"check", path("folder/final")}).out.find("failed"), std::string::npos);
   const RunResult info = must({"info", path("folder/final")});
-  EXPECT_TRUE(holds(info.out, "\nattention\treformer, blocks of 16 tokens, chunk 16, hashes 3, buckets 4:8"))
+  EXPECT_TRUE(
+      holds(info.out,
+            "\nattention\treformer, blocks of 16 tokens, chunk 16, hashes 3, buckets 4:8, reversible off"))
       << info.out;
   must({"convert", path("folder/final"), path("copy")});
   EXPECT_TRUE(values_of("copy") == values_of("folder/final"));
@@ -92,31 +97,54 @@ TEST_F(ReformerVerbs, G8FoldersKeepTheirOptions) {
   refused({"info", path("copy")}, 1, "attention_options: rows: attention reformer has no such option");
   // Queries are keys: a model of other attention has one matrix too many, and the other way one too few.
   refused({"convert", path("folder/final"), path("full"), "--attention", "full"}, 1, "key");
-  refused({"convert", path("encoder"), path("no"), "--attention", "reformer"}, 1, "reformer");
+  refused({"convert", path("run/final"), path("no"), "--attention", "reformer"}, 1,
+          "attention reformer with biases of queries and values");
 }
 
 TEST_F(ReformerVerbs, TasksScoreAlikeInAnyBatch) {
-  must(pretrain("encoder", {"--steps", "2"}));
   must({"promoter", "build", "--tss", path("genome/promoters.tss.bed"), "-f", path("genome/genome.fa.gz"),
         "-o", path("examples"), "--left", "500", "--right", "300"});
-  must({"promoter", "finetune", "--data", path("examples"), "--init", path("encoder/final"), "-o",
-        path("promoters"), "--batch", "4", "--steps", "2", "--device", "cpu"});
-  must({"quantize", path("promoters/final"), "-o", path("int8"), "--data", path("examples"), "--max-loss",
-        "1", "--effect-samples", "4"});
-  for (const char* model : {"promoters/final", "int8"}) {
-    const auto scores = [&](const char* threads, const char* batch) {
-      return must({"promoter", "predict", "-m", path(model), "--data", path("examples/test.tsv"), "-@",
-                   threads, "--batch", batch, "--device", "cpu", "--no-provenance"})
-          .out;
-    };
-    EXPECT_EQ(scores("1", "1"), scores("2", "8")) << model;
+  write("windows.bed", "chr1\t1000\t1200\n");
+  for (const std::string reversible : {"off", "on"}) {
+    const auto of = [&](const char* what) { return path(what + reversible); };
+    must(pretrain("encoder" + reversible, {"--steps", "2", "--reversible", reversible}));
+    must({"promoter", "finetune", "--data", path("examples"), "--init", of("encoder") + "/final", "-o",
+          of("promoters"), "--batch", "4", "--steps", "2", "--device", "cpu"});
+    must({"quantize", of("promoters") + "/final", "-o", of("int8"), "--data", path("examples"), "--max-loss",
+          "1", "--effect-samples", "4"});
+    for (const std::string& model : {of("promoters") + "/final", of("int8")}) {
+      const auto scores = [&](const char* threads, const char* batch) {
+        return must({"promoter", "predict", "-m", model, "--data", path("examples/test.tsv"), "-@", threads,
+                     "--batch", batch, "--device", "cpu", "--no-provenance"})
+            .out;
+      };
+      EXPECT_EQ(scores("1", "1"), scores("2", "8")) << model;
+    }
+    EXPECT_EQ(must({"check", of("promoters") + "/final"}).out.find("failed"), std::string::npos);
+    const RunResult evaluated = must({"evaluate", "-m", of("encoder") + "/final", "--data", path("shards"),
+                                      "--samples", "8", "--device", "cpu"});
+    EXPECT_TRUE(holds(evaluated.out, "bits_per_base")) << evaluated.out;
+    EXPECT_FALSE(must({"fill-mask", "-m", of("encoder") + "/final", "-f", path("genome/genome.fa.gz"), "-r",
+                       "chr1:1000-1100", "--device", "cpu"})
+                     .out.empty());
+    must({"embed", "-m", of("encoder") + "/final", "-f", path("genome/genome.fa.gz"), "-R",
+          path("windows.bed"), "-o", of("vectors") + ".npy", "--device", "cpu"});
+    // Vectors are those of both streams.
+    EXPECT_TRUE(holds(read_text(of("vectors") + ".npy"), reversible == "on" ? "(1, 32)" : "(1, 16)"));
   }
-  const RunResult evaluated = must({"evaluate", "-m", path("encoder/final"), "--data", path("shards"),
-                                    "--samples", "8", "--device", "cpu"});
-  EXPECT_TRUE(holds(evaluated.out, "bits_per_base")) << evaluated.out;
-  EXPECT_FALSE(must({"fill-mask", "-m", path("encoder/final"), "-f", path("genome/genome.fa.gz"), "-r",
-                     "chr1:1000-1100", "--device", "cpu"})
-                   .out.empty());
+}
+
+TEST_F(ReformerVerbs, TextIsPretrainedAndClassified) {
+  write_text_task();
+  must(pretrain("reader", {"--steps", "2", "--reversible", "on"}, "text", "pieces"));
+  must({"text", "classify", "finetune", "--train", path("table.csv"), "--init", path("reader/final"), "-o",
+        path("classes"), "--steps", "2", "--batch", "4", "--device", "cpu"});
+  const auto scores = [&](const char* batch) {
+    return must({"text", "classify", "predict", "-m", path("classes/final"), path("table.csv"),
+                 "--batch-tokens", batch, "--device", "cpu", "--no-provenance"})
+        .out;
+  };
+  EXPECT_EQ(scores("8"), scores("4k"));
 }
 
 TEST_F(ReformerVerbs, WhatItHasNotIsRefused) {

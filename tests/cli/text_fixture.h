@@ -114,6 +114,21 @@ class TextFixture : public ::testing::Test {
     EXPECT_EQ(run.status, 0) << run.err;
     return run;
   }
+  // A vocabulary "pieces", shards "text" to pretrain on and "table.csv" of labelled texts.
+  static void write_text_task() {
+    std::string books, table = "text,label\n";
+    for (std::uint64_t d = 0; d < 40; ++d) {
+      for (std::uint64_t line = 0; line < 8; ++line)
+        books += tiny_text(8 * d + line) + " river garden mill\n";
+      books += "\n";
+      table += tiny_text(d) + (d % 2 == 0 ? ",even\n" : ",odd\n");
+    }
+    write("books.txt", books);
+    write("table.csv", table);
+    must({"text", "vocabulary", path("books.txt"), "-o", path("pieces"), "--vocab-size", "150",
+          "--required-characters", "abcdefghijklmnopqrstuvwxyz"});
+    must({"text", "pretrain-data", path("books.txt"), "-m", path("pieces"), "-o", path("text")});
+  }
   static RunResult refused(const Words& words, int status, const std::string& what,
                            const std::string& input = {}) {
     const RunResult run = run_bigbird(words, input);

@@ -372,6 +372,15 @@ TEST_P(BackendOperations, RotaryRotation) {
   }
 }
 
+TEST_P(BackendOperations, Differences) {
+  constexpr Index count = 117;
+  agree([&](Side& side) {
+    const Values y = side.values(exact_numbers(count, 2));
+    side.backend().subtract(side.values(exact_numbers(count, 1)), y, count);
+    return std::vector<Floats>{side.read(y, count)};
+  });
+}
+
 TEST_P(BackendOperations, RowsPickedOut) {
   constexpr Index rows = 12, width = 10, count = 4;
   const std::vector<std::int32_t> picked{7, 0, 11, 3};

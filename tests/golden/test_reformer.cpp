@@ -1,7 +1,9 @@
 // Reformer's attention against LSHSelfAttention of transformers 4.57.1 (tests/peers/make_reformer.py), whose
-// rotations are handed over: the reference in double, and the kernels that models compute with.
+// rotations are handed over: the reference in double, and the kernels that models compute with; and whole
+// models against its own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <sstream>
 #include <string>
@@ -9,6 +11,7 @@
 
 #include "kernels/backend.h"
 #include "lib/io/weights/safetensors.h"
+#include "lib/model/network/model.h"
 #include "reference/hashed_attention.h"
 #include "tests/golden/package_numbers.h"
 #include "tests/support/support.h"
@@ -51,7 +54,6 @@ class ReformerGolden : public ::testing::Test {
     return of;
   }
 
- private:
   const SafetensorsFile golden_{(source_dir() / "tests/golden/neighbours/reformer.safetensors").string()};
 };
 
@@ -131,6 +133,73 @@ TEST_F(ReformerGolden, G3TheKernelsAreTransformers) {
     expect_output(out, floats(number, "out"));
     expect_gradient(dq, floats(number, "dq"), "q");
     expect_gradient(dv, floats(number, "dv"), "v");
+  }
+}
+
+// Whole models of two reversible layers, within one chunk: states, logits, loss and every gradient.
+TEST_F(ReformerGolden, R1ModelsAreReformerModels) {
+  const auto backend = kernels::make_cpu_backend();
+  for (const std::string kind : {"classes", "next"}) {
+    SCOPED_TRACE(kind);
+    const bool next = kind == "next";
+    ModelConfig config;
+    config.vocab_size = 19;
+    config.hidden_size = 12;
+    config.num_attention_heads = 2;
+    config.num_hidden_layers = 2;
+    config.intermediate_size = 20;
+    config.max_position_embeddings = 32;
+    config.block_size = 4;
+    config.type_vocab_size = 0;
+    config.layer_norm_eps = 1e-12;
+    config.activation = bigbird::Activation::relu;
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0;
+    config.attention = AttentionPattern::reformer;
+    config.attention_options.reformer = {.chunk = 16, .reversible = true};
+    config.causal = next;
+    config.head = next ? HeadType::causal_lm : HeadType::classification;
+    config.head_form = HeadForm::roberta;
+    config.num_labels = 3;
+    become_published(config);
+    const std::vector<std::int64_t> ids = golden_.integers(kind + ".ids");
+    const auto tokens = static_cast<std::int32_t>(ids.size());
+    Batch batch;
+    batch.append({ids.begin(), ids.end()}, {}, config.block_size, 0);
+    for (std::int32_t row = 0; next && row + 1 < tokens; ++row) {
+      batch.masked_rows.push_back(row);
+      batch.masked_labels.push_back(static_cast<std::int32_t>(ids[static_cast<std::size_t>(row) + 1]));
+    }
+    if (!next) batch.sequence_labels = {2};
+    BatchLimits limits;
+    limits.tokens = limits.longest = batch.tokens();
+    limits.sequences = 1;
+    limits.masked_tokens = static_cast<std::int64_t>(batch.masked_rows.size());
+    Model model(*backend, config, limits, {.training = true});
+    std::vector<float> parameters(static_cast<std::size_t>(model.layout().count()), 0.0f);
+    const auto theirs = [](const TensorSpec& spec) { return !spec.name.starts_with("bert.pooler."); };
+    for (const TensorSpec& spec : model.layout().tensors()) {
+      if (!theirs(spec)) continue;
+      const std::vector<float> values = golden_.floats(kind + "." + spec.name);
+      ASSERT_EQ(values.size(), static_cast<std::size_t>(spec.count)) << spec.name;
+      std::copy(values.begin(), values.end(), parameters.begin() + spec.offset);
+    }
+    model.set_parameters(parameters);
+    const ForwardResult result = model.forward(batch, {});
+    const LossScale scale = mean_scale(result);
+    EXPECT_NEAR(scaled_loss(result, scale), golden_.floats(kind + ".loss")[0], 2e-5);
+    std::vector<float> states = model.last_hidden_state(), expected = golden_.floats(kind + ".logits");
+    states.resize(ids.size() * 24);
+    expect_output(states, golden_.floats(kind + ".hidden"));
+    if (next) expected.resize((ids.size() - 1) * 19);  // the last token predicts nothing here
+    expect_output(next ? model.masked_logits() : model.sequence_logits(), expected);
+    model.backward(scale);
+    const std::vector<float> gradients = model.host_gradients();
+    for (const TensorSpec& spec : model.layout().tensors()) {
+      if (!theirs(spec)) continue;
+      const auto first = gradients.begin() + spec.offset;
+      expect_gradient(std::vector<float>(first, first + spec.count),
+                      golden_.floats(kind + ".gradient." + spec.name), spec.name.c_str());
+    }
   }
 }
 

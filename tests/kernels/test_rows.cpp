@@ -176,14 +176,18 @@ TEST_P(RowKernel, DropoutFollowsTheMask) {
   }
 }
 
-TEST_P(RowKernel, AddAdds) {
+TEST_P(RowKernel, AddAddsAndSubtractSubtracts) {
   const Floats x = random_floats(20001, 53), y = random_floats(20001, 54);
   const auto got = run([&](Backend& backend) {
-    Guarded sum(y);
+    Guarded sum(y), difference(y);
     backend.add(x.data(), sum.data(), 20001);
-    return std::vector<Floats>{sum.take()};
+    backend.subtract(x.data(), difference.data(), 20001);
+    return std::vector<Floats>{sum.take(), difference.take()};
   });
-  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(got[0][i], x[i] + y[i]);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    ASSERT_EQ(got[0][i], x[i] + y[i]);
+    ASSERT_EQ(got[1][i], y[i] - x[i]);
+  }
 }
 
 // Head sizes and parts of heads that fill vectors and that do not; rows lie further apart than the heads

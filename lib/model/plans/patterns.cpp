@@ -290,6 +290,11 @@ std::string own_length_reason(const ModelConfig& config, std::int64_t blocks) {
     if (blocks * config.block_size <= stride)
       return fmt::format("sequences of at most {} tokens (one stride)", stride);
   }
+  if (config.attention == AttentionPattern::reformer) {
+    const std::int64_t chunk = config.attention_options.reformer.chunk;
+    if (blocks * config.block_size <= chunk)
+      return fmt::format("sequences of at most {} tokens (one chunk)", chunk);
+  }
   return {};
 }
 

@@ -1,14 +1,15 @@
-// A layer of Performer beside one of full attention and one of BigBird's, at 1,024 to 32,768 tokens: CPU
-// seconds (that it may be measured beside other work) of a forward pass and of a training step, in turns, and
-// bytes that a model of one layer plans beside its parameters; behind them the exponents, which are the
-// slopes of the logarithms over that of the tokens. The published width: 512, 8 heads, 2,048 inside.
+// A layer of Performer or Reformer beside one of full attention and one of BigBird's, at 1,024 to 32,768
+// tokens: CPU seconds (that it may be measured beside other work) of a forward pass and of a training step, in
+// turns, and bytes that a model of one layer plans beside its parameters; behind them the exponents, which
+// are the slopes of the logarithms over that of the tokens. Performer's published width: 512, 8 heads, 2,048
+// inside. COUNT: features of performer, hashes of reformer.
 //
-//   bench_performer [rounds [features [longest [longest of full attention [mlm or clm]]]]]
+//   bench_long_layers SYSTEM [rounds [COUNT [longest [longest of full attention [mlm or clm]]]]]
 //
-// As our side of tests/peers/speed/performer_speed.py it steps once for each line that it reads, and prints
+// As our side of tests/peers/speed/long_layer_speed.py it steps once for each line that it reads, and prints
 // wall seconds, CPU seconds and bytes that it holds at most:
 //
-//   bench_performer serve FEATURES TOKENS THREADS CAUSAL
+//   bench_long_layers serve SYSTEM COUNT TOKENS THREADS CAUSAL
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -36,7 +37,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-ModelConfig layer_of(AttentionPattern attention, std::int64_t tokens, std::int64_t features, bool causal) {
+ModelConfig layer_of(AttentionPattern attention, std::int64_t tokens, std::int64_t count, bool causal) {
   ModelConfig config;
   config.num_hidden_layers = 1;
   config.hidden_size = 512;
@@ -48,8 +49,10 @@ ModelConfig layer_of(AttentionPattern attention, std::int64_t tokens, std::int64
   config.causal = causal;
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0;
   config.attention = attention;
-  config.attention_options.performer.features = features;
-  validate(config, "bench_performer");
+  config.attention_options.performer.features = count;
+  config.attention_options.reformer.hashes = std::min(count, ReformerOptions::most_hashes);
+  become_published(config);
+  validate(config, "bench_long_layers");
   return config;
 }
 
@@ -118,20 +121,20 @@ struct Curve {
   std::vector<double> tokens = {}, forward = {}, step = {}, bytes = {};
 };
 
-void compare(int rounds, std::int64_t features, std::int64_t longest, std::int64_t longest_full,
-             bool causal) {
+void compare(AttentionPattern system, int rounds, std::int64_t count, std::int64_t longest,
+             std::int64_t longest_full, bool causal) {
   const auto backend = kernels::make_cpu_backend();
-  std::vector<Curve> curves{{AttentionPattern::performer}, {AttentionPattern::full}};
+  std::vector<Curve> curves{{system}, {AttentionPattern::full}};
   if (!causal) curves.push_back({AttentionPattern::bigbird});
-  std::printf("%s; %lld features, %s\n", backend->description().c_str(), static_cast<long long>(features),
-              causal ? "left to right" : "both directions");
+  std::printf("%s; %s %lld, %s\n", backend->description().c_str(), name_of(system).c_str(),
+              static_cast<long long>(count), causal ? "left to right" : "both directions");
   std::printf("attention\ttokens\tforward s\tstep s\tMB\n");
   for (std::int64_t tokens = 1024; tokens <= longest; tokens *= 2) {
     std::vector<Side> sides;
     std::vector<Curve*> of;
     for (Curve& curve : curves) {
       if (curve.attention == AttentionPattern::full && tokens > longest_full) continue;
-      sides.push_back({layer_of(curve.attention, tokens, features, causal)});
+      sides.push_back({layer_of(curve.attention, tokens, count, causal)});
       of.push_back(&curve);
     }
     for (Side& side : sides) {
@@ -163,10 +166,10 @@ void compare(int rounds, std::int64_t features, std::int64_t longest, std::int64
   }
 }
 
-void serve(std::int64_t features, std::int64_t tokens, int threads, bool causal) {
+void serve(AttentionPattern system, std::int64_t count, std::int64_t tokens, int threads, bool causal) {
   kernels::set_thread_count(threads);
   const auto backend = kernels::make_cpu_backend();
-  Side side{layer_of(AttentionPattern::performer, tokens, features, causal)};
+  Side side{layer_of(system, tokens, count, causal)};
   open(side, tokens, *backend);
   side.inference.reset();
   step(side);
@@ -184,11 +187,22 @@ void serve(std::int64_t features, std::int64_t tokens, int threads, bool causal)
 
 int main(int argc, char** argv) {
   const auto number = [&](int at, long otherwise) { return argc > at ? std::atol(argv[at]) : otherwise; };
-  if (argc == 6 && std::string(argv[1]) == "serve") {
-    bigbird::serve(number(2, 256), number(3, 1024), static_cast<int>(number(4, 1)), number(5, 0) != 0);
+  const auto count_of = [&](int at, bigbird::AttentionPattern system) {
+    return number(at, system == bigbird::AttentionPattern::reformer ? 2 : 256);
+  };
+  if (argc < 2) {
+    std::fprintf(stderr, "bench_long_layers performer or reformer, or serve\n");
+    return 2;
+  }
+  if (argc == 7 && std::string(argv[1]) == "serve") {
+    const auto system = bigbird::parse_attention_pattern(argv[2]);
+    bigbird::serve(system, count_of(3, system), number(4, 1024), static_cast<int>(number(5, 1)),
+                   number(6, 0) != 0);
     return 0;
   }
-  const bool causal = argc > 5 && std::string(argv[5]) == "clm";
-  bigbird::compare(static_cast<int>(number(1, 3)), number(2, 256), number(3, 32768), number(4, 8192), causal);
+  const auto system = bigbird::parse_attention_pattern(argv[1]);
+  const bool causal = argc > 6 && std::string(argv[6]) == "clm";
+  bigbird::compare(system, static_cast<int>(number(2, 3)), count_of(3, system), number(4, 32768),
+                   number(5, 8192), causal);
   return 0;
 }
