@@ -190,7 +190,7 @@ void next_sentence_head_backward(const PassContext& pass, const PooledHeadTensor
   backend.tanh_backward(kept.pooled.pooled, dpooled, dlinear, sequences * width);
   backend.linear_backward_weight(dlinear, kept.sequence.gathered, tensors.pooler, gradients.pooler,
                                  sequences);
-  const kernels::Values dfirst = dlinear + sequences * width;
+  const kernels::Values dfirst = pass.head_width() > width ? dlinear + sequences * width : dpooled;
   backend.linear_backward_input(dlinear, tensors.pooler, dfirst, sequences, false);
   backend.scatter_add_rows(dfirst, kept.sequence.rows, kept.workspace.gradient, sequences, pass.head_width());
 }

@@ -158,11 +158,15 @@ void plan_head_rows(Planner& plan, HeadRowActivations& to) {
 
 void plan_workspace(Planner& plan) {
   const std::string what = "backward workspace";
-  plan.workspace = {
-      plan.arena.values(what, plan.tokens * plan.read()), plan.arena.values(what, plan.tokens * plan.read()),
-      plan.arena.values(
-          what, plan.tokens * std::max({plan.inner, (1 + plan.projections) * plan.width, 4 * plan.read()}),
-          plan.operands)};
+  std::int64_t wide = std::max({plan.inner, (1 + plan.projections) * plan.width, 4 * plan.width});
+  if (is_reversible(plan.config)) {  // gradients of a head, which are of the stream's type
+    const auto types =
+        static_cast<std::int64_t>(kernels::size_of(plan.arena.stream()) / kernels::size_of(plan.operands));
+    wide = std::max(wide, (2 * plan.width + plan.read()) * types);
+  }
+  plan.workspace = {plan.arena.values(what, plan.tokens * plan.read()),
+                    plan.arena.values(what, plan.tokens * plan.read()),
+                    plan.arena.values(what, plan.tokens * wide, plan.operands)};
 }
 
 CrossAttentionActivations plan_cross_attention(Planner& plan, const std::string& what, std::int64_t keys,
