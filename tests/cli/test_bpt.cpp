@@ -5,65 +5,26 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "tests/cli/text_fixture.h"
-#include "tests/support/sanitizer.h"
-#include "tests/support/tiny_encoder.h"
+#include "tests/cli/system_fixture.h"
 
 namespace bigbird::testing {
 namespace {
 
-class BptVerbs : public TextFixture {
+class BptVerbs : public SystemVerbs {
  protected:
-  static void SetUpTestSuite() {
-    TextFixture::SetUpTestSuite();
-    make_tiny_encoder(folder_->path());
+  static Words pretrain(const std::string& run, const Words& more) {
+    return SystemVerbs::pretrain(bpt, run, more);
   }
-  static Words pretrain(const std::string& run, const Words& more, const std::string& shards = "shards",
-                        const std::string& tokenizer = "tokenizer") {
-    const Words shape = {"--layers",       "2",   "--width",       "16",  "--heads",      "2",
-                         "--intermediate", "32",  "--batch",       "4",   "--block-size", "16",
-                         "--length",       "128", "--device",      "cpu", "--attention",  "bpt",
-                         "--contextual",   "2",   "--clip-levels", "3"};
-    return Words{"pretrain", "--train", path(shards), "-m", path(tokenizer), "-o", path(run)} + shape + more;
-  }
-  static std::string weights(const std::string& folder) {
-    return read_text(path(folder + "/model.safetensors"));
-  }
-  // Without the header, which says where they come from.
-  static std::string values_of(const std::string& folder) {
-    const std::string all = weights(folder);
-    std::uint64_t header = 0;  // bytes of JSON behind these eight
-    std::memcpy(&header, all.data(), sizeof header);
-    return all.substr(sizeof header + static_cast<std::size_t>(header));
-  }
-  static nlohmann::json config(const std::string& folder) {
-    return nlohmann::json::parse(read_text(path(folder + "/config.json")));
-  }
+  static inline const Words bpt = {"--attention", "bpt", "--contextual", "2", "--clip-levels", "3"};
 };
 
 TEST_F(BptVerbs, G5G7ThreadsKillsAndResumingGiveEqualBytes) {
-  const Words steps = {"--steps", "40", "--save-every", "2", "--dropout", "0.1"};
-  must(pretrain("whole", steps + Words{"-@", "1"}));
-  must(pretrain("threads", steps + Words{"-@", "2"}));
-  const std::string trained = weights("whole/final");
-  EXPECT_TRUE(trained == weights("threads/final"));
-  const Words again = pretrain("killed", steps + Words{"-@", "1"});
-  // Killed as soon as there is a checkpoint.
-  const char* const script =
-      R"("$@" 2> "$0.log" & p=$!; while [ ! -d "$0/checkpoint-2" ]; do kill -0 $p || exit 1; sleep 0.01; done; kill -9 $p; wait $p)";
-  const RunResult killed = run_program(Words{"sh", "-c", script, path("killed"), bigbird_binary()} + again);
-  ASSERT_EQ(killed.status, 128 + 9) << killed.err;
-  ASSERT_FALSE(std::filesystem::exists(path("killed/final")));
-  must(again + Words{"--resume"});
-  EXPECT_TRUE(trained == weights("killed/final"));
-  EXPECT_TRUE(read_text(path("whole/final/config.json")) == read_text(path("killed/final/config.json")));
+  expect_equal_bytes(bpt, "", {"--steps", "40", "--save-every", "2", "--dropout", "0.1"});
 }
 
 TEST_F(BptVerbs, G8FoldersKeepTheirOptions) {
@@ -93,40 +54,11 @@ TEST_F(BptVerbs, G8FoldersKeepTheirOptions) {
 }
 
 TEST_F(BptVerbs, TasksScoreAlikeInAnyBatch) {
-  must(pretrain("encoder", {"--steps", "2"}));
-  must({"promoter", "build", "--tss", path("genome/promoters.tss.bed"), "-f", path("genome/genome.fa.gz"),
-        "-o", path("examples"), "--left", "500", "--right", "300"});
-  must({"promoter", "finetune", "--data", path("examples"), "--init", path("encoder/final"), "-o",
-        path("promoters"), "--batch", "4", "--steps", "2", "--device", "cpu"});
-  must({"quantize", path("promoters/final"), "-o", path("int8"), "--data", path("examples"), "--max-loss",
-        "1", "--effect-samples", "4"});
-  for (const char* model : {"promoters/final", "int8"}) {
-    const auto scores = [&](const char* threads, const char* batch) {
-      return must({"promoter", "predict", "-m", path(model), "--data", path("examples/test.tsv"), "-@",
-                   threads, "--batch", batch, "--device", "cpu", "--no-provenance"})
-          .out;
-    };
-    EXPECT_EQ(scores("1", "1"), scores("2", "8")) << model;
-  }
-  const RunResult evaluated = must({"evaluate", "-m", path("encoder/final"), "--data", path("shards"),
-                                    "--samples", "8", "--device", "cpu"});
-  EXPECT_TRUE(holds(evaluated.out, "bits_per_base")) << evaluated.out;
-  EXPECT_FALSE(must({"fill-mask", "-m", path("encoder/final"), "-f", path("genome/genome.fa.gz"), "-r",
-                     "chr1:1000-1100", "--device", "cpu"})
-                   .out.empty());
+  expect_same_scores(bpt, "");
 }
 
 TEST_F(BptVerbs, TextIsPretrainedAndClassified) {
-  write_text_task();
-  must(pretrain("reader", {"--steps", "2"}, "text", "pieces"));
-  must({"text", "classify", "finetune", "--train", path("table.csv"), "--init", path("reader/final"), "-o",
-        path("classes"), "--steps", "2", "--batch", "4", "--device", "cpu"});
-  const auto scores = [&](const char* batch) {
-    return must({"text", "classify", "predict", "-m", path("classes/final"), path("table.csv"),
-                 "--batch-tokens", batch, "--device", "cpu", "--no-provenance"})
-        .out;
-  };
-  EXPECT_EQ(scores("8"), scores("4k"));
+  expect_same_classes(bpt);
 }
 
 TEST_F(BptVerbs, WhatItHasNotIsRefused) {
@@ -141,33 +73,8 @@ TEST_F(BptVerbs, WhatItHasNotIsRefused) {
   refused(with({"--parts", "2"}), 2, "--parts is of attention blockbert, not of bpt");
 }
 
-// Of one chromosome, measured on the other; in both directions, and left to right.
 TEST_F(BptVerbs, G11ItLearnsMoreThanTheUnigrams) {
-  if (under_sanitizer) GTEST_SKIP() << "400 updates; the other tests train less";
-  const auto of = [](const char* what, const char* which) { return path(std::string(what) + which); };
-  for (const char* chromosome : {"1", "2"}) {
-    must({"chunk", "-f", path("genome/genome.fa.gz"), "-o", of("docs.bed", chromosome), "--passes", "1",
-          "--chromosomes", chromosome});
-    must({"tokenize", "-m", path("tokenizer"), "-f", path("genome/genome.fa.gz"), "-d",
-          of("docs.bed", chromosome), "-o", of("shards", chromosome)});
-  }
-  const Words shape = {"--layers",       "2",   "--width",  "64",  "--heads",     "2",
-                       "--intermediate", "128", "--batch",  "8",   "--length",    "128",
-                       "--block-size",   "16",  "--steps",  "400", "--lr",        "1e-3",
-                       "--dropout",      "0",   "--device", "cpu", "--attention", "bpt",
-                       "--contextual",   "2"};
-  for (const char* objective : {"mlm", "clm"}) {
-    must(Words{"pretrain", "--train", path("shards1"), "-m", path("tokenizer"), "-o",
-               of("learned", objective), "--objective", objective} +
-         shape);
-    const auto json = nlohmann::json::parse(
-        must({"evaluate", "-m", of("learned", objective) + "/final", "--data", path("shards2"),
-              "--baseline-from", path("shards1"), "--samples", "200", "--device", "cpu"})
-            .out);
-    const double bits = json.at("bits_per_base"),
-                 unigram = json.at("baseline").at("unigram").at("bits_per_base");
-    EXPECT_LT(bits, unigram) << objective;
-  }
+  expect_less_than_unigrams({"--attention", "bpt", "--contextual", "2"});
 }
 
 // What a token sees, found without a walk: from its own place outwards, of all nodes that begin where the

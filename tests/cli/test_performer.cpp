@@ -4,67 +4,27 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "tests/cli/text_fixture.h"
-#include "tests/support/sanitizer.h"
-#include "tests/support/tiny_encoder.h"
+#include "tests/cli/system_fixture.h"
 
 namespace bigbird::testing {
 namespace {
 
-class PerformerVerbs : public TextFixture {
+class PerformerVerbs : public SystemVerbs {
  protected:
-  static void SetUpTestSuite() {
-    TextFixture::SetUpTestSuite();
-    make_tiny_encoder(folder_->path());
-  }
   static Words pretrain(const std::string& run, const Words& more) {
-    const Words shape = {"--layers",       "2",   "--width",  "16",  "--heads",      "2",
-                         "--intermediate", "32",  "--batch",  "4",   "--block-size", "16",
-                         "--length",       "128", "--device", "cpu", "--attention",  "performer",
-                         "--features",     "12",  "--redraw", "5"};
-    return Words{"pretrain", "--train", path("shards"), "-m", path("tokenizer"), "-o", path(run)} + shape +
-           more;
+    return SystemVerbs::pretrain(performer, run, more);
   }
-  static std::string weights(const std::string& folder) {
-    return read_text(path(folder + "/model.safetensors"));
-  }
-  // Without the header, which says where they come from.
-  static std::string values_of(const std::string& folder) {
-    const std::string all = weights(folder);
-    std::uint64_t header = 0;  // bytes of JSON behind these eight
-    std::memcpy(&header, all.data(), sizeof header);
-    return all.substr(sizeof header + static_cast<std::size_t>(header));
-  }
-  static nlohmann::json config(const std::string& folder) {
-    return nlohmann::json::parse(read_text(path(folder + "/config.json")));
-  }
+  static inline const Words performer = {"--attention", "performer", "--features", "12", "--redraw", "5"};
 };
 
 TEST_F(PerformerVerbs, G5G7ThreadsKillsAndResumingGiveEqualBytes) {
   for (const char* objective : {"mlm", "clm"}) {
-    const Words steps = {"--steps", "12", "--save-every", "2", "--dropout", "0.1", "--objective", objective};
-    const auto of = [&](const char* run) { return std::string(run) + objective; };
-    must(pretrain(of("whole"), steps + Words{"-@", "1"}));
-    must(pretrain(of("threads"), steps + Words{"-@", "2"}));
-    const std::string trained = weights(of("whole") + "/final");
-    EXPECT_TRUE(trained == weights(of("threads") + "/final"));
-    const Words again = pretrain(of("killed"), steps + Words{"-@", "1"});
-    // Killed as soon as there is a checkpoint.
-    const char* const script =
-        R"("$@" 2> "$0.log" & p=$!; while [ ! -d "$0/checkpoint-2" ]; do kill -0 $p || exit 1; sleep 0.01; done; kill -9 $p; wait $p)";
-    const RunResult killed =
-        run_program(Words{"sh", "-c", script, path(of("killed")), bigbird_binary()} + again);
-    ASSERT_EQ(killed.status, 128 + 9) << killed.err;
-    must(again + Words{"--resume"});
-    EXPECT_TRUE(trained == weights(of("killed") + "/final"));
-    EXPECT_TRUE(read_text(path(of("whole") + "/final/config.json")) ==
-                read_text(path(of("killed") + "/final/config.json")));
+    expect_equal_bytes(performer, objective,
+                       {"--steps", "12", "--save-every", "2", "--dropout", "0.1", "--objective", objective});
   }
 }
 
@@ -101,27 +61,11 @@ TEST_F(PerformerVerbs, G8FoldersKeepTheirOptionsAndProjections) {
 }
 
 TEST_F(PerformerVerbs, TasksScoreAlikeInAnyBatch) {
-  must(pretrain("encoder", {"--steps", "2"}));
-  must({"promoter", "build", "--tss", path("genome/promoters.tss.bed"), "-f", path("genome/genome.fa.gz"),
-        "-o", path("examples"), "--left", "500", "--right", "300"});
-  must({"promoter", "finetune", "--data", path("examples"), "--init", path("encoder/final"), "-o",
-        path("promoters"), "--batch", "4", "--steps", "2", "--device", "cpu"});
-  must({"quantize", path("promoters/final"), "-o", path("int8"), "--data", path("examples"), "--max-loss",
-        "1", "--effect-samples", "4"});
-  for (const char* model : {"promoters/final", "int8"}) {
-    const auto scores = [&](const char* threads, const char* batch) {
-      return must({"promoter", "predict", "-m", path(model), "--data", path("examples/test.tsv"), "-@",
-                   threads, "--batch", batch, "--device", "cpu", "--no-provenance"})
-          .out;
-    };
-    EXPECT_EQ(scores("1", "1"), scores("2", "8")) << model;
-  }
-  const RunResult evaluated = must({"evaluate", "-m", path("encoder/final"), "--data", path("shards"),
-                                    "--samples", "8", "--device", "cpu"});
-  EXPECT_TRUE(holds(evaluated.out, "bits_per_base")) << evaluated.out;
-  EXPECT_FALSE(must({"fill-mask", "-m", path("encoder/final"), "-f", path("genome/genome.fa.gz"), "-r",
-                     "chr1:1000-1100", "--device", "cpu"})
-                   .out.empty());
+  expect_same_scores(performer, "");
+}
+
+TEST_F(PerformerVerbs, TextIsPretrainedAndClassified) {
+  expect_same_classes(performer);
 }
 
 TEST_F(PerformerVerbs, EveryKernelAndProjectionIsTrained) {
@@ -155,33 +99,8 @@ TEST_F(PerformerVerbs, WhatItHasNotIsRefused) {
   EXPECT_EQ(bases.find_first_not_of("ACGT\n"), std::string::npos) << bases;
 }
 
-// Of one chromosome, measured on the other; in both directions, and left to right.
 TEST_F(PerformerVerbs, G11ItLearnsMoreThanTheUnigrams) {
-  if (under_sanitizer) GTEST_SKIP() << "400 updates; the other tests train less";
-  const auto of = [](const char* what, const char* which) { return path(std::string(what) + which); };
-  for (const char* chromosome : {"1", "2"}) {
-    must({"chunk", "-f", path("genome/genome.fa.gz"), "-o", of("docs.bed", chromosome), "--passes", "1",
-          "--chromosomes", chromosome});
-    must({"tokenize", "-m", path("tokenizer"), "-f", path("genome/genome.fa.gz"), "-d",
-          of("docs.bed", chromosome), "-o", of("shards", chromosome)});
-  }
-  const Words shape = {"--layers",       "2",   "--width",  "64",  "--heads",     "2",
-                       "--intermediate", "128", "--batch",  "8",   "--length",    "128",
-                       "--block-size",   "16",  "--steps",  "400", "--lr",        "1e-3",
-                       "--dropout",      "0",   "--device", "cpu", "--attention", "performer",
-                       "--features",     "64",  "--redraw", "100"};
-  for (const char* objective : {"mlm", "clm"}) {
-    must(Words{"pretrain", "--train", path("shards1"), "-m", path("tokenizer"), "-o",
-               of("learned", objective), "--objective", objective} +
-         shape);
-    const auto json = nlohmann::json::parse(
-        must({"evaluate", "-m", of("learned", objective) + "/final", "--data", path("shards2"),
-              "--baseline-from", path("shards1"), "--samples", "200", "--device", "cpu"})
-            .out);
-    const double bits = json.at("bits_per_base"),
-                 unigram = json.at("baseline").at("unigram").at("bits_per_base");
-    EXPECT_LT(bits, unigram) << objective;
-  }
+  expect_less_than_unigrams({"--attention", "performer", "--features", "64", "--redraw", "100"});
 }
 
 // Keys are not its measure: every token is seen, and what a token costs is 4 M D multiply-adds a head.
