@@ -21,7 +21,7 @@ demonstration_log=$rest/pictures.log
 
 run bigbird attention -q --length 1536 --heads 1 --svg "$out/attention.svg" >/dev/null
 run bigbird attention -q --compare bigbird,full,window,random,window+random,star,blockbert,sparse-fixed,sparse-strided,longformer,etc,transformer-xl,adaptive-span,bpt \
-  --length 1024 --parts 4 --stride 256 --attention-window 256 --global first:1 --max-span 256 --svg "$out/attention-systems.svg" >/dev/null
+  --length 768 --parts 4 --stride 256 --attention-window 256 --global first:1 --max-span 256 --svg "$out/attention-systems.svg" >/dev/null
 
 run bigbird demo -q -o "$rest/human" >/dev/null
 cp "$rest/human/effects.svg" "$out/human.svg"

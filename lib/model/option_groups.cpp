@@ -266,7 +266,7 @@ std::vector<AttentionOption> reformer_options() {
   constexpr std::int64_t most_buckets = O::most_buckets;
   constexpr auto group = &AttentionOptions::reformer;
   return {
-      a_count("chunk", "Sorted tokens that see each other, and the chunk before theirs", "64", 1,
+      a_count("chunk_length", "Sorted tokens that see each other, and the chunk before theirs", "64", 1,
               longest_chunk, count_shown<group, &O::chunk>, count_set<group, &O::chunk>),
       a_count("hashes", "Rounds of hashing", "2", 1, O::most_hashes, count_shown<group, &O::hashes>,
               count_set<group, &O::hashes>),

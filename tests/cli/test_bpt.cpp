@@ -17,14 +17,17 @@ namespace {
 
 class BptVerbs : public SystemVerbs {
  protected:
-  static Words pretrain(const std::string& run, const Words& more) {
-    return SystemVerbs::pretrain(bpt, run, more);
+  static nlohmann::json config(const std::string& folder) {
+    return nlohmann::json::parse(config_text(folder));
   }
-  static inline const Words bpt = {"--attention", "bpt", "--contextual", "2", "--clip-levels", "3"};
+  static Words pretrain(const std::string& run, const Words& more) {
+    return SystemVerbs::pretrain(bpt(), run, more);
+  }
+  static Words bpt() { return {"--attention", "bpt", "--contextual", "2", "--clip-levels", "3"}; }
 };
 
 TEST_F(BptVerbs, G5G7ThreadsKillsAndResumingGiveEqualBytes) {
-  expect_equal_bytes(bpt, "", {"--steps", "40", "--save-every", "2", "--dropout", "0.1"});
+  expect_equal_bytes(bpt(), "", {"--steps", "40", "--save-every", "2", "--dropout", "0.1"});
 }
 
 TEST_F(BptVerbs, G8FoldersKeepTheirOptions) {
@@ -54,11 +57,11 @@ TEST_F(BptVerbs, G8FoldersKeepTheirOptions) {
 }
 
 TEST_F(BptVerbs, TasksScoreAlikeInAnyBatch) {
-  expect_same_scores(bpt, "");
+  expect_same_scores(bpt(), "");
 }
 
 TEST_F(BptVerbs, TextIsPretrainedAndClassified) {
-  expect_same_classes(bpt);
+  expect_same_classes(bpt());
 }
 
 TEST_F(BptVerbs, WhatItHasNotIsRefused) {

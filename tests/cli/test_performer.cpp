@@ -15,15 +15,18 @@ namespace {
 
 class PerformerVerbs : public SystemVerbs {
  protected:
-  static Words pretrain(const std::string& run, const Words& more) {
-    return SystemVerbs::pretrain(performer, run, more);
+  static nlohmann::json config(const std::string& folder) {
+    return nlohmann::json::parse(config_text(folder));
   }
-  static inline const Words performer = {"--attention", "performer", "--features", "12", "--redraw", "5"};
+  static Words pretrain(const std::string& run, const Words& more) {
+    return SystemVerbs::pretrain(performer(), run, more);
+  }
+  static Words performer() { return {"--attention", "performer", "--features", "12", "--redraw", "5"}; }
 };
 
 TEST_F(PerformerVerbs, G5G7ThreadsKillsAndResumingGiveEqualBytes) {
   for (const char* objective : {"mlm", "clm"}) {
-    expect_equal_bytes(performer, objective,
+    expect_equal_bytes(performer(), objective,
                        {"--steps", "12", "--save-every", "2", "--dropout", "0.1", "--objective", objective});
   }
 }
@@ -61,11 +64,11 @@ TEST_F(PerformerVerbs, G8FoldersKeepTheirOptionsAndProjections) {
 }
 
 TEST_F(PerformerVerbs, TasksScoreAlikeInAnyBatch) {
-  expect_same_scores(performer, "");
+  expect_same_scores(performer(), "");
 }
 
 TEST_F(PerformerVerbs, TextIsPretrainedAndClassified) {
-  expect_same_classes(performer);
+  expect_same_classes(performer());
 }
 
 TEST_F(PerformerVerbs, EveryKernelAndProjectionIsTrained) {

@@ -1,6 +1,6 @@
-// Reformer as a user meets it: pretraining both ways, killed and resumed, fine-tuning, prediction in any batch,
-// int8, evaluation, convert, check and info, a task of text, what is refused, and what `bigbird attention`
-// counts.
+// Reformer as a user meets it: pretraining both ways, killed and resumed, fine-tuning, prediction in any
+// batch, int8, evaluation, convert, check and info, a task of text, what is refused, and what `bigbird
+// attention` counts.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -15,16 +15,19 @@ namespace {
 
 class ReformerVerbs : public SystemVerbs {
  protected:
-  static Words pretrain(const std::string& run, const Words& more) {
-    return SystemVerbs::pretrain(reformer, run, more);
+  static nlohmann::json config(const std::string& folder) {
+    return nlohmann::json::parse(config_text(folder));
   }
-  static inline const Words reformer = {"--attention", "reformer", "--chunk", "16", "--hashes", "3"};
+  static Words pretrain(const std::string& run, const Words& more) {
+    return SystemVerbs::pretrain(reformer(), run, more);
+  }
+  static Words reformer() { return {"--attention", "reformer", "--chunk-length", "16", "--hashes", "3"}; }
 };
 
 TEST_F(ReformerVerbs, G5G7ThreadsKillsAndResumingGiveEqualBytes) {
   for (const char* objective : {"mlm", "clm"}) {
     const bool reversible = std::string(objective) == "clm";
-    expect_equal_bytes(reformer, objective,
+    expect_equal_bytes(reformer(), objective,
                        {"--steps", "12", "--save-every", "2", "--dropout", "0.1", "--objective", objective,
                         "--reversible", reversible ? "on" : "off"});
   }
@@ -35,19 +38,21 @@ TEST_F(ReformerVerbs, G8FoldersKeepTheirOptions) {
   const nlohmann::json own = config("folder/final").at("bigbird");
   EXPECT_EQ(config("folder/final").at("model_type"), "bigbird_extended");
   EXPECT_EQ(own.at("attention"), "reformer");
-  EXPECT_EQ(own.at("attention_options"),
-            nlohmann::json::parse(R"({"chunk": 16, "hashes": 3, "buckets": [4, 8], "reversible": "off"})"));
+  EXPECT_EQ(
+      own.at("attention_options"),
+      nlohmann::json::parse(R"({"chunk_length": 16, "hashes": 3, "buckets": [4, 8], "reversible": "off"})"));
   EXPECT_EQ(weights("folder/final").find("self.key"), std::string::npos);
   EXPECT_EQ(must({"check", path("folder/final")}).out.find("failed"), std::string::npos);
   const RunResult info = must({"info", path("folder/final")});
-  EXPECT_TRUE(
-      holds(info.out,
-            "\nattention\treformer, blocks of 16 tokens, chunk 16, hashes 3, buckets 4:8, reversible off"))
+  EXPECT_TRUE(holds(
+      info.out,
+      "\nattention\treformer, blocks of 16 tokens, chunk_length 16, hashes 3, buckets 4:8, reversible off"))
       << info.out;
   must({"convert", path("folder/final"), path("copy")});
   EXPECT_TRUE(values_of("copy") == values_of("folder/final"));
   EXPECT_EQ(config("copy"), config("folder/final"));
-  must({"convert", path("folder/final"), path("hashes"), "--hashes", "8", "--buckets", "0"});
+  must({"convert", path("folder/final"), path("hashes"), "--hashes", "8", "--buckets", "0", "--chunk-length",
+        "32"});
   EXPECT_TRUE(values_of("hashes") == values_of("folder/final"));
   EXPECT_EQ(config("hashes").at("bigbird").at("attention_options").at("hashes"), 8);
   nlohmann::json changed = config("copy");
@@ -56,6 +61,8 @@ TEST_F(ReformerVerbs, G8FoldersKeepTheirOptions) {
   refused({"info", path("copy")}, 1, "attention_options: rows: attention reformer has no such option");
   // Queries are keys: a model of other attention has one matrix too many, and the other way one too few.
   refused({"convert", path("folder/final"), path("full"), "--attention", "full"}, 1, "key");
+  // Heads of two streams read twice as many columns.
+  refused({"convert", path("folder/final"), path("streams"), "--reversible", "on"}, 1, "48");
   refused({"convert", path("run/final"), path("no"), "--attention", "reformer"}, 1,
           "attention reformer with biases of queries and values");
 }
@@ -63,7 +70,7 @@ TEST_F(ReformerVerbs, G8FoldersKeepTheirOptions) {
 TEST_F(ReformerVerbs, TasksScoreAlikeInAnyBatch) {
   write("windows.bed", "chr1\t1000\t1200\n");
   for (const std::string reversible : {"off", "on"}) {
-    expect_same_scores(reformer + Words{"--reversible", reversible}, reversible);
+    expect_same_scores(reformer() + Words{"--reversible", reversible}, reversible);
     const std::string vectors = path("vectors" + reversible + ".npy");
     must({"embed", "-m", path("encoder" + reversible + "/final"), "-f", path("genome/genome.fa.gz"), "-R",
           path("windows.bed"), "-o", vectors, "--device", "cpu"});
@@ -73,7 +80,7 @@ TEST_F(ReformerVerbs, TasksScoreAlikeInAnyBatch) {
 }
 
 TEST_F(ReformerVerbs, TextIsPretrainedAndClassified) {
-  expect_same_classes(reformer + Words{"--reversible", "on"});
+  expect_same_classes(reformer() + Words{"--reversible", "on"});
 }
 
 TEST_F(ReformerVerbs, WhatItHasNotIsRefused) {
@@ -96,14 +103,14 @@ TEST_F(ReformerVerbs, WhatItHasNotIsRefused) {
 }
 
 TEST_F(ReformerVerbs, G11ItLearnsMoreThanTheUnigrams) {
-  expect_less_than_unigrams({"--attention", "reformer", "--chunk", "16", "--hashes", "2"});
+  expect_less_than_unigrams({"--attention", "reformer", "--chunk-length", "16", "--hashes", "2"});
 }
 
 // By the places of its chunks: which tokens these hold, the tokens decide.
 TEST(AttentionVerb, G9PairsOfReformerAreThoseOfItsChunks) {
   const RunResult compared =
-      run_bigbird({"attention", "--compare", "full,reformer", "--chunk", "8", "--hashes", "3", "--length",
-                   "96", "--block-size", "8", "--heads", "4", "-o", "-"});
+      run_bigbird({"attention", "--compare", "full,reformer", "--chunk-length", "8", "--hashes", "3",
+                   "--length", "96", "--block-size", "8", "--heads", "4", "-o", "-"});
   ASSERT_EQ(compared.status, 0) << compared.err;
   const auto all = nlohmann::json::parse(compared.out);
   const auto& reformer = all.at("systems")[1];
@@ -116,8 +123,9 @@ TEST(AttentionVerb, G9PairsOfReformerAreThoseOfItsChunks) {
   EXPECT_EQ(reformer.at("cuda"), false);
   const TemporaryFolder folder;
   const std::string svg = (folder / "reformer.svg").string();
-  const RunResult run = run_bigbird({"attention", "--attention", "reformer", "--length", "64", "--block-size",
-                                     "8", "--heads", "2", "--svg", svg, "--buckets", "4"});
+  const RunResult run =
+      run_bigbird({"attention", "--attention", "reformer", "--length", "64", "--block-size", "8", "--heads",
+                   "2", "--svg", svg, "--buckets", "4", "--reversible", "on"});
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_TRUE(holds(read_text(svg), "every token"));
 }

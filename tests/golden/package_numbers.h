@@ -1,4 +1,5 @@
-// How near outputs and gradients of attention come to those of a published package: 2e-5, and 1e-4 of the norm.
+// How near outputs and gradients of attention come to those of a published package: 2e-5, and 1e-4 of the
+// norm.
 #pragma once
 
 #include <gtest/gtest.h>

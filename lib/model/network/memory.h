@@ -67,8 +67,8 @@ struct GlobalActivations {
   float* log_sum_exp = nullptr;  // [H, G]; null in inference
 };
 
-// Of a model with two streams (reversible.h); all null of others. `joined` is both side by side, what the
-// heads read; what a half of a layer adds to a stream is its branch.
+// Of a model with two streams (reversible.h); all null of others. `joined` is both side by side, what heads
+// read; what a half of a layer adds to a stream is its branch.
 struct ReversibleActivations {
   kernels::Values first, second;                    // [T, C]
   kernels::Values joined;                           // [T, 2C]
@@ -208,8 +208,9 @@ struct ClusterActivations {
 // Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->
 // sum (the output).
 struct AttentionActivations {
-  // [T, 3C]; query and key after their rotation. Where queries are keys [T, 2C], queries and values. BigBird-ETC: queries [T, C], then keys and values [T, 4C] or
-  // [T, 2C]; of a layer with a memory [T, C] and [K, 2C].
+  // [T, 3C]; query and key after their rotation. Where queries are keys [T, 2C], queries and values.
+  // BigBird-ETC: queries [T, C], then keys and values [T, 4C] or [T, 2C]; of a layer with a memory [T, C] and
+  // [K, 2C].
   kernels::Values qkv;
   kernels::Values context;       // [T, C]
   float* log_sum_exp = nullptr;  // [H, T]; null in inference

@@ -1,6 +1,6 @@
-// Reformer's toy (Kitaev et al. 2020, section 4): texts 0 w 0 w, w of 63 random symbols, read left to right; the
-// second w is to be copied. One layer learns it with four hashes, in chunks of 16; with one it finds fewer of
-// the symbols that it looks for.
+// Reformer's toy (Kitaev et al. 2020, section 4): texts 0 w 0 w, w of 63 random symbols, read left to
+// right; the second w is to be copied. One layer learns it with four hashes, in chunks of 16; with one it
+// finds fewer of the symbols that it looks for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
