@@ -57,18 +57,17 @@ void add_options(Verb& verb, ConvertCommand& typed) {
 }  // namespace
 
 int cmd_convert(int argc, char** argv) {
-  Verb verb(
-      "convert", "Write a model folder anew: other weights format, number type, dialect or attention.",
-      {"bigbird convert demo-output/pretrain/final half --dtype bf16",
-       ("bigbird attention --length 128 --block-size 8 --heads 4 --random-mode hf-train --output "
-        "gena-plan.json && bigbird convert demo-output/pretrain/final gena --to-dialect gena "
-        "--plan gena-plan.json"),
-       "bigbird convert hf:google/bigbird-roberta-base model",
-       "bigbird convert bert-base-uncased warm-start --attention bigbird",
-       "bigbird convert bert-base-uncased sparse --attention sparse-fixed --stride 256",
-       "bigbird convert roberta-base longformer --attention longformer --max-positions 4096",
-       "bigbird convert bigbird-roberta-base summarizer --decoder coupled",
-       "bigbird convert pegasus-large summarizer --max-positions 4096 --tokenizer bigbird-pegasus"});
+  Verb verb("convert", "Write a model folder anew: other weights format, number type, dialect or attention.",
+            {"bigbird convert demo-output/pretrain/final half --dtype bf16",
+             ("bigbird attention --length 128 --block-size 8 --heads 4 --random-mode hf-train --output "
+              "gena-plan.json && bigbird convert demo-output/pretrain/final gena --to-dialect gena "
+              "--plan gena-plan.json"),
+             "bigbird convert hf:google/bigbird-roberta-base model",
+             "bigbird convert bert-base-uncased warm-start --attention bigbird",
+             "bigbird convert bert-base-uncased sparse --attention sparse-fixed --stride 256",
+             "bigbird convert roberta-base longformer --attention longformer --max-positions 4096",
+             "bigbird convert bigbird-roberta-base summarizer --decoder coupled",
+             "bigbird convert pegasus-large summarizer --max-positions 4096 --tokenizer bigbird-pegasus"});
   ConvertCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
