@@ -21,6 +21,7 @@ constexpr VerbRow verb_rows[] = {
     {"attribute", "spread a logit over the bases of a region, by its gradients", cmd_attribute},
     {"embed", "turn sequences into vectors, pooled by sequence, token or bin", cmd_embed},
     {"fill-mask", "mask tokens of a text or a region and show what the model puts there", cmd_fill_mask},
+    {"text embed", "turn texts into vectors, as sentence-transformers does", cmd_text_embed},
     {"text classify predict", "classify texts with a fine-tuned model", cmd_text_classify_predict},
     {"text qa predict", "answer questions with a fine-tuned model", cmd_text_qa_predict},
     {"text summarize predict", "write summaries of documents with BigBird-Pegasus or LED",

@@ -68,6 +68,7 @@ int cmd_promoter_scan(int argc, char** argv);
 int cmd_simulate(int argc, char** argv);
 int cmd_text_classify_evaluate(int argc, char** argv);
 int cmd_text_classify_finetune(int argc, char** argv);
+int cmd_text_embed(int argc, char** argv);
 int cmd_text_classify_predict(int argc, char** argv);
 int cmd_text_generate(int argc, char** argv);
 int cmd_text_glue_evaluate(int argc, char** argv);

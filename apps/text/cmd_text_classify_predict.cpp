@@ -70,8 +70,7 @@ void add_options(Verb& verb, ClassifyCommand& typed) {
 }  // namespace
 
 int cmd_text_classify_predict(int argc, char** argv) {
-  Verb verb("text classify predict",
-            "Classify texts with a fine-tuned model: the probability of every class.",
+  Verb verb("text classify predict", "Classify texts: the probability of every class.",
             {("bigbird text classify predict -m demo-text-output/classify/final --text \"The kernel "
               "returns -1 and sets errno to EFAULT.\""),
              ("bigbird text classify predict -m demo-text-output/classify/final "

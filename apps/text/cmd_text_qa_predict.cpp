@@ -186,7 +186,7 @@ void check_squad_options(const Verb& verb, const PredictChoice& choice) {
 }  // namespace
 
 int cmd_text_qa_predict(int argc, char** argv) {
-  Verb verb("text qa predict", "Answer questions about texts with a fine-tuned model.",
+  Verb verb("text qa predict", "Answer questions about texts.",
             {("bigbird text qa predict -m demo-text-output/qa/final --question \"What does it do?\" "
               "--context demo-text-output/context.txt"),
              ("bigbird text qa predict -m demo-text-output/qa/final "

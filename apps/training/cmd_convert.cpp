@@ -40,7 +40,8 @@ void add_options(Verb& verb, ConvertCommand& typed) {
   verb.with_word(verb.add_count("--max-positions", typed.options.load.positions,
                                 "Rows of the position table, of a model made of an original Pegasus, whose "
                                 "sinusoids go on, or of a BERT or RoBERTa, whose positions are repeated "
-                                "(default: as many as it has; of the latter 8 times as many)",
+                                "(default: as many as it has; 8 times as many of a BERT or RoBERTa that gets "
+                                "other attention)",
                                 CLI::NonNegativeNumber),
                  "auto", "0");
   verb.add_option("--tokenizer", typed.options.tokenizer,
@@ -56,17 +57,17 @@ void add_options(Verb& verb, ConvertCommand& typed) {
 }  // namespace
 
 int cmd_convert(int argc, char** argv) {
-  Verb verb(
-      "convert", "Write a model folder anew: other weights format, number type, dialect or attention.",
-      {"bigbird convert demo-output/pretrain/final half --dtype bf16",
-       ("bigbird attention --length 128 --block-size 8 --heads 4 --random-mode hf-train --output "
-        "gena-plan.json && bigbird convert demo-output/pretrain/final gena --to-dialect gena "
-        "--plan gena-plan.json"),
-       "bigbird convert hf:google/bigbird-roberta-base model", "bigbird convert bert-base-uncased warm-start",
-       "bigbird convert bert-base-uncased sparse --attention sparse-fixed --stride 256",
-       "bigbird convert roberta-base longformer --attention longformer --max-positions 4096",
-       "bigbird convert bigbird-roberta-base summarizer --decoder coupled",
-       "bigbird convert pegasus-large summarizer --max-positions 4096 --tokenizer bigbird-pegasus"});
+  Verb verb("convert", "Write a model folder anew: other weights format, number type, dialect or attention.",
+            {"bigbird convert demo-output/pretrain/final half --dtype bf16",
+             ("bigbird attention --length 128 --block-size 8 --heads 4 --random-mode hf-train --output "
+              "gena-plan.json && bigbird convert demo-output/pretrain/final gena --to-dialect gena "
+              "--plan gena-plan.json"),
+             "bigbird convert hf:google/bigbird-roberta-base model",
+             "bigbird convert bert-base-uncased warm-start --attention bigbird",
+             "bigbird convert bert-base-uncased sparse --attention sparse-fixed --stride 256",
+             "bigbird convert roberta-base longformer --attention longformer --max-positions 4096",
+             "bigbird convert bigbird-roberta-base summarizer --decoder coupled",
+             "bigbird convert pegasus-large summarizer --max-positions 4096 --tokenizer bigbird-pegasus"});
   ConvertCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;

@@ -52,9 +52,7 @@ void add_options(Verb& verb, EmbedCommand& typed) {
 }  // namespace
 
 int cmd_embed(int argc, char** argv) {
-  Verb verb("embed",
-            "Turn sequences into vectors, of each sequence, token or bin: a matrix, and a table of its "
-            "rows.",
+  Verb verb("embed", "Turn sequences into vectors: a matrix, and a table of its rows.",
             {("awk -v OFS='\\t' '{ print $1, $2 - 200, $3 + 199 }' "
               "demo-output/genome/promoters.tss.bed > windows.bed && bigbird embed -m "
               "demo-output/pretrain/final -f demo-output/genome/genome.fa.gz -R windows.bed -o "
@@ -83,7 +81,7 @@ int cmd_embed(int argc, char** argv) {
                                                     ? read_bed_windows(regions, fasta)
                                                     : read_line_windows(text, folder.tokenizer());
   const auto backend = verb.make_backend();
-  Embedder embedder(folder, pooling, scoring.batch(), *backend);
+  Embedder embedder(folder, {pooling, scoring.batch()}, *backend);
 
   EmbedOptions options;
   options.input = !records.empty() ? records : !regions.empty() ? regions : text;

@@ -126,7 +126,7 @@ MaskedTokens MlmMasker::mask(std::vector<std::int32_t>& ids, CounterRng& rng) co
 std::vector<bool> word_starts(const Tokenizer& tokenizer) {
   std::vector<bool> starts(tokenizer.vocab_size());
   for (std::uint32_t id = 0; id < tokenizer.vocab_size(); ++id) {
-    starts[id] = !tokenizer.is_special(id) && tokenizer.piece(id).starts_with(tokenizer.word_start());
+    starts[id] = !tokenizer.is_special(id) && tokenizer.begins_word(id);
   }
   if (std::find(starts.begin(), starts.end(), true) == starts.end()) {
     throw_bad_input("no piece of the tokenizer begins a word (opens with the sign of a blank)",

@@ -76,8 +76,8 @@ class MlmMasker {
 // what follows up to the next one (google-research/bigbird, pretrain/run_pretraining.py:
 // word_start_subtoken).
 //
-// Per id: the piece opens with Tokenizer::word_start(). Special pieces begin no word. Error{bad_input} when
-// no piece does, as in DNA vocabularies.
+// Per id: Tokenizer::begins_word(). Special pieces begin no word. Error{bad_input} when no piece does, as in
+// DNA vocabularies.
 std::vector<bool> word_starts(const Tokenizer& tokenizer);
 
 }  // namespace bigbird

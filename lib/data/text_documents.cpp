@@ -50,7 +50,7 @@ class LineEncoder {
       : tokenizer_(tokenizer), options_(options) {
     std::vector<std::uint32_t> ids;
     tokenizer.encode("a", ids);
-    adds_blank_ = !ids.empty() && tokenizer.piece(ids[0]).starts_with(tokenizer.word_start());
+    adds_blank_ = !ids.empty() && tokenizer.begins_word(ids[0]);
   }
 
   void encode(const LineOfText& line, LineTask& task) const {

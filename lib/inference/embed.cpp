@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,6 +26,7 @@
 #include "lib/io/tables/tsv.h"
 #include "lib/parts/chunked_numbers.h"
 #include "lib/parts/json_fields.h"
+#include "lib/tokenization/aligned_text.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
@@ -64,6 +67,37 @@ class Mean {
   double weight_ = 0;
 };
 
+// Character by character, but for the names of special pieces.
+std::string in_small_letters(std::string_view text, const Tokenizer& tokenizer) {
+  NormalizerStep step;
+  step.kind = NormalizerStep::Kind::lower;
+  std::string small;
+  while (!text.empty()) {
+    std::size_t begin = text.size(), size = 0;
+    for (const std::uint32_t id : tokenizer.special().all()) {
+      const std::size_t found = text.find(tokenizer.piece(id));
+      if (found >= begin) continue;
+      begin = found;
+      size = tokenizer.piece(id).size();
+    }
+    AlignedText part(text.substr(0, begin), 0);
+    part.apply(step);
+    small += part.text();
+    small += text.substr(begin, size);
+    text.remove_prefix(begin + size);
+  }
+  return small;
+}
+
+// Divides a vector by its length; one that is zero stays.
+void normalize(std::span<float> vector) {
+  double squares = 0;
+  for (const float value : vector) squares += static_cast<double>(value) * static_cast<double>(value);
+  constexpr double shortest = 1e-12;  // PyTorch's
+  const double length = std::max(std::sqrt(squares), shortest);
+  for (float& value : vector) value = static_cast<float>(static_cast<double>(value) / length);
+}
+
 class WindowPooler {
  public:
   WindowPooler(const Pooling& pooling, const Tokenizer& tokenizer, std::size_t width,
@@ -73,6 +107,10 @@ class WindowPooler {
   // hidden: [CLS], the tokens, [SEP].
   void pool(const EncodedWindow& encoded, std::span<const float> hidden, std::vector<float>& out) const {
     const auto vector = [&](std::size_t token) { return hidden.subspan((token + 1) * width_, width_); };
+    const std::size_t end = pooling_.with_ends ? 0 : 1;
+    const std::span<const float> pooled =
+        hidden.subspan(end * width_, (encoded.tokens.size() + 2 - 2 * end) * width_);
+    const std::size_t first = out.size();
     Mean mean(width_);
     switch (pooling_.kind) {
       case Pooling::Kind::cls:
@@ -80,8 +118,14 @@ class WindowPooler {
         tell(encoded, 0, encoded.length, {});
         break;
       case Pooling::Kind::mean:
-        for (std::size_t token = 0; token < encoded.tokens.size(); ++token) mean.add(vector(token), 1);
+        for (std::size_t at = 0; at < pooled.size(); at += width_) mean.add(pooled.subspan(at, width_), 1);
         mean.take(out);
+        tell(encoded, 0, encoded.length, {});
+        break;
+      case Pooling::Kind::max:
+        out.insert(out.end(), width_, -std::numeric_limits<float>::infinity());
+        for (std::size_t i = 0; i < pooled.size(); ++i)
+          out[first + i % width_] = std::max(out[first + i % width_], pooled[i]);
         tell(encoded, 0, encoded.length, {});
         break;
       case Pooling::Kind::token:
@@ -93,21 +137,25 @@ class WindowPooler {
         }
         break;
       case Pooling::Kind::bin: {
-        std::size_t first = 0;
+        std::size_t first_token = 0;
         for (std::int64_t begin = 0; begin < encoded.length; begin += pooling_.bin_size) {
-          const std::int64_t end = std::min(begin + pooling_.bin_size, encoded.length);
-          while (encoded.end_of(first) <= begin) ++first;
-          for (std::size_t token = first; token < encoded.tokens.size() && encoded.begin_of(token) < end;
-               ++token) {
+          const std::int64_t bin_end = std::min(begin + pooling_.bin_size, encoded.length);
+          while (encoded.end_of(first_token) <= begin) ++first_token;
+          for (std::size_t token = first_token;
+               token < encoded.tokens.size() && encoded.begin_of(token) < bin_end; ++token) {
             const std::int64_t overlap =
-                std::min(end, encoded.end_of(token)) - std::max(begin, encoded.begin_of(token));
+                std::min(bin_end, encoded.end_of(token)) - std::max(begin, encoded.begin_of(token));
             mean.add(vector(token), static_cast<double>(overlap));
           }
           mean.take(out);
-          tell(encoded, begin, end, {});
+          tell(encoded, begin, bin_end, {});
         }
         break;
       }
+    }
+    if (pooling_.normalize) {
+      for (std::size_t at = first; at < out.size(); at += width_)
+        normalize(std::span(out).subspan(at, width_));
     }
   }
 
@@ -228,26 +276,39 @@ Pooling parse_pooling(const std::string& text) {
               "cls, mean, token, or bin:N for bins of N bases");
 }
 
-Embedder::Embedder(const ModelFolder& folder, const Pooling& pooling, const BatchSize& batch,
-                   kernels::Backend& backend)
-    : pooling_(pooling), runner_(folder, {.batch = batch, .hidden = true, .waits = true}, backend) {
-  if (pooling.kind == Pooling::Kind::bin && !tokenizer().is_dna()) {
+Embedder::Embedder(const ModelFolder& folder, const EmbedderOptions& options, kernels::Backend& backend)
+    : options_(options),
+      runner_(folder, {.batch = options.batch, .hidden = true, .longest = options.longest, .waits = true},
+              backend) {
+  if (options.pooling.kind == Pooling::Kind::bin && !tokenizer().is_dna()) {
     throw_usage(
         message("`pool` bin:N counts bases, and the tokenizer of ") + folder.path() + " is not one of DNA",
         message("take `pool` token"));
   }
 }
 
+void Embedder::encode(const Window& window, std::vector<std::uint32_t>& tokens,
+                      std::vector<std::uint32_t>& offsets) {
+  tokenizer().encode_with_special_pieces(
+      options_.lowers ? in_small_letters(window.sequence, tokenizer()) : window.sequence, tokens, &offsets);
+  const auto most = static_cast<std::size_t>(std::max<std::int64_t>(options_.longest - 2, 0));
+  if (options_.longest == 0 || tokens.size() <= most) return;
+  tokens.resize(most);
+  offsets.resize(most);
+  ++cut_;
+}
+
 void Embedder::run(WindowReader& windows, Progress& progress, const std::function<void(EmbeddingRow)>& row,
                    const std::function<void(std::span<const float>)>& vectors) {
-  const WindowPooler pooler(pooling_, tokenizer(), static_cast<std::size_t>(width()), row);
+  const Pooling& pooling = options_.pooling;
+  const WindowPooler pooler(pooling, tokenizer(), static_cast<std::size_t>(width()), row);
   std::vector<float> values;
   Window window;
   while (windows.next(window)) {
     const auto encoded = std::make_shared<EncodedWindow>();
     encoded->length = static_cast<std::int64_t>(window.sequence.size());
-    tokenizer().encode_with_special_pieces(window.sequence, encoded->tokens, &encoded->offsets);
-    if (encoded->tokens.empty() && pooling_.kind != Pooling::Kind::cls) {
+    encode(window, encoded->tokens, encoded->offsets);
+    if (encoded->tokens.empty() && pooling.kind != Pooling::Kind::cls && !pooling.with_ends) {
       throw_bad_input(window.id + ": holds no tokens",
                       message("leave the empty sequence out, or take `pool` cls"));
     }

@@ -2,11 +2,13 @@
 // stands for. Rows come in input order and are the same for any batch size and number of threads.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/core/progress.h"
@@ -21,6 +23,7 @@ struct Pooling {
   enum class Kind {
     cls,    // one: that of [CLS]
     mean,   // one: the mean over its tokens, without [CLS] and [SEP]
+    max,    // one: the largest value of its tokens, in each dimension
     token,  // one for each token, without [CLS] and [SEP]
     bin     // DNA: one for each bin of bin_size bases, counted from the first base as read (on strand - from
             // the window's end); the mean over the tokens that overlap it, weighted by how many of its bases
@@ -28,7 +31,13 @@ struct Pooling {
   };
   Kind kind = Kind::mean;
   std::int64_t bin_size = 0;
+  bool with_ends = false;  // mean and max: [CLS] and [SEP] are tokens too, as sentence-transformers has it
+  bool normalize = false;  // vectors are divided by their length
 };
+
+// Those that give a text one vector, as `text embed` and sentence-transformers call them.
+inline constexpr std::array<std::pair<Pooling::Kind, const char*>, 3> whole_poolings{
+    {{Pooling::Kind::mean, "mean"}, {Pooling::Kind::cls, "cls"}, {Pooling::Kind::max, "max"}}};
 
 // "cls", "mean", "token", "bin:200"; Error{usage} for anything else.
 Pooling parse_pooling(const std::string& text);
@@ -43,34 +52,46 @@ struct EmbeddingRow {
   std::string piece;  // token only; control characters escaped
 };
 
+struct EmbedderOptions {
+  Pooling pooling;
+  BatchSize batch;
+  std::int64_t longest = 0;  // sequences of more tokens, [CLS] and [SEP] among them, are cut; 0: are refused
+  bool lowers = false;       // sequences are read in small letters
+};
+
 class Embedder {
  public:
   // The weights are read by open(), or by the first window.
-  Embedder(const ModelFolder& folder, const Pooling& pooling, const BatchSize& batch,
-           kernels::Backend& backend);
+  Embedder(const ModelFolder& folder, const EmbedderOptions& options, kernels::Backend& backend);
   void open() { runner_.open(); }
 
   const Tokenizer& tokenizer() const { return runner_.tokenizer(); }
   std::int64_t width() const { return head_width(runner_.config()); }
 
   // For every window in order: row() for each of its vectors, then vectors() with all of them, [rows, width].
-  // Error{bad_input} for a window that is longer than the model takes, or has no tokens to pool.
+  // Error{bad_input} for a window that is longer than the model takes, where it is not cut, or has no tokens
+  // to pool.
   void run(WindowReader& windows, Progress& progress, const std::function<void(EmbeddingRow)>& row,
            const std::function<void(std::span<const float>)>& vectors);
 
   const ModelFolder& folder() const { return runner_.folder(); }
   kernels::Precision precision() const { return runner_.precision(); }
+  std::uint64_t cut() const { return cut_; }  // sequences so far
 
  private:
-  Pooling pooling_;
+  // The tokens of a window, without [CLS] and [SEP], and their first bytes.
+  void encode(const Window& window, std::vector<std::uint32_t>& tokens, std::vector<std::uint32_t>& offsets);
+
+  EmbedderOptions options_;
   SequenceRunner runner_;
+  std::uint64_t cut_ = 0;
 };
 
-// `bigbird embed`: vectors of all windows of an input into a matrix and the table of its rows, chunk by
-// chunk, so that shards share the input and a run that was stopped goes on.
+// `bigbird embed` and `bigbird text embed`: vectors of all windows of an input into a matrix and the table of
+// its rows, chunk by chunk, so that shards share the input and a run that was stopped goes on.
 struct EmbedOptions {
   std::string input;  // file of the windows; "-": stdin
-  std::string pool;   // as parse_pooling takes it
+  std::string pool;   // all that rows depend on beside the model, in words
   std::string output;
   std::vector<std::string> comments;            // provenance of the table, without "##"
   std::map<std::string, std::string> metadata;  // of the matrix, where its format has room for it

@@ -449,7 +449,7 @@ void add_head_outputs(Answer& answer, const Model& model, const ForwardInput& in
   };
   switch (config.head) {
     case HeadType::encoder:
-      answer.add("pooler_output", pooled, model.pooler_output());
+      if (config.uses_pooler()) answer.add("pooler_output", pooled, model.pooler_output());
       break;
     case HeadType::pretraining:
       answer.add("pooler_output", pooled, model.pooler_output());

@@ -14,6 +14,7 @@
 #include "lib/io/genome/contig_names.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/fasta_stream.h"
+#include "lib/io/text/labelled_texts.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/typed_text.h"
 
@@ -110,6 +111,26 @@ class LineWindows : public WindowReader {
   ReplacedLetters replaced_;
 };
 
+class TextWindows : public WindowReader {
+ public:
+  TextWindows(const std::string& path, const LabelledTextOptions& options) : texts_(path, options) {}
+
+  bool next(Window& window) override {
+    LabelledText row;
+    if (!texts_.next(row)) return false;
+    if (row.pair) {
+      throw_bad_input(row.place + ": two texts in a row, of which one vector is to be made",
+                      message("name the one that is meant with `text_column`"));
+    }
+    const auto length = static_cast<std::int64_t>(row.text.size());
+    window = {std::move(row.id), ".", 0, length, '.', -1, std::move(row.text)};
+    return true;
+  }
+
+ private:
+  LabelledTexts texts_;
+};
+
 class BedWindows : public WindowReader {
  public:
   BedWindows(const std::string& bed, const std::string& fasta)
@@ -151,6 +172,10 @@ class BedWindows : public WindowReader {
 std::unique_ptr<WindowReader> read_fasta_windows(const std::string& path) {
   if (path == "-" || is_stream_only(path)) return std::make_unique<FastaStreamWindows>(path);
   return std::make_unique<FastaWindows>(path);
+}
+
+std::unique_ptr<WindowReader> read_text_windows(const std::string& path, const LabelledTextOptions& options) {
+  return std::make_unique<TextWindows>(path, options);
 }
 
 std::unique_ptr<WindowReader> read_line_windows(const std::string& path, const Tokenizer& tokenizer) {

@@ -12,6 +12,7 @@
 namespace bigbird {
 
 struct KnownEncoding;
+struct LabelledTextOptions;
 class Tokenizer;
 
 struct Window {
@@ -44,6 +45,10 @@ std::unique_ptr<WindowReader> read_bed_windows(const std::string& bed, const std
 // the place is of what is left of it; for another a first line that is DNA is an Error. The tokenizer must
 // outlive the reader.
 std::unique_ptr<WindowReader> read_line_windows(const std::string& path, const Tokenizer& tokenizer);
+
+// Every text of a table, of JSON, or of lines (labelled_texts.h); - is the standard input. The id is the
+// text's own, the place its bytes, and chrom and strand are ".". Error{bad_input} for a row of two texts.
+std::unique_ptr<WindowReader> read_text_windows(const std::string& path, const LabelledTextOptions& options);
 
 // Of a sequence's bases; 0 for an empty one.
 double share_of_n(std::string_view sequence);

@@ -171,7 +171,7 @@ bool is_huggingface_architecture(const ModelConfig& config) {
   }
   return config.norm_type == NormType::postnorm && config.embedding_norm == EmbeddingNorm::after_dropout &&
          config.position_type == PositionType::absolute && config.head != HeadType::structured_answers &&
-         config.type_vocab_size > 0 && config.output_bias;
+         config.type_vocab_size > 0 && config.output_bias && config.pooler;
 }
 
 }  // namespace bigbird

@@ -168,6 +168,7 @@ struct ModelConfig {
   StemConfig stem;  // with one the word table is the masked-token head's alone
   HeadType head = HeadType::pretraining;
   HeadForm head_form = HeadForm::bigbird;
+  bool pooler = true;   // encoder: false where the folder of a BERT has none
   HeadPooling pooling;  // classification
   ProblemType problem_type = ProblemType::single_label;
   double positive_weight = 1.0;  // of the labels that are 1 in the multi-label loss (PyTorch's pos_weight)
@@ -204,7 +205,8 @@ struct ModelConfig {
            (head == HeadType::masked_lm || head == HeadType::classification);
   }
   bool uses_pooler() const {
-    return attention != AttentionPattern::etc && (head == HeadType::encoder || head == HeadType::pretraining);
+    return attention != AttentionPattern::etc &&
+           ((head == HeadType::encoder && pooler) || head == HeadType::pretraining);
   }
   bool has_plain_question_head() const {
     return head == HeadType::question_answering && head_form == HeadForm::roberta;

@@ -251,7 +251,11 @@ AttentionChoice& chosen_attention() {
 ModelConfig read_config(const std::string& file, const std::string& plan_file) {
   const std::string text = read_file(file);
   const AttentionChoice& chosen = chosen_attention();
-  ModelConfig config = parse_config(translated_config(text, file, chosen.attention), file);
+  // A plan is one of BigBird's.
+  const bool planned = chosen.random_mode.has_value() || !plan_file.empty();
+  const std::optional<AttentionPattern> asked =
+      !chosen.attention && planned ? std::optional(AttentionPattern::bigbird) : chosen.attention;
+  ModelConfig config = parse_config(translated_config(text, file, asked), file);
   if (dialect_of(text, file) == Dialect::original_pegasus) {
     config.use_bias = has_attention_biases(parent_folder(file));
     config.output_bias = config.use_bias;
@@ -357,6 +361,7 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
     }
     config.position_type = parse_in_file(parse_position_type, ours.text("positions", "absolute"), file);
     config.head_form = parse_in_file(parse_head_form, ours.text("head_form", "bigbird"), file);
+    ours.boolean("pooler", config.pooler);
     ours.boolean("causal", config.causal);
     ours.boolean("output_bias", config.output_bias);
     if (config.has_decoder()) read_decoder(*own, file, config);
@@ -483,6 +488,7 @@ std::string own_config_json(const ModelConfig& config, const std::string& torch_
   if (!config.output_bias) own["output_bias"] = false;
   own["positions"] = name_of(config.position_type);
   if (config.head_form != HeadForm::bigbird) own["head_form"] = name_of(config.head_form);
+  if (!config.pooler) own["pooler"] = false;
   if (config.position_type == PositionType::rotary) {
     own["rotary_dim"] = config.rotary_dim;
     own["rotary_base"] = config.rotary_base;

@@ -107,7 +107,7 @@ std::string config_file(const std::string& folder) {
   return !file_exists(own) && file_exists(of_etc) ? of_etc : own;
 }
 
-bool is_warm_start(Dialect dialect) {
+bool is_bert_or_roberta(Dialect dialect) {
   return dialect == Dialect::bert || dialect == Dialect::roberta;
 }
 
@@ -174,6 +174,10 @@ std::string layout_name(const std::string& stored_name, Dialect dialect) {
       name.replace(name.size() - end.theirs.size(), end.theirs.size(), end.ours);
   }
   if (name.starts_with("bert.pooler.dense.")) replace(name, "bert.pooler.dense.", "bert.pooler.");
+  if (dialect == Dialect::bert) {  // its pooler is the dense layer before
+    if (name == "classifier.weight") return "classifier.out_proj.weight";
+    if (name == "classifier.bias") return "classifier.out_proj.bias";
+  }
   if (name.starts_with("bert.encoder.")) {
     for (const Spelling& norm : gena_norms) {
       if (replace(name, norm.theirs, norm.ours)) break;
@@ -205,8 +209,8 @@ std::string stored_name(const std::string& layout_name, const ModelConfig& confi
 }
 
 std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& spec, Dialect dialect,
-                                  std::vector<std::string>& notes) {
-  const bool warm = is_warm_start(dialect);
+                                  std::int64_t pad, std::vector<std::string>& notes) {
+  const bool warm = is_bert_or_roberta(dialect);
   const bool sinusoid = dialect == Dialect::original_pegasus;
   if (dialect == Dialect::longformer && spec.name == position_table && tensor.shape.size() == 2 &&
       tensor.shape[0] == spec.shape[0] + 2 && tensor.shape[1] == spec.shape[1])
@@ -219,8 +223,9 @@ std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& 
     const bool of_positions = spec.name == position_table || spec.name == decoder_position_table;
     return of_positions && rows < wanted ? continued_sinusoid(tensor, wanted, notes) : std::vector<float>();
   }
-  const std::int64_t first = dialect == Dialect::roberta ? 2 : 0;
+  const std::int64_t first = dialect == Dialect::roberta ? pad + 1 : 0;
   if (spec.name == position_table && first < rows && rows - first <= wanted) {
+    if (rows - first == wanted) return repeated_rows(tensor, first, wanted);
     notes.push_back(
         fmt::format("position rows {} to {} of the file repeated to {} positions", first, rows - 1, wanted));
     return repeated_rows(tensor, first, wanted);

@@ -3,8 +3,9 @@
 //
 //   huggingface  big_bird of transformers, and what this program writes
 //   gena         GENA-LM's own BERT (AIRI-Institute/GENA_LM): pre-LN, rotary positions, DeepSpeed's layouts
-//   bert         BERT, as a warm start for BigBird: the position table repeated 8 times (paper, appendix E.1)
-//   roberta      RoBERTa, the same; its first two positions are never used and dropped
+//   bert         BERT: full attention, its heads for classes and answers. With other attention a warm start
+//                for BigBird: the position table repeated 8 times (paper, appendix E.1)
+//   roberta      RoBERTa, the same; its first positions (pad id + 1 of them) are never used and dropped
 //   longformer   longformer of transformers (allenai/longformer-*), and what this program writes of models
 //                that it can hold; its first two positions, never used, are dropped
 //   led          led of transformers (allenai/led-*), and what this program writes of models with such stacks
@@ -37,8 +38,9 @@ std::string config_file(const std::string& folder);
 // Which one the text of a config.json is. Error{bad_input} naming `file`: model_type of another kind of
 // model.
 Dialect dialect_of(const std::string& config_text, const std::string& file);
-// The config.json that says the same in our own form; itself when it is huggingface's. With `attention` that
-// is longformer a RoBERTa stays one in all but its attention and its positions, as Longformer's authors begin
+// The config.json that says the same in our own form; itself when it is huggingface's. `attention` is asked
+// for instead of the model's own: a BERT or RoBERTa then starts another model (not where it is full). With
+// longformer a RoBERTa stays one in all but its attention and its positions, as Longformer's authors begin
 // from it: one token type, its LayerNorm of embeddings and its heads.
 std::string translated_config(const std::string& config_text, const std::string& file,
                               std::optional<AttentionPattern> attention = {});
@@ -57,8 +59,8 @@ std::string gena_name(const std::string& layout_name, const ModelConfig& config)
 // led_stored_name() or pegasus_stored_name() of a model that led or bigbird_pegasus can hold, else its own.
 std::string stored_name(const std::string& layout_name, const ModelConfig& config, Dialect dialect);
 
-// Whether a folder begins a model of another kind: bert and roberta.
-bool is_warm_start(Dialect dialect);
+// BERT and RoBERTa, which with other attention than their own begin a model of another kind.
+bool is_bert_or_roberta(Dialect dialect);
 
 // How often a warm start repeats the rows of positions that are used, where nothing else is
 // said: 512 to 4,096, as published.
@@ -66,10 +68,10 @@ inline constexpr std::int64_t warm_position_repeats = 8;
 
 // Values for the shape that `spec` asks for, of a tensor of another shape; empty when nothing is known to be
 // done. Warm starts repeat position rows (bert, roberta), and the one token type of RoBERTa, or continue
-// Pegasus's sinusoid (continued_sinusoid()); what was done is appended to notes. A Longformer's positions are
-// those of its file without the two that no token has.
+// Pegasus's sinusoid (continued_sinusoid()); what was done is appended to notes. A Longformer's positions and
+// a RoBERTa's are those of the file without the first ones, `pad` + 1 of them, that no token has.
 std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& spec, Dialect dialect,
-                                  std::vector<std::string>& notes);
+                                  std::int64_t pad, std::vector<std::string>& notes);
 
 // Rows `tensor.shape[0]` to `rows` - 1 of a table of sinusoids behind those that are stored. Column j of the
 // first N = C / 2 is sin(p w), column N + j cos(p w), with w = 10000^(-j / (N - 1)) as the published Pegasus

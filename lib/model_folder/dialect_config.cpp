@@ -21,13 +21,18 @@ namespace {
 
 using OrderedJson = nlohmann::basic_json<OrderedMap>;
 
-constexpr std::int64_t roberta_offset = 2;  // position rows that RoBERTa never uses
+constexpr std::int64_t roberta_offset = 2;  // position rows that RoBERTa never uses, with pad token 1
+constexpr std::int64_t roberta_pad = 1;     // of RobertaConfig
 constexpr std::int64_t warm_block_size = 64;
 
 struct HeadName {
   const char* foreign;
   const char* ours;
 };
+// Those of BERT that only a BERT has.
+constexpr std::array<HeadName, 2> bert_heads{
+    {{"BertForSequenceClassification", "BigBirdForSequenceClassification"},
+     {"BertForQuestionAnswering", "BigBirdForQuestionAnswering"}}};
 constexpr std::array<HeadName, 9> foreign_heads{
     {{"BertForPreTraining", "BigBirdForPreTraining"},
      {"BertForMaskedLM", "BigBirdForMaskedLM"},
@@ -75,8 +80,8 @@ Dialect dialect_of_config(const OrderedJson& json, const std::string& file) {
   if (type != "bert") {
     throw_bad_input(
         fmt::format("{}: model_type {} is not read", file, one_line_name(type)),
-        "big_bird, bigbird_pegasus, longformer, led, GENA-LM's bert, and bert, roberta and pegasus as a "
-        "warm start are");
+        "big_bird, bigbird_pegasus, bert, roberta, longformer, led, GENA-LM's bert, and pegasus as a warm "
+        "start are");
   }
   const bool gena = is_sparse(json) || json.contains("pre_layer_norm") ||
                     text_of(json, "position_embedding_type", "absolute") == "rotary";
@@ -107,18 +112,22 @@ std::string translated_original_pegasus(OrderedJson json, const std::string& fil
   return translated_pegasus_config(json_text(json), file);
 }
 
-// Heads that are not ours (a linear classifier, token classes) leave the encoder; so do RoBERTa's for classes
-// and answers, which BigBird's classes do not have and Longformer's have.
-void translate_head(OrderedJson& json, bool as_longformer) {
+// Heads that are not ours (token classes) leave the encoder; so do BERT's and RoBERTa's for classes and
+// answers, which BigBird's classes do not have, but for a model that keeps RoBERTa's form of heads.
+void translate_head(OrderedJson& json, bool in_roberta_form) {
   const OrderedJson architectures = json.value("architectures", OrderedJson::array());
   const OrderedJson first =
       architectures.is_array() && !architectures.empty() ? architectures[0] : OrderedJson();
   std::string name = first.is_string() ? first.get<std::string>() : "";
-  if (as_longformer && name.starts_with("Roberta")) name = "Longformer" + name.substr(7);
-  const auto known = std::find_if(foreign_heads.begin(), foreign_heads.end(),
-                                  [&](const HeadName& head) { return name == head.foreign; });
-  json["architectures"] = {known == foreign_heads.end() ? "BigBirdModel" : known->ours};
-  if (known == foreign_heads.end() && first.is_string()) json["class_in_file"] = first;
+  if (in_roberta_form && name.starts_with("Roberta")) name = "Longformer" + name.substr(7);
+  const auto has_name = [&](const HeadName& head) { return name == head.foreign; };
+  const HeadName* known = std::find_if(foreign_heads.begin(), foreign_heads.end(), has_name);
+  if (known == foreign_heads.end()) {
+    known = in_roberta_form ? std::find_if(bert_heads.begin(), bert_heads.end(), has_name) : bert_heads.end();
+    if (known == bert_heads.end()) known = nullptr;
+  }
+  json["architectures"] = {known == nullptr ? "BigBirdModel" : known->ours};
+  if (known == nullptr && first.is_string()) json["class_in_file"] = first;
 }
 
 void refuse_decoder(const OrderedJson& json, const std::string& file) {
@@ -164,18 +173,50 @@ void translate_gena(OrderedJson& json, const std::string& file) {
   json["bigbird"] = own;
 }
 
-void translate_warm_start(OrderedJson& json, bool is_roberta, bool as_longformer, const std::string& file) {
+// Rows of the position table that tokens have; 0 where the config says nothing that could be used.
+std::int64_t used_positions(const OrderedJson& json, bool is_roberta, const std::string& file) {
   if (const std::string positions = text_of(json, "position_embedding_type", "absolute");
       positions != "absolute") {
-    throw_bad_input(
-        fmt::format("{}: position_embedding_type {} cannot start a BigBird", file, one_line_name(positions)),
-        "take a model with absolute positions");
+    throw_bad_input(fmt::format("{}: position_embedding_type {} is not read", file, one_line_name(positions)),
+                    "take a model with absolute positions");
   }
-  const auto rows = json.find("max_position_embeddings");
   constexpr std::int64_t most_rows = 1 << 20;
-  const std::int64_t stored = rows != json.end() && rows->is_number_integer() ? rows->get<std::int64_t>() : 0;
-  if (stored > 0 && stored <= most_rows) {  // any other value is refused as it stands
-    const std::int64_t used = stored - (is_roberta ? roberta_offset : 0);
+  const auto number = [&](const char* field, std::int64_t otherwise) {
+    const auto found = json.find(field);
+    return found != json.end() && found->is_number_integer() ? found->get<std::int64_t>() : otherwise;
+  };
+  const std::int64_t rows = number("max_position_embeddings", 0);
+  const std::int64_t unused = is_roberta ? number("pad_token_id", roberta_pad) + 1 : 0;
+  return unused >= 0 && unused < rows && rows <= most_rows ? rows - unused : 0;
+}
+
+// What text stands between: RoBERTa's </s>, and of BERT what bert-base's vocabularies have.
+void name_separators(OrderedJson& json, bool is_roberta) {
+  if (is_roberta) {
+    json["pad_token_id"] = json.value("pad_token_id", OrderedJson(roberta_pad));
+    json["sep_token_id"] = json.value("eos_token_id", OrderedJson(2));
+  } else {
+    json["bos_token_id"] = 101;
+    json["eos_token_id"] = 102;
+    json["sep_token_id"] = 102;
+  }
+}
+
+// A BERT or RoBERTa as it is. Blocks are how it is computed and nothing else.
+void translate_bert(OrderedJson& json, bool is_roberta, const std::string& file) {
+  std::int64_t block = warm_block_size;
+  if (const std::int64_t used = used_positions(json, is_roberta, file); used > 0) {
+    json["max_position_embeddings"] = used;
+    while (used % block != 0) block /= 2;
+  }
+  json["attention_type"] = "original_full";
+  json["block_size"] = block;
+  json["bigbird"] = {{"head_form", "roberta"}};
+  name_separators(json, is_roberta);
+}
+
+void translate_warm_start(OrderedJson& json, bool is_roberta, bool as_longformer, const std::string& file) {
+  if (const std::int64_t used = used_positions(json, is_roberta, file); used > 0) {
     const std::int64_t blocks = (used * warm_position_repeats + warm_block_size - 1) / warm_block_size;
     json["max_position_embeddings"] = blocks * warm_block_size;
   }
@@ -186,13 +227,7 @@ void translate_warm_start(OrderedJson& json, bool is_roberta, bool as_longformer
   json["attention_type"] = "block_sparse";
   json["block_size"] = warm_block_size;
   json["num_random_blocks"] = 3;
-  if (is_roberta) {
-    json["sep_token_id"] = json.value("eos_token_id", OrderedJson(2));
-  } else {  // bert-base's vocabularies
-    json["bos_token_id"] = 101;
-    json["eos_token_id"] = 102;
-    json["sep_token_id"] = 102;
-  }
+  name_separators(json, is_roberta);
 }
 
 // LongformerConfig with its defaults. Global tokens are not of the model there but of each call; what this
@@ -257,14 +292,17 @@ std::string translated_config(const std::string& config_text, const std::string&
   refuse_decoder(json, file);
   const bool is_roberta = dialect == Dialect::roberta;
   const bool as_longformer = is_roberta && attention == AttentionPattern::longformer;
-  translate_head(json, as_longformer);
+  const bool starts_another = attention.value_or(AttentionPattern::full) != AttentionPattern::full;
+  translate_head(json, as_longformer || (is_bert_or_roberta(dialect) && !starts_another));
   if (!json.contains("hidden_act")) json["hidden_act"] = "gelu";
   if (dialect == Dialect::gena) {
     translate_gena(json, file);
   } else if (dialect == Dialect::longformer) {
     translate_longformer(json, file);
-  } else {
+  } else if (starts_another) {
     translate_warm_start(json, is_roberta, as_longformer, file);
+  } else {
+    translate_bert(json, is_roberta, file);
   }
   return json_text(json);
 }

@@ -104,6 +104,7 @@ class Loader {
     refuse_foreign_head();
     choose_head();
     choose_positions();
+    choose_pooler();
     const ParameterLayout layout(model_.config);
     int8_ = int8_weights(model_.config);
     copy_global_projections(layout);
@@ -119,8 +120,12 @@ class Loader {
   }
 
  private:
-  // A head that is not read is nothing that could be used or written. Of BERT and its kin the encoder is all
-  // that is ever taken.
+  // A BERT or RoBERTa that becomes a model of another kind.
+  bool is_warm_start() const {
+    return is_bert_or_roberta(model_.dialect) && model_.config.attention != AttentionPattern::full;
+  }
+
+  // A head that is not read is nothing that could be used or written. A warm start takes the encoder.
   void refuse_foreign_head() const {
     const std::string& name = model_.config.foreign_class;
     if (name.empty()) return;
@@ -130,9 +135,7 @@ class Loader {
           fmt::format("{}: a {}, which is not read, without an encoder", folder_, one_line_name(name)),
           "take the folder of an encoder, or of a whole bigbird_pegasus");
     }
-    if (options_.head || options_.encoder_only || is_warm_start(model_.dialect) ||
-        model_.dialect == Dialect::gena)
-      return;
+    if (options_.head || options_.encoder_only || is_warm_start() || model_.dialect == Dialect::gena) return;
     throw_bad_input(
         fmt::format("{}: a {}, which is not read", folder_, one_line_name(name)),
         model_.config.has_decoder()
@@ -159,11 +162,11 @@ class Loader {
       model_.notes.push_back(fmt::format("a {}: its {} taken, its head left out",
                                          one_line_name(model_.config.foreign_class),
                                          model_.config.has_decoder() ? "encoder and decoder" : "encoder"));
-    if (is_warm_start(model_.dialect) && model_.config.attention == AttentionPattern::longformer) {
+    if (is_warm_start() && model_.config.attention == AttentionPattern::longformer) {
       model_.notes.push_back(fmt::format("{} as a warm start for Longformer: {}",
                                          model_.dialect == Dialect::bert ? "BERT" : "RoBERTa",
                                          attention_options_text(model_.config)));
-    } else if (is_warm_start(model_.dialect) || model_.dialect == Dialect::original_pegasus) {
+    } else if (is_warm_start() || model_.dialect == Dialect::original_pegasus) {
       model_.notes.push_back(
           fmt::format("{} as a warm start for BigBird: block-sparse attention, random_mode google, blocks of "
                       "64, 3 random",
@@ -207,8 +210,9 @@ class Loader {
 
   void choose_positions() {
     if (options_.positions == 0) return;
-    const bool repeats = is_warm_start(model_.dialect);
-    const std::int64_t stored = model_.config.max_position_embeddings / (repeats ? warm_position_repeats : 1);
+    const bool repeats = is_bert_or_roberta(model_.dialect);
+    const std::int64_t stored =
+        model_.config.max_position_embeddings / (is_warm_start() ? warm_position_repeats : 1);
     if (!repeats && model_.dialect != Dialect::original_pegasus) {
       throw_usage(
           message("`positions` {}: {} is neither an original Pegasus, whose positions are sinusoids, "
@@ -220,6 +224,19 @@ class Loader {
     const std::int64_t block = repeats ? model_.config.block_size : 1;
     model_.config.max_position_embeddings = (options_.positions + block - 1) / block * block;
     validate(model_.config, folder_);
+  }
+
+  // BERT's head of classes is a dense layer on its pooler: a new one begins from that.
+  void choose_pooler() {
+    if (!is_bert_or_roberta(model_.dialect) || is_warm_start()) return;
+    if (!stored_.contains("bert.pooler.weight")) {
+      model_.config.pooler = model_.config.head != HeadType::encoder;
+    } else if (model_.dialect == Dialect::bert && model_.config.head == HeadType::classification) {
+      for (const char* part : {"weight", "bias"}) {
+        if (const auto found = stored_.find(std::string("bert.pooler.") + part); found != stored_.end())
+          stored_.emplace(std::string("classifier.dense.") + part, found->second);
+      }
+    }
   }
 
   bool may_be_missing(const std::string& name) const {
@@ -315,7 +332,8 @@ class Loader {
         model_.adapted.push_back(spec.name);
         continue;
       }
-      adapted_[spec.name] = adapted_values(*found->second, spec, model_.dialect, model_.notes);
+      adapted_[spec.name] =
+          adapted_values(*found->second, spec, model_.dialect, model_.config.pad_token_id, model_.notes);
       if (!adapted_[spec.name].empty()) {
         model_.adapted.push_back(spec.name);
         continue;

@@ -39,6 +39,8 @@ class PieceBytes {
   // Nothing for a piece that is written in stand-ins and holds another character.
   std::optional<std::string> of(std::uint32_t id) const {
     const std::string& piece = tokenizer_.piece(id);
+    if (const std::string_view within = tokenizer_.within_words(); !within.empty())
+      return tokenizer_.begins_word(id) ? ' ' + piece : piece.substr(within.size());
     if (stand_ins_) return from_stand_ins(piece);
     if (const auto byte = byte_piece(id)) return std::string(1, *byte);
     std::string text;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/core/unicode.h"
+#include "lib/core/unicode_bert.h"
 #include "lib/tokenization/text_steps.h"
 
 namespace bigbird {
@@ -49,6 +50,8 @@ void AlignedText::apply(const NormalizerStep& step) {
       return map_characters(*step.map);
     case NormalizerStep::Kind::lower:
       return lower();
+    case NormalizerStep::Kind::bert:
+      return apply_bert(step);
     case NormalizerStep::Kind::nfc:
     case NormalizerStep::Kind::nfd:
     case NormalizerStep::Kind::nfkc:
@@ -159,6 +162,46 @@ void AlignedText::normalize(NormalizerStep::Kind form) {
     }
   });
   transform(changes);
+}
+
+template <typename ChangeOf>
+void AlignedText::change_each(const ChangeOf& change_of) {
+  std::vector<Change> changes;
+  std::size_t dropped_first = 0;
+  for (const CodePoint& c : CodePoints(text_)) {
+    const std::size_t before = changes.size();
+    change_of(c.value, changes);
+    if (changes.size() > before) continue;
+    if (before == 0) {
+      dropped_first = c.end;
+    } else {
+      --changes.back().change;
+    }
+  }
+  erase_front(dropped_first);
+  transform(changes);
+}
+
+void AlignedText::apply_bert(const NormalizerStep& step) {
+  if (step.cleans) {
+    change_each([](char32_t c, std::vector<Change>& changes) {
+      if (is_bert_control(c)) return;
+      changes.push_back({is_white_space(c) ? U' ' : c, 0});
+    });
+  }
+  if (step.parts_ideographs) {
+    change_each([](char32_t c, std::vector<Change>& changes) {
+      if (!is_bert_ideograph(c)) return changes.push_back({c, 0});
+      changes.insert(changes.end(), {{U' ', 0}, {c, 1}, {U' ', 1}});
+    });
+  }
+  if (step.strips_accents) {
+    normalize(NormalizerStep::Kind::nfd);
+    change_each([](char32_t c, std::vector<Change>& changes) {
+      if (!is_bert_accent(c)) changes.push_back({c, 0});
+    });
+  }
+  if (step.lowers) lower();
 }
 
 // By character, without a look at its neighbours.

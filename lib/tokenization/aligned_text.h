@@ -51,6 +51,10 @@ class AlignedText {
   void prepend(const std::string& content);
   void map_characters(const CharacterMap& map);
   void normalize(NormalizerStep::Kind form);
+  void apply_bert(const NormalizerStep& step);
+  // Each character by what change_of(c, changes) adds for it; nothing: it is taken by the one before it.
+  template <typename ChangeOf>
+  void change_each(const ChangeOf& change_of);
   void lower();
   void transform(const std::vector<Change>& changes);
   static void add_part(std::string_view before, std::string_view after, std::vector<Change>& changes);

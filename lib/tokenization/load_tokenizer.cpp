@@ -1,5 +1,8 @@
 // Finding and loading the tokenizer of a folder; see tokenizer.h.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -25,6 +28,7 @@ constexpr const char* sentencepiece_file = "spiece.model";
 constexpr const char* json_file = "tokenizer.json";
 constexpr const char* vocabulary_file = "vocab.json";
 constexpr const char* merges_file = "merges.txt";
+constexpr const char* wordpiece_file = "vocab.txt";
 constexpr const char* added_file = "added_tokens.json";
 constexpr const char* config_file = "tokenizer_config.json";
 constexpr const char* specials_file = "special_tokens_map.json";
@@ -159,18 +163,23 @@ bool is_own_vocabulary(const SentencePieceModel& model) {
                     [](const ModelPiece& a, const ModelPiece& b) { return a.text == b.text; });
 }
 
+// Of the config.json beside a tokenizer; empty without one.
+std::string model_type_of(const std::string& folder) {
+  const std::string path = folder + "/config.json";
+  if (!file_exists(path)) return {};
+  const nlohmann::json config = nlohmann::json::parse(read_file(path), nullptr, false);
+  const bool known = config.is_object() && config.contains("model_type") && config["model_type"].is_string();
+  return known ? config["model_type"].get<std::string>() : std::string();
+}
+
 // Which of transformers' tokenizers a spiece.model is for; of those that are read, Pegasus's alone differs.
 ConvertedClass class_of(const std::string& folder, const std::string& tokenizer_class) {
   if (tokenizer_class.compare(0, 7, "Pegasus") == 0) return ConvertedClass::pegasus;
   if (!tokenizer_class.empty() && tokenizer_class.compare(0, 12, "PreTrainedTo") != 0) {
     return ConvertedClass::bigbird;
   }
-  const std::string config_path = folder + "/config.json";
-  if (!file_exists(config_path)) return ConvertedClass::bigbird;
-  const nlohmann::json config = nlohmann::json::parse(read_file(config_path), nullptr, false);
-  const bool pegasus = config.is_object() && config.contains("model_type") &&
-                       (config["model_type"] == "bigbird_pegasus" || config["model_type"] == "pegasus");
-  return pegasus ? ConvertedClass::pegasus : ConvertedClass::bigbird;
+  const std::string type = model_type_of(folder);
+  return type == "bigbird_pegasus" || type == "pegasus" ? ConvertedClass::pegasus : ConvertedClass::bigbird;
 }
 
 TokenizerSource read_sentencepiece(const std::string& folder, const std::string& path) {
@@ -254,6 +263,32 @@ TokenizerSource read_merges(const std::string& folder, const std::string& vocabu
   return source;
 }
 
+// Classes of transformers that read a vocab.txt as BERT's; others cut words otherwise (BertJapaneseTokenizer,
+// EsmTokenizer).
+constexpr std::array<std::string_view, 9> bert_classes{"Bert",       "DistilBert", "Electra",
+                                                       "MobileBert", "ConvBert",   "SqueezeBert",
+                                                       "LayoutLM",   "RetriBert",  "PreTrained"};
+constexpr std::string_view plain_class = "PreTrainedTokenizerFast";
+
+bool is_bert_class(std::string_view name) {
+  for (const std::string_view end : {"TokenizerFast", "Tokenizer"}) {
+    if (!name.ends_with(end)) continue;
+    name.remove_suffix(end.size());
+    return std::find(bert_classes.begin(), bert_classes.end(), name) != bert_classes.end();
+  }
+  return name.empty();
+}
+
+// What those classes take from tokenizer_config.json, also where a tokenizer.json says otherwise.
+void apply_bert_settings(const SpecialPieces& settings, TokenizerJson& definition) {
+  for (NormalizerStep& step : definition.normalizer) {
+    if (step.kind != NormalizerStep::Kind::bert) continue;
+    step.lowers = settings.flag("do_lower_case").value_or(true);
+    step.strips_accents = settings.flag("strip_accents").value_or(step.lowers);
+    step.parts_ideographs = settings.flag("tokenize_chinese_chars").value_or(true);
+  }
+}
+
 TokenizerSource read_json(const std::string& folder, const std::string& path, std::string bytes) {
   TokenizerSource source;
   source.path = path;
@@ -269,10 +304,15 @@ TokenizerSource read_json(const std::string& folder, const std::string& path, st
   source.definition = parse_tokenizer_json(source.bytes, path);
   TokenizerJson& definition = source.definition;
   const bool text = definition.is_of_text();
+  SpecialPieces pieces(folder, path);
+  if (definition.model == SubwordModel::wordpiece) {
+    const std::string name = pieces.tokenizer_class();
+    const bool takes_settings = !name.empty() && name != plain_class && is_bert_class(name);
+    if (takes_settings) apply_bert_settings(pieces, definition);
+  }
   const std::string digest = text ? vocabulary_digest(definition) : std::string();
   const AddedTokens added = read_added_tokens(folder, definition.pieces, definition.added, path);
   definition.pieces = together(std::move(definition.pieces), added.new_pieces);
-  SpecialPieces pieces(folder, path);
   pieces.add_all(definition.pieces);
   source.special = {pieces.pad(), definition.unknown ? *definition.unknown : pieces.unknown(),
                     definition.cls ? *definition.cls : pieces.cls(),
@@ -285,6 +325,49 @@ TokenizerSource read_json(const std::string& folder, const std::string& path, st
   source.digest = !text          ? sha256_bytes(source.bytes + source.more)
                   : more.empty() ? digest
                                  : sha256_bytes(digest + source.more);
+  return source;
+}
+
+void mark_special(const std::vector<std::string>& pieces, const SpecialIds& special,
+                  std::vector<AddedToken>& added) {
+  for (const std::uint32_t id : special.all()) {
+    if (std::any_of(added.begin(), added.end(), [&](const AddedToken& token) { return token.id == id; }))
+      continue;
+    AddedToken& token = added.emplace_back();
+    token.text = pieces[id];
+    token.id = id;
+    token.special = true;
+  }
+  std::sort(added.begin(), added.end(), [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
+}
+
+// vocab.txt.
+TokenizerSource read_wordpiece(const std::string& folder, const std::string& path) {
+  TokenizerSource source;
+  source.kind = TokenizerSource::Kind::subword;
+  source.path = path;
+  source.definition = parse_wordpiece_vocabulary(read_file(path), path);
+  TokenizerJson& definition = source.definition;
+  const AddedTokens added = read_added_tokens(folder, definition.pieces, {}, path);
+  definition.pieces = together(std::move(definition.pieces), added.new_pieces);
+  SpecialPieces pieces(folder, path);
+  const std::string name = pieces.tokenizer_class();
+  if (!is_bert_class(name) || model_type_of(folder) == "esm") {
+    throw_bad_input(fmt::format("{}: a vocabulary of {}, which is not read", path,
+                                name.empty() ? "EsmTokenizer" : escape_controls(name)),
+                    "vocab.txt is read as BertTokenizer does; other classes need a tokenizer.json");
+  }
+  pieces.add_all(definition.pieces);
+  source.special = {pieces.pad(), pieces.unknown(), pieces.cls(), pieces.sep(), pieces.mask()};
+  apply_bert_settings(pieces, definition);
+  definition.unknown = source.special.unknown;
+  definition.cls = source.special.cls;
+  definition.sep = source.special.sep;
+  source.pieces = definition.pieces;
+  source.added = found_in_texts(added.tokens, pieces, source.special);
+  definition.added = added.tokens;
+  mark_special(definition.pieces, source.special, definition.added);
+  source.digest = vocabulary_digest(definition);
   return source;
 }
 
@@ -374,6 +457,8 @@ TokenizerSource read_tokenizer_source(const std::string& folder) {
   if (file_exists(vocabulary)) {
     throw_bad_input(merges + ": no such file, which " + vocabulary_file + " needs", train_hint);
   }
+  if (file_exists(folder + "/" + wordpiece_file))
+    return read_wordpiece(folder, folder + "/" + wordpiece_file);
   throw_bad_input(sentencepiece + ": no such file, and no " + json_file + " either", train_hint);
 }
 
@@ -389,10 +474,11 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder) {
       return with_added_tokens(
           make_sentencepiece_tokenizer(*source.model, source.special, source.bytes, source.path), source);
     case TokenizerSource::Kind::subword:
-      return make_subword_tokenizer(
-          source.definition, source.special,
-          source.from_json ? subword_pieces(source.definition) : piece_table_with(*source.model, source),
-          std::move(source.digest), source.path);
+      return make_subword_tokenizer(source.definition, source.special,
+                                    source.model && !source.from_json
+                                        ? piece_table_with(*source.model, source)
+                                        : subword_pieces(source.definition),
+                                    std::move(source.digest), source.path);
     case TokenizerSource::Kind::byte_level:
       break;
   }
@@ -404,7 +490,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder) {
 std::vector<std::string> tokenizer_files(const std::string& folder) {
   std::vector<std::string> names;
   for (const char* name : {sentencepiece_file, "spiece.vocab", json_file, vocabulary_file, merges_file,
-                           added_file, config_file, specials_file}) {
+                           wordpiece_file, added_file, config_file, specials_file}) {
     if (file_exists(folder + "/" + name)) names.emplace_back(name);
   }
   return names;

@@ -6,14 +6,17 @@
 #include <utility>
 
 #include "lib/core/unicode.h"
+#include "lib/core/unicode_bert.h"
 #include "lib/core/unicode_borders.h"
 #include "lib/tokenization/aligned_text.h"
 
 namespace bigbird {
 namespace {
 
-std::optional<NormalForm> form_of(NormalizerStep::Kind kind) {
-  switch (kind) {
+std::optional<NormalForm> form_of(const NormalizerStep& step) {
+  switch (step.kind) {
+    case NormalizerStep::Kind::bert:
+      return step.strips_accents ? std::optional(NormalForm::nfd) : std::nullopt;
     case NormalizerStep::Kind::nfc:
       return NormalForm::nfc;
     case NormalizerStep::Kind::nfd:
@@ -54,7 +57,7 @@ bool PassingCharacters::look(char32_t c) const {
            (!form || normalization_begins_at(only.value, *form));
   };
   for (const NormalizerStep& step : normalizer_) {
-    if (!is_apart(form_of(step.kind))) return false;
+    if (!is_apart(form_of(step))) return false;
     if (step.kind == NormalizerStep::Kind::replace && step.pattern.holds(now)) return false;
     if (step.kind == NormalizerStep::Kind::prepend) continue;
     AlignedText text(now, 0);
@@ -65,6 +68,8 @@ bool PassingCharacters::look(char32_t c) const {
   if (!is_apart(std::nullopt)) return false;
   for (const SplitStep& split : splits_) {
     if (split.kind == SplitStep::Kind::pattern && split.pattern.holds(now)) return false;
+    if (split.kind == SplitStep::Kind::punctuation && is_bert_punctuation(code_point_at(now, 0).value))
+      return false;
     if (split.kind == SplitStep::Kind::metaspace && split.sign.find(now) != std::string::npos) return false;
   }
   return std::none_of(added_.begin(), added_.end(),

@@ -1,7 +1,8 @@
 // The tokenizer of text by a tokenizer.json's steps, whether they were read from one or made of a
-// SentencePiece model (sentencepiece_definition.cpp): added tokens, normalisation, words, then the pieces of
-// each word by a unigram model or by merges. Ids and places are those of the tokenizers package, but for what
-// text never gives: names of special pieces are text where they stand in it.
+// SentencePiece model (sentencepiece_definition.cpp) or of BERT's vocab.txt: added tokens, normalisation,
+// words, then the pieces of each word by a unigram model, by merges or by WordPiece. Ids and places are those
+// of the tokenizers package, but for what text never gives: names of special pieces are text where they stand
+// in it.
 //
 // A long text goes through the steps in parts, cut between characters that pass them (passing_characters.h).
 // Such a cut lies inside a word, whose encoder takes it in parts too.
@@ -17,6 +18,8 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/unicode.h"
+#include "lib/core/unicode_bert.h"
 #include "lib/tokenization/aligned_text.h"
 #include "lib/tokenization/byte_level_bpe.h"
 #include "lib/tokenization/passing_characters.h"
@@ -26,6 +29,7 @@
 #include "lib/tokenization/tokenizer_json.h"
 #include "lib/tokenization/tokenizer_kinds.h"
 #include "lib/tokenization/unigram_encoder.h"
+#include "lib/tokenization/wordpiece_encoder.h"
 
 namespace bigbird {
 namespace {
@@ -105,6 +109,13 @@ ByteLevelMerger merger_of(const TokenizerJson& definition, const SpecialIds& spe
   return {{}, merges, special.unknown};
 }
 
+// Of WordPiece a token that was added stays a piece: where it is not looked for, words may hold it.
+WordPieceEncoder wordpiece_encoder(const TokenizerJson& definition, const SpecialIds& special) {
+  std::vector<std::uint8_t> hidden(definition.pieces.size());
+  for (const std::uint32_t id : special.all()) hidden[id] = 1;
+  return {definition.pieces, hidden, definition.within_words, definition.longest_word, special.unknown};
+}
+
 class SubwordTokenizer final : public Tokenizer {
  public:
   SubwordTokenizer(const TokenizerJson& definition, const SpecialIds& special, PieceTable table,
@@ -122,6 +133,11 @@ class SubwordTokenizer final : public Tokenizer {
       unigram_.emplace(unigram_encoder(definition, special, where));
       return;
     }
+    if (definition.model == SubwordModel::wordpiece) {
+      within_words_ = definition.within_words;
+      wordpiece_.emplace(wordpiece_encoder(definition, special));
+      return;
+    }
     merger_.emplace(merger_of(definition, special));
     const std::vector<std::uint8_t> hidden = hidden_pieces(definition, special);
     for (std::uint32_t id = 0; id < definition.pieces.size(); ++id) {
@@ -131,6 +147,7 @@ class SubwordTokenizer final : public Tokenizer {
   }
 
   bool is_dna() const override { return false; }
+  std::string_view within_words() const override { return within_words_; }
 
   void encode(std::string_view text, std::vector<std::uint32_t>& ids,
               std::vector<std::uint32_t>* byte_offsets) const override {
@@ -190,17 +207,18 @@ class SubwordTokenizer final : public Tokenizer {
     explicit OpenWord(const SubwordTokenizer& tokenizer) {
       if (tokenizer.unigram_) {
         by_scores.emplace(*tokenizer.unigram_, tokenizer.part_);
-      } else {
+      } else if (tokenizer.merger_) {
         by_merges.emplace(*tokenizer.merger_, tokenizer.part_);
       }
     }
 
     bool is_open = false;
     std::optional<UnigramEncoder::Growing> by_scores;
-    AlignedText letters;  // what by_scores holds, with places
+    AlignedText letters;  // what by_scores holds, with places; of WordPiece the word's beginning
     std::optional<GrowingWord> by_merges;
     std::vector<TextRange> places;  // of the symbols that by_merges holds
     // By scores: unknown characters, of which more may follow, the bytes themselves only if these are pieces.
+    // Of WordPiece the place of the word so far.
     std::optional<TextRange> unknown;
     std::string unknown_bytes;
   };
@@ -245,6 +263,8 @@ class SubwordTokenizer final : public Tokenizer {
     for (const SplitStep& split : splits_) {
       if (split.kind == SplitStep::Kind::pattern) {
         words = split_words(text->text(), words, split);
+      } else if (split.kind == SplitStep::Kind::punctuation) {
+        words = words_between_punctuation(text->text(), words);
       } else if (split.kind == SplitStep::Kind::white_space) {
         words = words_between_white_space(text->text(), words);
         first = first && !words.empty() && text->place(words[0].begin, words[0].end).begin == 0;
@@ -266,6 +286,8 @@ class SubwordTokenizer final : public Tokenizer {
       found.clear();
       if (unigram_) {
         encode_by_scores(letters, found);
+      } else if (wordpiece_) {
+        wordpiece_->encode(letters, found);
       } else {
         encode_by_merges(letters, found);
       }
@@ -279,6 +301,8 @@ class SubwordTokenizer final : public Tokenizer {
                    Output& output) const {
     if (unigram_) {
       open_by_scores(text, part, goes_on, open, output);
+    } else if (wordpiece_) {
+      open_by_pieces(text, part, goes_on, open, output);
     } else {
       open_by_merges(text, part, goes_on, open, output);
     }
@@ -310,6 +334,23 @@ class SubwordTokenizer final : public Tokenizer {
       add_unknown(open, output);
       open.letters = {};
     }
+  }
+
+  // A word that is too long is unknown whatever it holds.
+  void open_by_pieces(const AlignedText& text, TextRange part, bool goes_on, OpenWord& open,
+                      Output& output) const {
+    const std::size_t enough = 4 * (wordpiece_->longest_word() + 1);  // bytes
+    const TextRange place = text.place(part.begin, part.end);
+    open.unknown = TextRange{open.unknown ? open.unknown->begin : place.begin, place.end};
+    if (open.letters.text().size() < enough) open.letters.append(text, part);
+    if (goes_on) return;
+    std::vector<FoundPiece> found;
+    wordpiece_->encode(open.letters.text(), found);
+    const bool whole = found.size() == 1 && found[0].id == special().unknown;
+    for (const FoundPiece& piece : found)
+      output.add(piece.id, whole ? *open.unknown : open.letters.place(piece.begin, piece.end));
+    open.unknown.reset();
+    open.letters = {};
   }
 
   void add_unknown(OpenWord& open, Output& output) const {
@@ -347,6 +388,25 @@ class SubwordTokenizer final : public Tokenizer {
       first = piece.end;
     }
     open.places.erase(open.places.begin(), open.places.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+
+  // The signs are words too.
+  static std::vector<TextRange> words_between_punctuation(std::string_view text,
+                                                          const std::vector<TextRange>& ranges) {
+    std::vector<TextRange> words;
+    for (const TextRange& range : ranges) {
+      std::size_t begin = range.begin;
+      for (std::size_t at = range.begin; at < range.end;) {
+        const CodePoint c = code_point_at(text, at);
+        at = c.end;
+        if (!is_bert_punctuation(c.value)) continue;
+        if (begin < c.begin) words.push_back({begin, c.begin});
+        words.push_back({c.begin, c.end});
+        begin = c.end;
+      }
+      if (begin < range.end) words.push_back({begin, range.end});
+    }
+    return words;
   }
 
   static std::vector<TextRange> words_between_white_space(std::string_view text,
@@ -435,6 +495,8 @@ class SubwordTokenizer final : public Tokenizer {
   std::vector<std::uint32_t> bytes_;
   std::optional<UnigramEncoder> unigram_;
   std::optional<ByteLevelMerger> merger_;
+  std::optional<WordPieceEncoder> wordpiece_;
+  std::string within_words_;
   std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> characters_;  // of merges
 };
 
@@ -453,6 +515,8 @@ PieceTable subword_pieces(const TokenizerJson& definition) {
   return table_of_pieces(definition.pieces, added, [&](const std::string& piece) {
     constexpr std::string_view mark_of_blank = "\xE2\x96\x81";
     std::size_t length = 0;  // a word sign stands for its blank
+    if (definition.model == SubwordModel::wordpiece)
+      return piece.size() - (piece.starts_with(definition.within_words) ? definition.within_words.size() : 0);
     for (std::size_t i = 0; i < piece.size(); ++length) {
       i += piece.compare(i, mark_of_blank.size(), mark_of_blank) == 0 ? mark_of_blank.size() : 1;
     }

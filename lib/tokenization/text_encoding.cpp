@@ -171,6 +171,7 @@ namespace {
 // No piece goes over the border of two words, and a blank can be a piece of its own: then nothing behind the
 // blank before a word changes what the text before it becomes.
 bool pieces_keep_to_words(const Tokenizer& tokenizer) {
+  if (!tokenizer.within_words().empty()) return true;
   const std::string_view word_sign = tokenizer.word_start();
   bool blank_is_known = false;
   for (std::uint32_t id = 0; id < tokenizer.vocab_size(); ++id) {
@@ -393,8 +394,14 @@ std::string text_of_pieces(const Tokenizer& tokenizer, std::span<const std::int3
   std::string text;
   for (const std::int32_t id : ids) {
     if (static_cast<std::size_t>(id) >= tokenizer.vocab_size()) continue;  // a row that stands for no piece
-    const std::string_view piece = tokenizer.piece(static_cast<std::uint32_t>(id));
+    std::string_view piece = tokenizer.piece(static_cast<std::uint32_t>(id));
     if (tokenizer.is_special(static_cast<std::uint32_t>(id)) && piece != line_mark) continue;
+    if (const std::string_view within = tokenizer.within_words(); !within.empty()) {
+      const bool begins = tokenizer.begins_word(static_cast<std::uint32_t>(id));
+      if (begins) text += ' ';
+      text += piece.substr(begins ? 0 : within.size());
+      continue;
+    }
     if (byte_level) {
       text += piece;
       continue;

@@ -99,9 +99,10 @@ class UnknownTally {
 };
 
 // The text of pieces, as transformers' decode() has it: of a byte-level vocabulary their bytes, with U+FFFD
-// for what is no character; of others signs of word starts become blanks, the first of the text is dropped.
-// Special pieces are left out, as its skip_special_tokens does, but for the line mark "<n>" of Pegasus; so
-// are ids that have no piece (rows of a table of embeddings that is longer).
+// for what is no character; of WordPiece a blank before each piece that begins a word; of others signs of
+// word starts become blanks. The first blank of the text is dropped. Special pieces are left out, as its
+// skip_special_tokens does, but for the line mark "<n>" of Pegasus; so are ids that have no piece (rows of a
+// table of embeddings that is longer).
 std::string text_of_pieces(const Tokenizer& tokenizer, std::span<const std::int32_t> ids);
 
 }  // namespace bigbird

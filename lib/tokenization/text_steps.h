@@ -117,13 +117,20 @@ class TracedText {
 };
 
 struct NormalizerStep {
-  enum class Kind { strip, replace, prepend, character_map, lower, nfc, nfd, nfkc, nfkd };
+  // bert: what its flags say, in their order, as BertNormalizer of the tokenizers package.
+  enum class Kind { strip, replace, prepend, character_map, lower, nfc, nfd, nfkc, nfkd, bert };
   Kind kind = Kind::strip;
   bool strip_left = false;
   bool strip_right = false;
   TextPattern pattern;  // replace
   std::string content;  // of replace and prepend
   std::shared_ptr<const CharacterMap> map;
+  // bert (lib/core/unicode_bert.h): controls are removed and white space becomes blanks; ideographs stand
+  // between blanks; NFD without accents; small letters.
+  bool cleans = false;
+  bool parts_ideographs = false;
+  bool strips_accents = false;
+  bool lowers = false;
 };
 
 // As a tokenizer.json calls those that have no settings.
@@ -135,8 +142,9 @@ inline constexpr std::array<std::pair<NormalizerStep::Kind, const char*>, 5> for
      {NormalizerStep::Kind::nfkd, "NFKD"}}};
 
 struct SplitStep {
-  // metaspace: blanks become word signs, one may be put in front, and words begin at word signs.
-  enum class Kind { pattern, white_space, metaspace };
+  // metaspace: blanks become word signs, one may be put in front, and words begin at word signs. punctuation:
+  // each sign that is_bert_punctuation() knows is a word.
+  enum class Kind { pattern, white_space, metaspace, punctuation };
   enum class Prepend { always, first, never };
   TextPattern pattern;
   bool keep_matches = true;  // "Isolated": a match is a word of its own; "Removed": it is left out

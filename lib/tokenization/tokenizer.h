@@ -1,8 +1,8 @@
-// The tokenizer interface: text to ids and back, with byte offsets. Five kinds: DNA vocabularies in
+// The tokenizer interface: text to ids and back, with byte offsets. Six kinds: DNA vocabularies in
 // SentencePiece's file (own exact BPE encoder), every other SentencePiece model (the library itself, or an
 // own encoder that gives what Hugging Face's fast tokenizer gives, which also reads a tokenizer.json of
-// text), Hugging Face's tokenizer.json of DNA models, and the byte-level BPE of GPT-2 and RoBERTa.
-// load_tokenizer picks by what the folder holds.
+// text), Hugging Face's tokenizer.json of DNA models, the byte-level BPE of GPT-2 and RoBERTa, and BERT's
+// WordPiece. load_tokenizer picks by what the folder holds.
 #pragma once
 
 #include <array>
@@ -88,6 +88,13 @@ class Tokenizer {
   // The sign that a piece opens with when it begins a word and owns the blank before it: U+2581, in
   // byte-level vocabularies U+0120.
   virtual std::string_view word_start() const { return "\xE2\x96\x81"; }
+  // In WordPiece vocabularies, which have no such sign, the prefix of pieces that go on in a word ("##").
+  virtual std::string_view within_words() const { return {}; }
+  // Whether the piece begins a word. For id < vocab_size().
+  bool begins_word(std::uint32_t id) const {
+    const std::string_view text = pieces_.texts[id];
+    return within_words().empty() ? text.starts_with(word_start()) : !text.starts_with(within_words());
+  }
 
   std::size_t vocab_size() const { return pieces_.texts.size(); }
   // The piece as it stands in the model; Error{bad_input} when there is no such id.
@@ -121,15 +128,17 @@ class Tokenizer {
 
 // The tokenizer of a folder: what transformers' AutoTokenizer (4.57.1) loads from it. A tokenizer.json
 // (Hugging Face's) is read where there is one; else spiece.model (SentencePiece's format) as its fast
-// tokenizer reads it, else vocab.json with merges.txt (GPT-2's and RoBERTa's). Four exceptions, all of
-// spiece.model: vocabularies of DNA (which transformers would put blanks into); those that `bigbird text
+// tokenizer reads it, else vocab.json with merges.txt (GPT-2's and RoBERTa's), else vocab.txt (BERT's), by
+// `do_lower_case`, `strip_accents` and `tokenize_chinese_chars` of tokenizer_config.json. Where BertTokenizer
+// in Python and BertTokenizerFast differ (unicode_bert.h), ids are those of the latter. Four exceptions, all
+// of spiece.model: vocabularies of DNA (which transformers would put blanks into); those that `bigbird text
 // vocabulary` has made, by the library, with which their ids were made; word and character models, by the
 // library; and a tokenizer.json that is not understood, which a warning names. A tokenizer.json that this
 // program has written from the files beside it (tokenizer_folder.h) repeats them, and they are read. The
 // names of the special pieces come from tokenizer_config.json, else special_tokens_map.json, else they are
-// the usual ones. Added tokens (added_tokens.h) are found in texts, whatever the kind.
-// Error{bad_input} naming the file: no such folder or model, a model that does not parse or is not
-// understood, special pieces that it lacks, added tokens whose ids are not theirs.
+// the usual ones. Added tokens (added_tokens.h) are found in texts, whatever the kind. Error{bad_input}
+// naming the file: no such folder or model, a model that does not parse or is not understood, special pieces
+// that it lacks, added tokens whose ids are not theirs.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);
 
 // Names of the files in FOLDER that make up a tokenizer and are there; they are copied beside a model's

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "lib/core/names.h"
+#include "lib/core/unicode.h"
 #include "lib/tokenization/text_steps.h"
 #include "lib/tokenization/tokenizer.h"
 
@@ -21,11 +22,12 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t most_pieces = std::size_t{1} << 24;
+constexpr std::uint64_t most_characters_of_a_word = 1'000'000;
 constexpr int deepest_sequence = 8;
 constexpr const char* damaged_hint = "copy the file again from where the model was published";
 constexpr const char* kind_hint =
-    "of tokenizer.json, BPE and Unigram with the steps of SentencePiece and of GENA-LM, and byte-level BPE, are "
-    "read; take a tokenizer of such a kind";
+    "of tokenizer.json, BPE and Unigram with the steps of SentencePiece and of GENA-LM, byte-level BPE, and "
+    "WordPiece with BERT's steps are read; take a tokenizer of such a kind";
 
 class Reader {
  public:
@@ -104,6 +106,7 @@ class Reader {
     const std::string type = type_of(model, "model");
     result_.byte_fallback = flag(model, "byte_fallback", "model.");
     if (type == "Unigram") return read_unigram(model);
+    if (type == "WordPiece") return read_wordpiece(model);
     if (type != "BPE") not_understood("model type " + type);
     if (flag(model, "ignore_merges", "model.")) not_understood("model.ignore_merges");
     for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
@@ -114,7 +117,23 @@ class Reader {
     const Json& dropout = member_or_null(model, "dropout");
     if (!dropout.is_null() && dropout != 0.0) not_understood("model.dropout");
     result_.fuse_unknown = flag(model, "fuse_unk", "model.");
+    read_vocabulary(model);
+    read_merges(member(model, "merges", "model."));
+  }
 
+  void read_wordpiece(const Json& model) {
+    result_.model = SubwordModel::wordpiece;
+    result_.within_words = string_member(model, "continuing_subword_prefix", "model.");
+    const Json& longest = member(model, "max_input_chars_per_word", "model.");
+    if (!longest.is_number_unsigned() || longest.get<std::uint64_t>() > most_characters_of_a_word)
+      damaged("model.max_input_chars_per_word is not a number below a million");
+    result_.longest_word = longest.get<std::size_t>();
+    if (result_.within_words.empty()) not_understood("model.continuing_subword_prefix that is empty");
+    read_vocabulary(model);
+  }
+
+  // An object of pieces and ids, with the unknown piece.
+  void read_vocabulary(const Json& model) {
     const Json& vocabulary = member(model, "vocab", "model.");
     if (!vocabulary.is_object() || vocabulary.empty()) damaged("model.vocab holds no pieces");
     if (vocabulary.size() > most_pieces) {
@@ -122,9 +141,11 @@ class Reader {
     }
     // Ids run to the number of pieces and of added tokens, or there are holes: nothing larger is allocated.
     const Json& added = member_or_null(file_, "added_tokens");
-    const std::size_t most = vocabulary.size() + (added.is_array() ? added.size() : 0);
+    // But for WordPiece's: of a line that vocab.txt has twice the tokenizers package keeps the last.
+    const std::size_t holes = result_.model == SubwordModel::wordpiece ? vocabulary.size() : 0;
+    const std::size_t most = vocabulary.size() + holes + (added.is_array() ? added.size() : 0);
     for (const auto& [piece, value] : vocabulary.items()) {
-      if (piece.empty()) damaged("model.vocab holds an empty piece");
+      if (piece.empty() && result_.model == SubwordModel::bpe) damaged("model.vocab holds an empty piece");
       const std::uint32_t id = id_of(value, "piece '" + piece + "'");
       if (id >= most) damaged(fmt::format("piece '{}' has id {} of {} pieces", piece, id, most));
       place(id, piece);
@@ -133,7 +154,6 @@ class Reader {
     const auto found = ids_.find(unknown);
     if (found == ids_.end()) damaged("model.vocab lacks the unknown piece '" + unknown + "'");
     result_.unknown = found->second;
-    read_merges(member(model, "merges", "model."));
   }
 
   // A list of pieces and scores, by id.
@@ -230,7 +250,7 @@ class Reader {
       result_.added.push_back(std::move(added));
     }
     for (std::size_t id = 0; id < placed_.size(); ++id) {
-      if (placed_[id] == 0)
+      if (placed_[id] == 0 && result_.model != SubwordModel::wordpiece)
         damaged(fmt::format("no piece has id {}, but one has {}", id, placed_.size() - 1));
     }
   }
@@ -289,6 +309,15 @@ class Reader {
       if (bytes->empty()) return;
       step.kind = NormalizerStep::Kind::character_map;
       step.map = std::make_shared<const CharacterMap>(*bytes, where_);
+    } else if (type == "BertNormalizer") {
+      step.kind = NormalizerStep::Kind::bert;
+      step.cleans = flag(normalizer, "clean_text", owner + ".");
+      step.parts_ideographs = flag(normalizer, "handle_chinese_chars", owner + ".");
+      step.lowers = flag(normalizer, "lowercase", owner + ".");
+      // Without a word on accents they go where capital letters do.
+      step.strips_accents = member_or_null(normalizer, "strip_accents").is_null()
+                                ? step.lowers
+                                : flag(normalizer, "strip_accents", owner + ".");
     } else if (const auto form = find_value(form_names, type)) {
       step.kind = *form;
     } else {
@@ -304,6 +333,14 @@ class Reader {
     if (type == "Sequence") {
       for (const Json& step : steps_of(pre_tokenizer, "pretokenizers", owner, depth)) {
         read_pre_tokenizer(step, depth + 1);
+      }
+      return;
+    }
+    if (type == "BertPreTokenizer") {
+      for (const auto kind : {SplitStep::Kind::white_space, SplitStep::Kind::punctuation}) {
+        SplitStep step;
+        step.kind = kind;
+        result_.splits.push_back(std::move(step));
       }
       return;
     }
@@ -416,7 +453,7 @@ bool TokenizerJson::is_of_text() const {
   const auto beyond_ascii = [&](std::uint32_t id) {
     return pieces[id].size() > 1 && character_length(pieces[id], 0) == pieces[id].size();
   };
-  return model == SubwordModel::unigram || byte_fallback || !unknown ||
+  return model != SubwordModel::bpe || byte_fallback || !unknown ||
          std::any_of(normalizer.begin(), normalizer.end(),
                      [](const NormalizerStep& step) {
                        return step.kind != NormalizerStep::Kind::strip &&
@@ -427,6 +464,35 @@ bool TokenizerJson::is_of_text() const {
          std::any_of(merges.begin(), merges.end(), [&](const BpeMerge& merge) {
            return beyond_ascii(merge.left) || beyond_ascii(merge.right);
          });
+}
+
+TokenizerJson parse_wordpiece_vocabulary(std::string_view bytes, const std::string& where) {
+  if (const std::size_t invalid = find_invalid_utf8(bytes); invalid < bytes.size())
+    throw_bad_input(fmt::format("{}: byte {} is not UTF-8", where, invalid + 1), damaged_hint);
+  TokenizerJson definition;
+  definition.model = SubwordModel::wordpiece;
+  std::unordered_map<std::string_view, std::size_t> ids;
+  for (std::size_t begin = 0; begin < bytes.size();) {
+    const std::size_t end = std::min(bytes.find_first_of("\r\n", begin), bytes.size());
+    if (definition.pieces.size() == most_pieces)
+      throw_bad_input(fmt::format("{}: more than {} pieces", where, most_pieces), damaged_hint);
+    const std::string_view piece = bytes.substr(begin, end - begin);
+    const auto [known, is_new] = ids.try_emplace(piece, definition.pieces.size());
+    if (!is_new) definition.pieces[std::exchange(known->second, definition.pieces.size())].clear();
+    definition.pieces.emplace_back(piece);
+    begin = end + (bytes.substr(end, 2) == "\r\n" ? 2 : 1);
+  }
+  if (definition.pieces.empty()) throw_bad_input(where + ": holds no pieces", damaged_hint);
+  NormalizerStep step;
+  step.kind = NormalizerStep::Kind::bert;
+  step.cleans = step.parts_ideographs = step.strips_accents = step.lowers = true;
+  definition.normalizer.push_back(std::move(step));
+  for (const auto kind : {SplitStep::Kind::white_space, SplitStep::Kind::punctuation}) {
+    SplitStep split;
+    split.kind = kind;
+    definition.splits.push_back(std::move(split));
+  }
+  return definition;
 }
 
 TokenizerJson parse_tokenizer_json(std::string_view bytes, const std::string& where) {

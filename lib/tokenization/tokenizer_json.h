@@ -4,10 +4,10 @@
 // passed over.
 //
 // Read: added_tokens; normalizer null, Strip, Replace, Prepend, Precompiled, Lowercase, NFC, NFD, NFKC, NFKD,
-// Sequence; pre_tokenizer null, Split (Isolated, Removed), WhitespaceSplit, Metaspace, Sequence;
-// post_processor null, BertProcessing, TemplateProcessing of the form [CLS] A [SEP] or A [EOS]; model BPE and
-// Unigram, with byte_fallback. A pattern is a String, or a Regex of the kind in text_steps.h. truncation,
-// padding and decoder do not touch ids and are ignored.
+// BertNormalizer, Sequence; pre_tokenizer null, Split (Isolated, Removed), WhitespaceSplit, Metaspace,
+// BertPreTokenizer, Sequence; post_processor null, BertProcessing, TemplateProcessing of the form
+// [CLS] A [SEP] or A [EOS]; model BPE and Unigram, with byte_fallback, and WordPiece. A pattern is a String,
+// or a Regex of the kind in text_steps.h. truncation, padding and decoder do not touch ids and are ignored.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace bigbird {
 
-enum class SubwordModel : std::uint8_t { bpe, unigram };
+enum class SubwordModel : std::uint8_t { bpe, unigram, wordpiece };
 
 struct TokenizerJson {
   SubwordModel model = SubwordModel::bpe;
@@ -32,8 +32,10 @@ struct TokenizerJson {
   std::vector<BpeMerge> merges;  // of BPE: ids of pieces, best rank first
   std::vector<double> scores;    // of a unigram model, by id; added tokens beyond have none
   std::optional<std::uint32_t> unknown;
-  bool fuse_unknown = false;   // neighbouring unknown characters are one id
-  bool byte_fallback = false;  // unknown characters become the pieces <0x00> to <0xFF> of their bytes
+  std::string within_words = "##";  // wordpiece: what pieces open with that go on in a word
+  std::size_t longest_word = 100;   // wordpiece: a word of more characters is unknown
+  bool fuse_unknown = false;        // neighbouring unknown characters are one id
+  bool byte_fallback = false;       // unknown characters become the pieces <0x00> to <0xFF> of their bytes
   std::vector<NormalizerStep> normalizer;
   std::vector<SplitStep> splits;
   // What the post-processor puts around a text; without one, the caller knows them by name.
@@ -55,6 +57,11 @@ class TokenizerJsonNotUnderstood : public Error {
 // TokenizerJsonNotUnderstood), and for vocabularies that contradict themselves: ids with holes or twice, more
 // than 16,777,216 pieces, merges of pieces that are not there, or whose result is not.
 TokenizerJson parse_tokenizer_json(std::string_view bytes, const std::string& where);
+
+// BERT's vocab.txt, a piece a line, with BERT's steps as BertTokenizerFast has them by itself. A piece that
+// stands twice has the later id, and the earlier one has no text. Error{bad_input} "WHERE: ...": no piece,
+// more than 16,777,216, bytes that are not UTF-8.
+TokenizerJson parse_wordpiece_vocabulary(std::string_view bytes, const std::string& where);
 
 // What is put in front of the normalizer of a file that is written, and how pairs of texts are typed.
 struct TokenizerJsonAdditions {

@@ -32,6 +32,12 @@ OrderedJson step_json(const NormalizerStep& step) {
       return {{"type", "Prepend"}, {"prepend", step.content}};
     case NormalizerStep::Kind::character_map:
       return {{"type", "Precompiled"}, {"precompiled_charsmap", encode_base64(step.map->bytes())}};
+    case NormalizerStep::Kind::bert:
+      return {{"type", "BertNormalizer"},
+              {"clean_text", step.cleans},
+              {"handle_chinese_chars", step.parts_ideographs},
+              {"strip_accents", step.strips_accents},
+              {"lowercase", step.lowers}};
     default:
       return {{"type", find_name(form_names, step.kind)}};
   }
@@ -62,6 +68,9 @@ OrderedJson split_json(const SplitStep& step) {
 
 OrderedJson pre_tokenizer_json(const std::vector<SplitStep>& splits) {
   if (splits.empty()) return nullptr;
+  if (splits.size() == 2 && splits[0].kind == SplitStep::Kind::white_space &&
+      splits[1].kind == SplitStep::Kind::punctuation)
+    return {{"type", "BertPreTokenizer"}};
   if (splits.size() == 1) return split_json(splits[0]);
   OrderedJson steps = OrderedJson::array();
   for (const SplitStep& split : splits) steps.push_back(split_json(split));
@@ -115,6 +124,8 @@ OrderedJson template_json(const std::vector<std::string>& pieces, std::optional<
 
 OrderedJson decoder_json(const TokenizerJson& definition) {
   if (!definition.is_of_text()) return nullptr;
+  if (definition.model == SubwordModel::wordpiece)
+    return {{"type", "WordPiece"}, {"prefix", definition.within_words}, {"cleanup", true}};
   if (!definition.byte_fallback) {
     return {{"type", "Metaspace"},
             {"replacement", metaspace_sign},
@@ -129,13 +140,19 @@ OrderedJson decoder_json(const TokenizerJson& definition) {
             {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}}}}};
 }
 
-OrderedJson bpe_json(const std::vector<std::string>& pieces, const std::vector<BpeMerge>& merges) {
+OrderedJson vocabulary_json(const std::vector<std::string>& pieces) {
   OrderedJson vocabulary = OrderedJson::object();
   auto& entries = vocabulary.get_ref<OrderedJson::object_t&>();
   for (std::uint32_t id = 0; id < pieces.size(); ++id) {
+    if (pieces[id].empty()) continue;  // of WordPiece: an id without a text
     // Not through a key: the ordered object looks for one from its beginning.
     entries.push_back({pieces[id], OrderedJson(id)});
   }
+  return vocabulary;
+}
+
+OrderedJson bpe_json(const std::vector<std::string>& pieces, const std::vector<BpeMerge>& merges) {
+  OrderedJson vocabulary = vocabulary_json(pieces);
   OrderedJson pairs = OrderedJson::array();
   for (const BpeMerge& merge : merges)
     pairs.push_back(OrderedJson::array({pieces[merge.left], pieces[merge.right]}));
@@ -152,6 +169,13 @@ OrderedJson model_json(const TokenizerJson& definition) {
             {"unk_id", definition.unknown ? OrderedJson(*definition.unknown) : OrderedJson()},
             {"vocab", std::move(vocabulary)},
             {"byte_fallback", definition.byte_fallback}};
+  }
+  if (definition.model == SubwordModel::wordpiece) {
+    return {{"type", "WordPiece"},
+            {"unk_token", definition.pieces[*definition.unknown]},
+            {"continuing_subword_prefix", definition.within_words},
+            {"max_input_chars_per_word", definition.longest_word},
+            {"vocab", vocabulary_json(definition.pieces)}};
   }
   OrderedJson model = {{"type", "BPE"},
                        {"dropout", nullptr},
@@ -214,8 +238,12 @@ std::string vocabulary_digest(const TokenizerJson& definition) {
   OrderedJson added = OrderedJson::array();
   for (const AddedToken& token : definition.added)
     added.push_back(OrderedJson::array({token.id, token.text}));
-  return sha256_bytes(OrderedJson::array({model_json(definition), added})
-                          .dump(-1, ' ', false, OrderedJson::error_handler_t::replace));
+  OrderedJson parts = OrderedJson::array({model_json(definition), added});
+  for (const NormalizerStep& step :
+       definition.normalizer) {  // capital letters or none: one vocab.txt has both
+    if (step.kind == NormalizerStep::Kind::bert) parts.push_back(step_json(step));
+  }
+  return sha256_bytes(parts.dump(-1, ' ', false, OrderedJson::error_handler_t::replace));
 }
 
 std::string byte_level_json_text(const ByteLevelDefinition& definition, const SpecialIds& special,

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -61,10 +62,10 @@ std::string with_setting_names(const std::string& message) {
 std::optional<VocabularyTransfer> transfer_of(const PretrainOptions& options, const Tokenizer& tokenizer) {
   if (options.init.empty() || tokenizer.is_dna()) return std::nullopt;
   const std::vector<std::string> files = tokenizer_files(options.init);
-  const auto holds = [&](const char* name) {
-    return std::find(files.begin(), files.end(), name) != files.end();
-  };
-  if (!holds("spiece.model") && !holds("tokenizer.json") && !holds("vocab.json")) return std::nullopt;
+  constexpr std::array<const char*, 4> vocabularies{"spiece.model", "tokenizer.json", "vocab.json",
+                                                    "vocab.txt"};
+  if (std::find_first_of(files.begin(), files.end(), vocabularies.begin(), vocabularies.end()) == files.end())
+    return std::nullopt;
   const std::unique_ptr<Tokenizer> own = load_tokenizer(options.init);
   if (own->is_dna() || same_vocabulary(*own, tokenizer)) return std::nullopt;
   check_tokenizer_agrees(options.config, static_cast<std::int64_t>(own->vocab_size()), own->digest(),
@@ -118,7 +119,8 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
     if (config.position_type == PositionType::none)  // no table holds a length
       config.max_position_embeddings = std::max(config.max_position_embeddings, whole);
     const std::string file = config_file(options.init);
-    if (options.length > config.max_position_embeddings && is_warm_start(dialect_of(read_file(file), file))) {
+    if (options.length > config.max_position_embeddings &&
+        is_bert_or_roberta(dialect_of(read_file(file), file))) {
       const std::int64_t block = config.block_size;  // its positions are repeated to any length
       config.max_position_embeddings = (options.length + block - 1) / block * block;
     }

@@ -35,6 +35,7 @@ const std::map<std::string, std::vector<std::string>> arguments_of_verbs = {
     {"text classify evaluate", {"--data", "@texts.tsv"}},
     {"text classify finetune", {"--train", "@texts.tsv", "-o", "@run"}},
     {"text classify predict", {"@texts.tsv"}},
+    {"text embed", {"@texts.tsv", "-o", "@out.npy"}},
     {"text generate", {"--prompt", "a text"}},
     {"text glue evaluate", {"--task", "sst2", "--data", "@texts.tsv"}},
     {"text glue finetune", {"--task", "sst2", "--data", "@", "-o", "@run"}},

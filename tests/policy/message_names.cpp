@@ -44,9 +44,9 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& verbs_of_ro
 }
 
 // Tables are read by these, each of which must have the option that a reader of tables speaks of.
-const std::vector<std::string> verbs_that_read_tables = {"text classify finetune", "text classify predict",
-                                                         "text classify evaluate", "text summarize finetune",
-                                                         "text summarize predict", "text summarize evaluate"};
+const std::vector<std::string> verbs_that_read_tables = {
+    "text classify finetune",  "text classify predict",  "text classify evaluate", "text embed",
+    "text summarize finetune", "text summarize predict", "text summarize evaluate"};
 
 // What stands behind "bigbird" where it is no command.
 const std::set<std::string> no_verbs = {"or",    "pattern", "computes", "wrote",       "writes",

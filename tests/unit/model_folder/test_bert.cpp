@@ -1,0 +1,152 @@
+// BERT and RoBERTa folders as they are: full attention, their own positions and heads, with and without a
+// pooler. Their outputs are compared with transformers' in tests/golden/test_dialects.cpp.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "lib/core/error.h"
+#include "lib/io/weights/weight_files.h"
+#include "lib/model_folder/checkpoint.h"
+#include "lib/model_folder/config_json.h"
+#include "tests/support/support.h"
+
+namespace bigbird {
+namespace {
+
+using testing::TemporaryFolder;
+using BertJson = nlohmann::ordered_json;
+
+std::string golden_bert(const std::string& name) {
+  return (testing::source_dir() / "tests" / "golden" / "dialects" / name).string();
+}
+
+std::vector<float> loaded_tensor(const LoadedModel& model, const std::string& name) {
+  const ParameterLayout layout(model.config);
+  const TensorSpec* spec = layout.find(name);
+  if (spec == nullptr) return {};
+  const auto begin = model.parameters.begin() + spec->offset;
+  return {begin, begin + spec->count};
+}
+
+std::vector<float> stored_tensor(const std::string& folder, const std::string& name) {
+  const WeightFiles weights(folder);
+  for (const StoredTensor& tensor : weights.tensors()) {
+    if (tensor.name != name) continue;
+    std::vector<float> values(static_cast<std::size_t>(tensor.elements()));
+    read_floats(tensor, values);
+    return values;
+  }
+  ADD_FAILURE() << folder << ": no " << name;
+  return {};
+}
+
+// A copy of a golden folder with one field of its config changed.
+void copy_with(const std::string& from, const TemporaryFolder& to, const char* field, const BertJson& value) {
+  std::filesystem::copy(
+      golden_bert(from), to.path(),
+      std::filesystem::copy_options::overwrite_existing | std::filesystem::copy_options::recursive);
+  BertJson json = BertJson::parse(testing::read_text(to / "config.json"));
+  json[field] = value;
+  testing::write_text(to / "config.json", json.dump());
+}
+
+TEST(BertFolder, IsReadAsItIs) {
+  const LoadedModel model = load_model(golden_bert("bert"), LoadOptions{});
+  EXPECT_EQ(model.dialect, Dialect::bert);
+  EXPECT_EQ(model.config.attention, AttentionPattern::full);
+  EXPECT_EQ(model.config.max_position_embeddings, 128);
+  EXPECT_EQ(model.config.block_size, 64);
+  EXPECT_EQ(model.config.activation, Activation::gelu_erf);
+  EXPECT_EQ(model.config.type_vocab_size, 2);
+  EXPECT_TRUE(model.adapted.empty());
+}
+
+TEST(BertFolder, PositionsOfARobertaBeginBehindItsPadToken) {
+  const LoadedModel model = load_model(golden_bert("roberta_pad_0"), LoadOptions{});
+  EXPECT_EQ(model.config.max_position_embeddings, 40);
+  EXPECT_EQ(model.config.type_vocab_size, 1);
+  std::vector<float> stored =
+      stored_tensor(golden_bert("roberta_pad_0"), "roberta.embeddings.position_embeddings.weight");
+  stored.erase(stored.begin(), stored.begin() + model.config.hidden_size);
+  EXPECT_EQ(loaded_tensor(model, "bert.embeddings.position_embeddings.weight"), stored);
+}
+
+TEST(BertFolder, WithoutAPoolerHasNoneWhenItIsWritten) {
+  const LoadedModel model = load_model(golden_bert("bert_without_pooler"), LoadOptions{});
+  EXPECT_FALSE(model.config.uses_pooler());
+  EXPECT_EQ(ParameterLayout(model.config).find("bert.pooler.weight"), nullptr);
+  EXPECT_TRUE(model.fresh.empty());
+  const ModelConfig again = parse_config(config_json(model.config), "config.json");
+  EXPECT_FALSE(again.uses_pooler());
+  EXPECT_FALSE(is_huggingface_architecture(model.config));
+  EXPECT_TRUE(load_model(golden_bert("bert_encoder"), LoadOptions{}).config.uses_pooler());
+}
+
+// As BertForSequenceClassification does.
+TEST(BertFolder, ANewHeadOfClassesBeginsFromThePooler) {
+  const std::string folder = golden_bert("bert_encoder");
+  for (const bool fresh : {false, true}) {
+    const LoadedModel model = load_model(folder, HeadType::classification, 7, 3, fresh);
+    EXPECT_EQ(model.config.head_form, HeadForm::roberta);
+    EXPECT_EQ(loaded_tensor(model, "classifier.dense.weight"), stored_tensor(folder, "pooler.dense.weight"));
+    EXPECT_EQ(loaded_tensor(model, "classifier.out_proj.weight").size(), 24u);
+  }
+  const std::string roberta = golden_bert("roberta_encoder");
+  EXPECT_NE(loaded_tensor(load_model(roberta, HeadType::classification, 7, 3), "classifier.dense.weight"),
+            stored_tensor(roberta, "pooler.dense.weight"));
+}
+
+TEST(BertFolder, HeadsThatAreNotReadGiveTheEncoder) {
+  const TemporaryFolder folder;
+  copy_with("bert_classes", folder, "architectures", {"BertForTokenClassification"});
+  try {
+    load_model(folder.path().string(), LoadOptions{});
+    FAIL() << "loaded";
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("a BertForTokenClassification, which is not read"), std::string::npos)
+        << error.message();
+    EXPECT_NE(error.hint().find("verbs that train begin from it"), std::string::npos) << error.hint();
+  }
+  const LoadedModel model = load_model(folder.path().string(), HeadType::masked_lm, 3);
+  EXPECT_EQ(loaded_tensor(model, "bert.encoder.layer.1.output.dense.weight"),
+            stored_tensor(golden_bert("bert_classes"), "bert.encoder.layer.1.output.dense.weight"));
+}
+
+TEST(BertFolder, WhatItsConfigCannotSayIsRefused) {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const char* field, const BertJson& value) {
+    copy_with("bert", folder, field, value);
+    try {
+      load_model(folder.path().string(), LoadOptions{});
+    } catch (const Error& error) {
+      EXPECT_FALSE(error.hint().empty()) << field;
+      EXPECT_EQ(error.message().find('\n'), std::string::npos) << error.message();
+      return error.message().substr(folder.path().string().size() + 1);
+    }
+    return std::string("read");
+  };
+  EXPECT_EQ(refusal("position_embedding_type", "relative_key"),
+            "config.json: position_embedding_type relative_key is not read");
+  EXPECT_EQ(refusal("is_decoder", true), "config.json: a decoder (is_decoder or add_cross_attention)");
+  EXPECT_EQ(refusal("hidden_act", "mish"), "config.json: hidden_act mish is not supported");
+  EXPECT_NE(refusal("max_position_embeddings", 0).find("max_position_embeddings"), std::string::npos);
+  EXPECT_NE(refusal("max_position_embeddings", 64).find("position_embeddings.weight has shape [128, 16]"),
+            std::string::npos);
+  EXPECT_EQ(refusal("model_type", "esm"), "config.json: model_type esm is not read");
+}
+
+TEST(BertFolder, MorePositionsRepeatItsOwn) {
+  LoadOptions options;
+  options.positions = 300;
+  const LoadedModel model = load_model(golden_bert("bert"), options);
+  EXPECT_EQ(model.config.attention, AttentionPattern::full);
+  EXPECT_EQ(model.config.max_position_embeddings, 320);
+  const std::vector<float> table = loaded_tensor(model, "bert.embeddings.position_embeddings.weight");
+  for (std::size_t i = 0; i < table.size(); ++i) ASSERT_EQ(table[i], table[i % (128 * 16)]) << i;
+}
+
+}  // namespace
+}  // namespace bigbird
