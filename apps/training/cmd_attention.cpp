@@ -48,10 +48,9 @@ std::string full_lengths(const ModelConfig& config) {
   if (config.attention == AttentionPattern::full) return "all";
   // No rule looks further than this.
   const AttentionOptions& options = config.attention_options;
-  const std::int64_t most =
-      std::max({std::int64_t{4096} / config.block_size, 2 * config.num_random_blocks + 6,
-                options.blockbert.parts, options.sparse.stride / config.block_size,
-                options.reformer.chunk / config.block_size});
+  const std::int64_t most = std::max(
+      {std::int64_t{4096} / config.block_size, 2 * config.num_random_blocks + 6, options.blockbert.parts,
+       options.sparse.stride / config.block_size, options.reformer.chunk / config.block_size});
   std::string ranges;
   std::int64_t begin = 0;
   for (std::int64_t blocks = 1; blocks <= most + 1; ++blocks) {
