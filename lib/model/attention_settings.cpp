@@ -174,8 +174,8 @@ std::array<std::int64_t, 2> reformer_buckets(const ModelConfig& config, std::int
   const ReformerOptions& options = config.attention_options.reformer;
   if (!options.buckets.empty())
     return {options.buckets.front(), options.buckets.size() > 1 ? options.buckets[1] : 0};
-  const auto root = static_cast<std::int64_t>(
-      std::sqrt(static_cast<double>(config.max_position_embeddings / options.chunk)));
+  const std::int64_t most_chunks = config.max_position_embeddings / options.chunk;
+  const auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(most_chunks)));
   const auto twice = static_cast<std::uint64_t>(2 * reformer_chunks(config, length));
   const int power = static_cast<int>(std::bit_width(twice)) - 1;
   const std::int64_t buckets = std::int64_t{1} << power;

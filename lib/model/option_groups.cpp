@@ -263,12 +263,11 @@ std::vector<AttentionOption> performer_options() {
 
 std::vector<AttentionOption> reformer_options() {
   using O = ReformerOptions;
-  constexpr std::int64_t most_buckets = O::most_buckets;
   constexpr auto group = &AttentionOptions::reformer;
   return {
       a_count("chunk_length", "Sorted tokens that see each other, and the chunk before theirs", "64", 1,
               longest_chunk, count_shown<group, &O::chunk>, count_set<group, &O::chunk>),
-      a_count("hashes", "Rounds of hashing", "2", 1, O::most_hashes, count_shown<group, &O::hashes>,
+      a_count("hashes", "Rounds of hashing", "2", 1, most_shares, count_shown<group, &O::hashes>,
               count_set<group, &O::hashes>),
       {.key = "buckets",
        .value = "COUNTS",
@@ -276,7 +275,7 @@ std::vector<AttentionOption> reformer_options() {
        .otherwise = "two for a chunk of the sequence",
        .type = AttentionOption::Type::counts,
        .least = 0,
-       .most = most_buckets,
+       .most = longest_chunk,
        .names = {},
        .shown =
            [](const ModelConfig& c) {

@@ -62,7 +62,8 @@ TEST_F(ReformerVerbs, G8FoldersKeepTheirOptions) {
   // Queries are keys: a model of other attention has one matrix too many, and the other way one too few.
   refused({"convert", path("folder/final"), path("full"), "--attention", "full"}, 1, "key");
   // Heads of two streams read twice as many columns.
-  refused({"convert", path("folder/final"), path("streams"), "--reversible", "on"}, 1, "48");
+  refused({"convert", path("folder/final"), path("streams"), "--reversible", "on"}, 1,
+          "has shape [16], config.json asks for [32]");
   refused({"convert", path("run/final"), path("no"), "--attention", "reformer"}, 1,
           "attention reformer with biases of queries and values");
 }
@@ -89,8 +90,9 @@ TEST_F(ReformerVerbs, WhatItHasNotIsRefused) {
                  "-o",       path("no"), "--attention",  "reformer"} +
            words;
   };
-  refused(with({"--hashes", "0"}), 2, "--hashes: '0' is not a whole number within 1..64");
-  refused(with({"--hashes", "65"}), 2, "--hashes: '65' is not a whole number within 1..64");
+  refused(with({"--hashes", "0"}), 2, "--hashes: '0' is not a whole number within 1..1024");
+  refused(with({"--hashes", "65"}), 2, "hashes 65 of at most 64");
+  refused(with({"--buckets", "2097152"}), 2, "buckets 2097152 are more than 1048576");
   refused(with({"--buckets", "7"}), 2, "buckets 7 do not divide into halves");
   refused(with({"--buckets", "2:2:2"}), 2, "buckets 2:2:2 are more than two factors");
   refused(with({"--parts", "2"}), 2, "--parts is of attention blockbert, not of reformer");

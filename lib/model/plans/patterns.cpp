@@ -499,7 +499,13 @@ void check_reformer(const ModelConfig& config, const std::string& where) {
     refuse_option(where, typed + " do not divide into halves",
                   "a rotation and its opposite give two buckets: take even numbers");
   }
-  if (buckets.size() == 2 && buckets[0] > ReformerOptions::most_buckets / buckets[1]) {
+  const std::int64_t hashes = config.attention_options.reformer.hashes;
+  if (hashes > ReformerOptions::most_hashes) {
+    refuse_option(where, fmt::format("hashes {} of at most {}", hashes, ReformerOptions::most_hashes),
+                  "8 come close to full attention");
+  }
+  if (!buckets.empty() &&
+      buckets[0] > ReformerOptions::most_buckets / (buckets.size() == 2 ? buckets[1] : 1)) {
     refuse_option(where, fmt::format("{} are more than {}", typed, ReformerOptions::most_buckets),
                   "take about two for a chunk of tokens");
   }
