@@ -265,7 +265,7 @@ class InfoFiles : public testing::TextFixture {
     testing::TinyTextModel encoder;
     encoder.head = HeadType::masked_lm;
     write_tiny_text_model(path("encoder"), encoder);
-    run(2, {"text", "embed", "-m", path("encoder"), path("labelled.csv"), "-o", out("texts.npy")});
+    run(2, {"text", "embed", "-m", path("encoder"), path("labelled.csv"), "-o", out("text-vectors.npy")});
 
     run(3, {"text", "classify", "finetune", "--train", path("labelled.csv"), "--init", path("encoder"), "-o",
             out("classify-run"), "--steps", "1", "--batch", "2"});
