@@ -332,20 +332,6 @@ Index longest_of(const ClusterBatch& batch) {
   return batch.sequences == 0 ? 0 : *std::max_element(batch.lengths, batch.lengths + batch.sequences);
 }
 
-// body(sequence, head, scratch, scratch of products) for every head, each a task with so much scratch.
-template <typename Body>
-void for_heads(const Level& level, ScratchBuffer& memory, const ClusterBatch& batch, Index floats,
-               const Body& body) {
-  const Index products = padded(level.gemm_scratch(most_columns)), each = products + floats;
-  float* const scratch = memory.reserve(each * thread_count());
-  parallel_for_worker(static_cast<std::size_t>(batch.sequences * batch.heads),
-                      [&](std::size_t task, int worker) {
-                        float* const own = scratch + each * worker;
-                        const Index number = static_cast<Index>(task);
-                        body(number / batch.heads, number % batch.heads, own + products, own);
-                      });
-}
-
 }  // namespace
 
 Index cluster_attention_floats(const Level& level, const AttentionLimits& limits) {
@@ -353,14 +339,14 @@ Index cluster_attention_floats(const Level& level, const AttentionLimits& limits
       ClusterSizes{limits.cluster, limits.head_size}.of_head(limits.longest, limits.training);
   const Index of_hash =
       HeadHash{limits.head_size, limits.hash_columns, limits.hash_buckets}.floats(limits.longest);
-  return thread_count() * (padded(level.gemm_scratch(most_columns)) + std::max(of_attention, of_hash));
+  return floats_of_heads(level, std::max(of_attention, of_hash));
 }
 
 void CpuBackend::sort_by_hash(const ClusterBatch& batch, const TokenHash& hash, ConstRows queries,
                               std::int32_t* order) {
   HeadHash of_head{batch.head_size, hash.columns, 0};
   for (Index s = 0; s < batch.sequences; ++s) of_head.buckets = std::max(of_head.buckets, hash.buckets(s));
-  for_heads(level_, scratch_, batch, of_head.floats(longest_of(batch)),
+  for_heads(level_, scratch_, batch.sequences, batch.heads, of_head.floats(longest_of(batch)),
             [&](Index sequence, Index head, float* scratch, float* product_scratch) {
               ScratchPieces memory(scratch);
               const Index length = batch.lengths[sequence];
@@ -386,7 +372,7 @@ void CpuBackend::cluster_attention_forward(const ClusterBatch& batch, const std:
                                            float* log_sum_exp) {
   const Index rows = batch.sequences == 0 ? 0 : batch.token_offsets[batch.sequences];
   const Index floats = ClusterSizes{batch.cluster, batch.head_size}.of_head(longest_of(batch), false);
-  for_heads(level_, scratch_, batch, floats,
+  for_heads(level_, scratch_, batch.sequences, batch.heads, floats,
             [&](Index sequence, Index head, float* scratch, float* product_scratch) {
               ClusterHead(level_, batch, order, sequence, head, queries, values, scratch, product_scratch)
                   .forward(out, log_sum_exp == nullptr ? nullptr : log_sum_exp + head * rows);
@@ -399,7 +385,7 @@ void CpuBackend::cluster_attention_backward(const ClusterBatch& batch, const std
                                             Rows dvalues) {
   const Index rows = batch.sequences == 0 ? 0 : batch.token_offsets[batch.sequences];
   const Index floats = ClusterSizes{batch.cluster, batch.head_size}.of_head(longest_of(batch), true);
-  for_heads(level_, scratch_, batch, floats,
+  for_heads(level_, scratch_, batch.sequences, batch.heads, floats,
             [&](Index sequence, Index head, float* scratch, float* product_scratch) {
               ClusterHead(level_, batch, order, sequence, head, queries, values, scratch, product_scratch)
                   .backward(out, log_sum_exp + head * rows, dout, dqueries, dvalues);

@@ -504,44 +504,30 @@ Index longest_sequence(const FeatureBatch& batch) {
   return longest;
 }
 
-// body(sequence, head, scratch, scratch of products, longest sequence) for every head, each a task.
-template <typename Body>
-void for_feature_heads(const Level& level, ScratchBuffer& memory, const FeatureBatch& batch,
-                       const Body& body) {
-  const Index longest = longest_sequence(batch), products = padded(level.gemm_scratch(most_columns));
-  const Index each = products + FeatureSizes(batch).of_head(longest);
-  float* const scratch = memory.reserve(each * thread_count());
-  parallel_for_worker(static_cast<std::size_t>(batch.sequences * batch.heads),
-                      [&](std::size_t task, int worker) {
-                        float* const own = scratch + each * worker;
-                        const Index number = static_cast<Index>(task);
-                        body(number / batch.heads, number % batch.heads, own + products, own, longest);
-                      });
-}
-
 }  // namespace
 
 Index feature_attention_floats(const Level& level, const AttentionLimits& limits) {
   const FeatureSizes sizes(limits.block_size, limits.head_size, limits.projected, limits.features);
-  return thread_count() * (padded(level.gemm_scratch(most_columns)) + sizes.of_head(limits.longest));
+  return floats_of_heads(level, sizes.of_head(limits.longest));
 }
 
 void CpuBackend::feature_attention_forward(const FeatureBatch& batch, const QueryKeyValue& inputs, Rows out) {
-  for_feature_heads(
-      level_, scratch_, batch,
-      [&](Index sequence, Index head, float* scratch, float* product_scratch, Index) {
-        FeatureHead(level_, batch, sequence, head, inputs, scratch, product_scratch).forward(out);
-      });
+  for_heads(level_, scratch_, batch.sequences, batch.heads,
+            FeatureSizes(batch).of_head(longest_sequence(batch)),
+            [&](Index sequence, Index head, float* scratch, float* product_scratch) {
+              FeatureHead(level_, batch, sequence, head, inputs, scratch, product_scratch).forward(out);
+            });
 }
 
 void CpuBackend::feature_attention_backward(const FeatureBatch& batch, const QueryKeyValue& inputs,
                                             ConstRows out, ConstRows dout,
                                             const QueryKeyValueGradients& gradients) {
-  for_feature_heads(level_, scratch_, batch,
-                    [&](Index sequence, Index head, float* scratch, float* product_scratch, Index longest) {
-                      FeatureHead(level_, batch, sequence, head, inputs, scratch, product_scratch)
-                          .backward(out, dout, gradients, longest);
-                    });
+  const Index longest = longest_sequence(batch);
+  for_heads(level_, scratch_, batch.sequences, batch.heads, FeatureSizes(batch).of_head(longest),
+            [&](Index sequence, Index head, float* scratch, float* product_scratch) {
+              FeatureHead(level_, batch, sequence, head, inputs, scratch, product_scratch)
+                  .backward(out, dout, gradients, longest);
+            });
 }
 
 }  // namespace bigbird::kernels

@@ -52,4 +52,21 @@ inline void multiply(const Level& level, float* scratch, Index m, Index n, Index
   }
 }
 
+// Scratch of all threads, of which each works on one head at a time and has so many floats for it.
+inline Index floats_of_heads(const Level& level, Index floats) {
+  return thread_count() * (padded(level.gemm_scratch(most_columns)) + floats);
+}
+// body(sequence, head, scratch, scratch of products) for every head, each a task.
+template <typename Body>
+void for_heads(const Level& level, ScratchBuffer& memory, Index sequences, Index heads, Index floats,
+               const Body& body) {
+  const Index products = padded(level.gemm_scratch(most_columns)), each = products + floats;
+  float* const scratch = memory.reserve(floats_of_heads(level, floats));
+  parallel_for_worker(static_cast<std::size_t>(sequences * heads), [&](std::size_t task, int worker) {
+    float* const own = scratch + each * worker;
+    const Index number = static_cast<Index>(task);
+    body(number / heads, number % heads, own + products, own);
+  });
+}
+
 }  // namespace bigbird::kernels
