@@ -27,6 +27,7 @@
 
 #include "kernels/cluster_batch.h"
 #include "kernels/feature_batch.h"
+#include "kernels/routing_batch.h"
 #include "kernels/types.h"
 
 namespace bigbird::kernels {
@@ -63,6 +64,9 @@ struct AttentionLimits {
   Index cluster = 0;
   Index hash_columns = 0;
   Index hash_buckets = 0;
+  // Of attention within learned clusters (RoutingBatch): k and w; 0: there is none.
+  Index clusters = 0;
+  Index cluster_window = 0;
 };
 
 // What a device's driver takes of its memory beside what the backend and its callers allocate.

@@ -187,6 +187,12 @@ std::size_t CpuBackend::scratch_bytes(const AttentionLimits& limits) const {
     return static_cast<std::size_t>(feature_attention_floats(level_, limits)) * sizeof(float);
   if (limits.cluster > 0)
     return static_cast<std::size_t>(cluster_attention_floats(level_, limits)) * sizeof(float);
+  if (limits.clusters > 0) {  // beside which other heads have plans
+    AttentionLimits others = limits;
+    others.clusters = 0;
+    const Index floats = routed_attention_floats(level_, limits);
+    return std::max(scratch_bytes(others), static_cast<std::size_t>(floats) * sizeof(float));
+  }
   const Index block_size = limits.block_size, head_size = limits.head_size;
   const Index blocks = pieces(limits.longest, block_size);
   const Index head_floats = blocks * block_size * head_size;

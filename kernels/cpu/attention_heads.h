@@ -113,6 +113,8 @@ class LabelGradients {
 Index feature_attention_floats(const Level& level, const AttentionLimits& limits);
 // The same of attention within clusters and of its hash (cluster_attention.cpp).
 Index cluster_attention_floats(const Level& level, const AttentionLimits& limits);
+// The same of attention within learned clusters (routed_attention.cpp).
+Index routed_attention_floats(const Level& level, const AttentionLimits& limits);
 
 // Rows of a head as floats, one behind the other, and back.
 void take_rows(const Level& level, const ConstRows& from, Index first, Index column, Index rows, Index width,

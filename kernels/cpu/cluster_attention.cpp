@@ -144,7 +144,7 @@ class ClusterHead {
     for (Index cluster = 0; cluster < clusters_; ++cluster) {
       const Index near = gather(cluster);
       const std::int32_t* const query = asking(cluster);
-      gather_rows(all_dout, query, s_.cluster, dout_);
+      gather_numbered(all_dout, query, s_.cluster, s_.size, dout_);
       make_scores(near);
       multiply(s_.cluster, near, s_.size, {dout_, s_.size, 1}, {values_, 1, s_.size}, dpairs_);
       for (Index i = 0; i < s_.cluster; ++i) {
@@ -162,9 +162,9 @@ class ClusterHead {
       multiply(near, s_.size, s_.cluster, {dpairs_, 1, near}, {queries_, s_.size, 1}, dkeys_);
       multiply(near, s_.size, s_.cluster, {pairs_, 1, near}, {dout_, s_.size, 1}, dvalues_);
       for (Index j = 0; j < near; ++j) pass_to_query(near_[j], dkeys_ + j * s_.size);
-      add_rows(result_, query, s_.cluster, dq);
-      add_rows(dkeys_, near_, near, dq);
-      add_rows(dvalues_, near_, near, dv);
+      add_numbered(level_, result_, query, s_.cluster, s_.size, dq);
+      add_numbered(level_, dkeys_, near_, near, s_.size, dq);
+      add_numbered(level_, dvalues_, near_, near, s_.size, dv);
     }
     put_rows(level_, dq, s_.size, dqueries, first_, column_, length_);
     put_rows(level_, dv, s_.size, dvalues, first_, column_, length_);
@@ -176,31 +176,10 @@ class ClusterHead {
   }
 
   void zero_padding(const Rows& to) {
-    const Index padding = rows_ - length_;
-    std::fill(queries_, queries_ + std::min(padding, s_.cluster) * s_.size, 0.0f);
-    for (Index at = 0; at < padding; at += s_.cluster)
-      put_rows(level_, queries_, s_.size, to, first_ + length_ + at, column_,
-               std::min(s_.cluster, padding - at));
+    zero_rows(level_, to, first_ + length_, column_, rows_ - length_, s_.size, queries_, s_.cluster);
   }
 
   const std::int32_t* asking(Index cluster) const { return order_ + cluster * s_.cluster; }
-
-  // Rows of nobody are zeros.
-  void gather_rows(const float* from, const std::int32_t* rows, Index count, float* to) const {
-    for (Index i = 0; i < count; ++i) {
-      float* const row = to + i * s_.size;
-      if (rows[i] < 0) {
-        std::fill(row, row + s_.size, 0.0f);
-      } else {
-        std::copy_n(from + rows[i] * s_.size, s_.size, row);
-      }
-    }
-  }
-  void add_rows(const float* from, const std::int32_t* rows, Index count, float* to) const {
-    for (Index i = 0; i < count; ++i) {
-      if (rows[i] >= 0) level_.add_scaled(from + i * s_.size, 1.0f, to + rows[i] * s_.size, s_.size);
-    }
-  }
 
   // The queries of a cluster, and the keys and values near them, whose number it returns.
   Index gather(Index cluster) {
@@ -208,9 +187,9 @@ class ClusterHead {
     const Index before = cluster > 0 ? cluster - 1 : clusters_ - 1;
     if (clusters_ > 1) std::copy_n(asking(before), s_.cluster, near_);
     std::copy_n(asking(cluster), s_.cluster, near_ + near - s_.cluster);
-    gather_rows(q_, asking(cluster), s_.cluster, queries_);
-    gather_rows(v_, near_, near, values_);
-    gather_rows(q_, near_, near, keys_);
+    gather_numbered(q_, asking(cluster), s_.cluster, s_.size, queries_);
+    gather_numbered(v_, near_, near, s_.size, values_);
+    gather_numbered(q_, near_, near, s_.size, keys_);
     for (Index j = 0; j < near; ++j) {
       const float scale = near_[j] < 0 ? 0.0f : inverse_[near_[j]];
       for (Index d = 0; d < s_.size; ++d) keys_[j * s_.size + d] *= scale;

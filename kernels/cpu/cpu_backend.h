@@ -85,7 +85,7 @@ class CpuBackend final : public Backend {
   std::size_t adafactor_scratch_bytes(std::span<const AdafactorTensor> tensors) const override;
 
   // linear.cpp with linear_bf16.cpp, rows.cpp, attention.cpp, row_attention.cpp, feature_attention.cpp,
-  // cluster_attention.cpp, losses.cpp, optimizer.cpp
+  // cluster_attention.cpp, routed_attention.cpp, losses.cpp, optimizer.cpp
 #define BIGBIRD_OPERATION(...) __VA_ARGS__ override;
 #include "kernels/operations.inc"
 

@@ -1,8 +1,9 @@
-// What attention by features and attention within clusters share: pieces of a thread's scratch, and products
-// of matrices that lie there.
+// What attention by features and attention within clusters share: pieces of a thread's scratch, products of
+// matrices that lie there, and rows by their numbers.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "kernels/cpu/attention_heads.h"
@@ -50,6 +51,32 @@ inline void multiply(const Level& level, float* scratch, Index m, Index n, Index
     product.accumulate = accumulate;
     level.gemm(product, scratch);
   }
+}
+
+// Rows of [.., size] by their numbers, a row each; those of nobody, -1, are zeros.
+inline void gather_numbered(const float* from, const std::int32_t* rows, Index count, Index size, float* to) {
+  for (Index i = 0; i < count; ++i) {
+    float* const row = to + i * size;
+    if (rows[i] < 0) {
+      std::fill(row, row + size, 0.0f);
+    } else {
+      std::copy_n(from + rows[i] * size, size, row);
+    }
+  }
+}
+// The way back, one row behind the other: a number may stand there twice.
+inline void add_numbered(const Level& level, const float* from, const std::int32_t* rows, Index count,
+                         Index size, float* to) {
+  for (Index i = 0; i < count; ++i) {
+    if (rows[i] >= 0) level.add_scaled(from + i * size, 1.0f, to + rows[i] * size, size);
+  }
+}
+// Zeros to `count` rows of a head from `first` on; `zeros` has `together` rows of room.
+inline void zero_rows(const Level& level, const Rows& to, Index first, Index column, Index count, Index size,
+                      float* zeros, Index together) {
+  std::fill(zeros, zeros + std::min(count, together) * size, 0.0f);
+  for (Index at = 0; at < count; at += together)
+    put_rows(level, zeros, size, to, first + at, column, std::min(together, count - at));
 }
 
 // Scratch of all threads, of which each works on one head at a time and has so many floats for it.

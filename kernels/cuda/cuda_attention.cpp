@@ -90,6 +90,29 @@ void CudaBackend::cluster_attention_backward(const ClusterBatch&, const std::int
   throw DeviceError(cluster_refusal);
 }
 
+void CudaBackend::make_centroids(Index, Index, Index, const float*, const float*, float*) {
+  throw DeviceError(routing_refusal);
+}
+
+void CudaBackend::route_tokens(const RoutingBatch&, const float*, ConstRows, const RoutedTokens&) {
+  throw DeviceError(routing_refusal);
+}
+
+void CudaBackend::route_tokens_backward(const RoutingBatch&, const float*, const std::int32_t*, ConstRows,
+                                        const float*, Rows, float*, float*) {
+  throw DeviceError(routing_refusal);
+}
+
+void CudaBackend::routed_attention_forward(const RoutingBatch&, const RoutedPair&, const QueryKeyValue&, Rows,
+                                           float*) {
+  throw DeviceError(routing_refusal);
+}
+
+void CudaBackend::routed_attention_backward(const RoutingBatch&, const RoutedPair&, const QueryKeyValue&,
+                                            const float*, ConstRows, const QueryKeyValueGradients&) {
+  throw DeviceError(routing_refusal);
+}
+
 void CudaBackend::reserve_slot(Index slot, const PreparedSize& size) {
   if (slot >= static_cast<Index>(slots_.size())) slots_.resize(static_cast<std::size_t>(slot) + 1);
   Slot& kept = slots_[static_cast<std::size_t>(slot)];
