@@ -4,6 +4,8 @@
 #include <string>
 
 #include "reference/attention.h"
+#include "reference/attention_pairs.h"
+#include "reference/routed_attention.h"
 #include "reference/stack.h"
 
 namespace bigbird::reference {
@@ -83,6 +85,58 @@ HashedAttention hash_of(const EncoderConfig& config, std::size_t layer, std::siz
       config.chunk, config.causal_hash,
       hashed_places(query, config.rotations(layer, head), config.bucket_factors(query.rows), config.chunk)};
 }
+// A layer's centroids of routed heads, [k, D] of each.
+struct LayerCentroids {
+  std::string sums, counts;  // names
+  std::size_t clusters = 0, size = 0;
+  std::vector<Matrix> of_head;
+
+  LayerCentroids(const Network& network, std::size_t layer)
+      : sums("bert.encoder.layer." + std::to_string(layer) + ".attention.self.centroids.sums"),
+        counts("bert.encoder.layer." + std::to_string(layer) + ".attention.self.centroids.counts"),
+        size(network.config().hidden / network.config().heads) {
+    const Vector &all = network.values(sums), &counted = network.values(counts);
+    const std::size_t heads = network.config().heads - network.config().local_heads;
+    clusters = counted.size() / heads;
+    for (std::size_t head = 0; head < heads; ++head) {
+      const auto at = all.begin() + static_cast<std::ptrdiff_t>(head * clusters * size);
+      const auto of = counted.begin() + static_cast<std::ptrdiff_t>(head * clusters);
+      const auto numbers = static_cast<std::ptrdiff_t>(clusters);
+      of_head.push_back(smoothed_centroids(
+          Matrix(clusters, size, Vector(at, at + numbers * static_cast<std::ptrdiff_t>(size))),
+          Vector(of, of + numbers)));
+    }
+  }
+};
+RoutedAttention routes_of(const EncoderConfig& config, const Matrix& centroids, const Matrix& query,
+                          const Matrix& key) {
+  return {cluster_members(routed_rows(query), centroids, config.cluster_window),
+          cluster_members(routed_rows(key), centroids, config.cluster_window), config.causal_routes};
+}
+PairAttention window_of(const EncoderConfig& config, std::size_t size) {
+  PairAttention window;
+  window.scale = 1.0 / std::sqrt(static_cast<double>(size));
+  window.visible = [side = config.local_window, causal = config.causal_routes](std::size_t i, std::size_t j) {
+    return j <= i ? i - j <= side : !causal && j - i <= side;
+  };
+  return window;
+}
+// What the rows of a head add to the sums and counts of their nearest centroids.
+void add_to_centroids(Network& network, const LayerCentroids& centroids, std::size_t head,
+                      const Matrix& rows) {
+  Vector sums(network.values(centroids.sums).size(), 0.0),
+      counts(network.values(centroids.counts).size(), 0.0);
+  const Matrix x = routed_rows(rows);
+  const std::vector<std::size_t> nearest = nearest_clusters(x, centroids.of_head[head]);
+  for (std::size_t i = 0; i < x.rows; ++i) {
+    const std::size_t cluster = head * centroids.clusters + nearest[i];
+    counts[cluster] += 1.0;
+    for (std::size_t d = 0; d < x.columns; ++d) sums[cluster * centroids.size + d] += x(i, d);
+  }
+  network.add_gradient(centroids.sums, sums);
+  network.add_gradient(centroids.counts, counts);
+}
+
 // body(first row, rows, column, columns) for each head of the real tokens of each sequence.
 template <typename Body>
 void for_heads(const EncoderConfig& config, const Sequences& sequences, const Body& body) {
@@ -122,6 +176,25 @@ Matrix attention(const Network& network, const Sequences& sequences, std::size_t
               });
     return context;
   }
+  if (config.by_routes) {
+    const LayerCentroids centroids(network, layer);
+    for_heads(config, sequences,
+              [&](std::size_t first, std::size_t count, std::size_t column, std::size_t size) {
+                const std::size_t head = column / size;
+                const Matrix query = rows_of(x.query, first, count, column, size),
+                             key = rows_of(x.key, first, count, column, size),
+                             value = rows_of(x.value, first, count, column, size);
+                if (head < config.local_heads) {
+                  const auto out = pair_attention_forward(window_of(config, size), query, key, value);
+                  add_rows(context, out.output, first, column);
+                  return;
+                }
+                const RoutedAttention routes =
+                    routes_of(config, centroids.of_head[head - config.local_heads], query, key);
+                add_rows(context, routed_attention_forward(routes, query, key, value), first, column);
+              });
+    return context;
+  }
   std::size_t row = 0;
   for (std::size_t s = 0; s < sequences.padded_lengths.size(); ++s) {
     const AttentionShape shape = shape_of(config, sequences, s);
@@ -134,7 +207,7 @@ Matrix attention(const Network& network, const Sequences& sequences, std::size_t
   return context;
 }
 
-Projections attention_gradient(const Network& network, const Sequences& sequences, std::size_t layer,
+Projections attention_gradient(Network& network, const Sequences& sequences, std::size_t layer,
                                const Projections& x, const Matrix& d_context) {
   const EncoderConfig& config = network.config();
   const Matrix zeros(x.query.rows, x.query.columns);
@@ -163,6 +236,34 @@ Projections attention_gradient(const Network& network, const Sequences& sequence
           add_rows(gradient.query, of_head.query, first, column);
           add_rows(gradient.value, of_head.value, first, column);
         });
+    return gradient;
+  }
+  if (config.by_routes) {
+    const LayerCentroids centroids(network, layer);
+    for_heads(config, sequences,
+              [&](std::size_t first, std::size_t count, std::size_t column, std::size_t size) {
+                const std::size_t head = column / size;
+                const Matrix query = rows_of(x.query, first, count, column, size),
+                             key = rows_of(x.key, first, count, column, size),
+                             value = rows_of(x.value, first, count, column, size),
+                             d_out = rows_of(d_context, first, count, column, size);
+                const auto add = [&](const Matrix& d_query, const Matrix& d_key, const Matrix& d_value) {
+                  add_rows(gradient.query, d_query, first, column);
+                  add_rows(gradient.key, d_key, first, column);
+                  add_rows(gradient.value, d_value, first, column);
+                };
+                if (head < config.local_heads) {
+                  const PairAttentionGradients of =
+                      pair_attention_backward(window_of(config, size), query, key, value, d_out);
+                  return add(of.query, of.key, of.value);
+                }
+                const std::size_t routed = head - config.local_heads;
+                add_to_centroids(network, centroids, routed, query);
+                if (!config.causal_routes) add_to_centroids(network, centroids, routed, key);
+                const RoutedAttentionGradients of = routed_attention_backward(
+                    routes_of(config, centroids.of_head[routed], query, key), query, key, value, d_out);
+                add(of.query, of.key, of.value);
+              });
     return gradient;
   }
   std::size_t row = 0;

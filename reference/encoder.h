@@ -54,6 +54,14 @@ struct EncoderConfig {
   // [rounds] of a head of a layer, and the factors of the buckets of a sequence of so many tokens.
   std::function<std::vector<Matrix>(std::size_t layer, std::size_t head)> rotations = {};
   std::function<std::array<std::size_t, 2>(std::size_t length)> bucket_factors = {};
+  // Heads with a window of tokens on each side, of causal ones before alone, then heads that are routed
+  // (routed_attention.h), likewise. Their centroids are smoothed from the parameters attention.self.centroids
+  // .sums and .counts, whose gradients are what queries and keys add.
+  bool by_routes = false;
+  std::size_t local_heads = 0;
+  std::size_t local_window = 0;
+  std::size_t cluster_window = 0;
+  bool causal_routes = false;
   // Two streams, of which a layer changes one by its attention over the other, then the other one by its
   // feed-forward part (Gomez et al. 2017), of pre-LN; heads read both side by side.
   bool reversible = false;

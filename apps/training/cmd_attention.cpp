@@ -92,7 +92,9 @@ void print_heading(const AttentionRequest& request) {
   if (told && !reason.empty()) {
     fmt::print("note\ta model takes full attention here: {}\n", reason);
   }
-  if (config.attention == AttentionPattern::reformer && reason.empty())
+  const bool by_content =
+      config.attention == AttentionPattern::reformer || config.attention == AttentionPattern::routing;
+  if (by_content && reason.empty())
     fmt::print("note\tthe tokens decide which keys a query has: below are those that it may have\n");
 }
 
@@ -105,7 +107,8 @@ struct LayerCounts {
 LayerCounts counts_of(const AttentionRequest& request, const Rows& rows) {
   const std::int64_t block_size = request.config.block_size;
   LayerCounts counts;
-  if (request.config.attention == AttentionPattern::reformer) {
+  const AttentionPattern system = request.config.attention;
+  if (system == AttentionPattern::reformer || system == AttentionPattern::routing) {
     const AttentionFacts facts = attention_facts(request.config, request.blocks());
     return {static_cast<std::int64_t>(facts.visible_pairs), facts.mean_keys, facts.most_keys};
   }

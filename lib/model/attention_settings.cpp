@@ -139,7 +139,7 @@ void become_recurrent(ModelConfig& config) {
   if (config.has_mlm()) config.head = HeadType::causal_lm;
 }
 
-void become_reformer(ModelConfig& config) {
+void become_prenorm(ModelConfig& config) {
   config.norm_type = NormType::prenorm;
   config.embedding_norm = usual_embedding_norm(config.norm_type);
   config.final_norm = true;
@@ -150,7 +150,8 @@ void become_reformer(ModelConfig& config) {
 
 void become_published(ModelConfig& config) {
   if (is_recurrent(config)) become_recurrent(config);
-  if (config.attention == AttentionPattern::reformer) become_reformer(config);
+  if (config.attention == AttentionPattern::reformer || config.attention == AttentionPattern::routing)
+    become_prenorm(config);
 }
 
 bool is_reversible(const ModelConfig& config) {
@@ -193,6 +194,27 @@ std::int64_t reformer_multiply_adds(const ModelConfig& config, std::int64_t leng
   if (reformer_chunks(config, length) == 1) return config.hidden_size * of_pairs;
   const auto [first, second] = reformer_buckets(config, length);
   return config.hidden_size * (of_pairs + config.attention_options.reformer.hashes * (first + second) / 2);
+}
+
+std::int64_t local_heads(const ModelConfig& config) {
+  const std::int64_t given = config.attention_options.routing.local_heads;
+  return given < 0 ? config.num_attention_heads / 2 : given;
+}
+
+std::int64_t routed_heads(const ModelConfig& config) {
+  return config.attention == AttentionPattern::routing ? config.num_attention_heads - local_heads(config) : 0;
+}
+
+std::int64_t routed_pairs(const ModelConfig& config, std::int64_t length) {
+  const RoutingOptions& options = config.attention_options.routing;
+  const std::int64_t window = std::min(options.window, length);
+  return options.clusters * (config.causal ? window * (window + 1) / 2 : window * window);
+}
+
+std::int64_t routing_multiply_adds(const ModelConfig& config, std::int64_t length) {
+  const std::int64_t rows = (config.causal ? 1 : 2) * config.attention_options.routing.clusters;
+  const std::int64_t of_a_head = 2 * routed_pairs(config, length) / std::max<std::int64_t>(length, 1) + rows;
+  return routed_heads(config) * config.head_size() * of_a_head;
 }
 
 std::int64_t etc_labels(const EtcOptions& options) {

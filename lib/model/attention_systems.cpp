@@ -263,6 +263,9 @@ std::vector<AttentionSystem> make_systems() {
        "tokens of its own bucket and near ones: those that random rotations sort into its chunk, and the "
        "chunk before",
        false, true, true, false, reformer_options()},
+      {routing, "routing", "Routing Transformer",
+       "in some heads a window of tokens, in the others the tokens that are near the same centroids", false,
+       true, true, false, routing_options()},
   };
 }
 

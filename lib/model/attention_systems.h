@@ -14,8 +14,8 @@ namespace bigbird {
 struct ModelConfig;
 using kernels::FeatureMap;
 
-// What a row sees. Most are block plans alone; sparse_strided, longformer, etc, transformer_xl, adaptive_span
-// and compressive have rules for pairs of tokens as well (lib/model/plans/token_pairs.h), bpt has lists for
+// What a row sees. Most are block plans alone; sparse_strided, longformer, etc, transformer_xl, adaptive_span,
+// compressive and routing's local heads have rules for pairs of tokens as well (lib/model/plans/token_pairs.h), bpt has lists for
 // every token alone (partition_lists.h).
 enum class AttentionPattern {
   bigbird,         // ITC (paper section 2 and Fig. 1): global first and last block, window of 3, r random
@@ -35,6 +35,7 @@ enum class AttentionPattern {
   compressive,     // Rae et al. 2019: transformer_xl, whose memory is compressed when it is full
   performer,       // Choromanski et al. 2020: every token, by products of random features
   reformer,        // Kitaev et al. 2020: tokens that random rotations hash to neighbouring buckets
+  routing,         // Roy et al. 2021: tokens near the same centroid; other heads a window of tokens
 };
 
 // What the options of a system are, one struct for each that has any. A model has those of its own system;
@@ -172,6 +173,16 @@ struct ReformerOptions {
   bool operator==(const ReformerOptions&) const = default;
 };
 
+struct RoutingOptions {
+  std::int64_t clusters = 8;        // k, of every routed head
+  std::int64_t window = 512;        // w, tokens of one, those nearest to its centroid
+  std::int64_t local_heads = -1;    // heads that see a window instead, the first ones; -1: half of them
+  std::int64_t local_window = 256;  // tokens that these see on each side
+  double commitment = 1e-4;         // part of the loss for tokens' distances from their centroids
+  double decay = 0.999;             // of the moving averages that centroids are
+  bool operator==(const RoutingOptions&) const = default;
+};
+
 struct AttentionOptions {
   BlockBertOptions blockbert = {};
   SparseOptions sparse = {};
@@ -183,6 +194,7 @@ struct AttentionOptions {
   SpanOptions spans = {};
   PerformerOptions performer = {};
   ReformerOptions reformer = {};
+  RoutingOptions routing = {};
   bool operator==(const AttentionOptions&) const = default;
 };
 
@@ -266,6 +278,13 @@ std::array<std::int64_t, 2> reformer_buckets(const ModelConfig& config, std::int
 // layer, over all heads: its buckets, scores and weighted values.
 std::int64_t reformer_keys(const ModelConfig& config, std::int64_t length);
 std::int64_t reformer_multiply_adds(const ModelConfig& config, std::int64_t length);
+// Of routing: heads with a window, the first ones, and the others.
+std::int64_t local_heads(const ModelConfig& config);
+std::int64_t routed_heads(const ModelConfig& config);
+// Pairs of a routed head in such a sequence, cluster by cluster; and what a token takes in a layer, over all
+// heads, for centroids, scores and weighted values, beside its local heads.
+std::int64_t routed_pairs(const ModelConfig& config, std::int64_t length);
+std::int64_t routing_multiply_adds(const ModelConfig& config, std::int64_t length);
 // Whether a model has two streams of states (lib/model/network/reversible.h), and the columns that its heads
 // read: of both.
 bool is_reversible(const ModelConfig& config);
@@ -273,9 +292,10 @@ std::int64_t head_width(const ModelConfig& config);
 // Whether queries are keys as well, so that a layer has one projection for both.
 bool shares_queries(const ModelConfig& config);
 // What a fresh model has. Recurrent ones: post-LN as published, no positions, no biases of projections;
-// Transformer-XL vectors of tokens times the root of the width. Reformer: pre-LN, no biases of projections.
+// Transformer-XL vectors of tokens times the root of the width. Reformer and Routing Transformer: pre-LN, no
+// biases of projections.
 void become_recurrent(ModelConfig& config);
-void become_reformer(ModelConfig& config);
+void become_prenorm(ModelConfig& config);
 // The same by its attention; others stay as they are.
 void become_published(ModelConfig& config);
 

@@ -293,4 +293,43 @@ std::vector<AttentionOption> reformer_options() {
   };
 }
 
+std::vector<AttentionOption> routing_options() {
+  using O = RoutingOptions;
+  constexpr auto group = &AttentionOptions::routing;
+  const auto fraction = [](const char* key, const char* help, const char* otherwise, auto shown, auto set) {
+    AttentionOption option;
+    option.key = key;
+    option.value = "X";
+    option.help = help;
+    option.otherwise = otherwise;
+    option.type = AttentionOption::Type::number;
+    option.least = 0;
+    option.most = 1;
+    option.shown = shown;
+    option.set = set;
+    return option;
+  };
+  return {
+      a_count("clusters", "Clusters of every routed head", "8", 1, most_shares,
+              count_shown<group, &O::clusters>, count_set<group, &O::clusters>),
+      a_count("cluster_window", "Tokens of a cluster, those nearest to its centroid", "512", 1, longest_chunk,
+              count_shown<group, &O::window>, count_set<group, &O::window>),
+      a_count(
+          "local_heads", "Heads that see a window of tokens instead of clusters, the first ones",
+          "half of the heads", 0, most_shares,
+          [](const ModelConfig& c) { return std::to_string(local_heads(c)); },
+          count_set<group, &O::local_heads>),
+      a_count("local_window", "Tokens that local heads see on each side", "256", 0, longest_chunk,
+              count_shown<group, &O::local_window>, count_set<group, &O::local_window>),
+      fraction(
+          "commitment_loss", "Part of the loss for the distances of tokens from their centroids", "1e-4",
+          [](const ModelConfig& c) { return fmt::format("{}", c.attention_options.routing.commitment); },
+          [](AttentionOptions& o, const std::string& t) { o.routing.commitment = number_in(t); }),
+      fraction(
+          "centroid_decay", "Decay of the moving averages that centroids are", "0.999",
+          [](const ModelConfig& c) { return fmt::format("{}", c.attention_options.routing.decay); },
+          [](AttentionOptions& o, const std::string& t) { o.routing.decay = number_in(t); }),
+  };
+}
+
 }  // namespace bigbird

@@ -27,5 +27,6 @@ std::vector<AttentionOption> bpt_options();
 std::vector<AttentionOption> span_options();
 std::vector<AttentionOption> performer_options();
 std::vector<AttentionOption> reformer_options();
+std::vector<AttentionOption> routing_options();
 
 }  // namespace bigbird

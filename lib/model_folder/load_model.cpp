@@ -243,7 +243,8 @@ class Loader {
     if (lifted_ && is_new_when_lifted(name)) return true;
     if (other_head_ && is_head_tensor(name)) return true;
     // A folder of other attention has none: they are drawn.
-    if (name.ends_with(".self.features.weight")) return true;
+    if (name.ends_with(".self.features.weight") || name.find(".self.centroids.") != std::string::npos)
+      return true;
     // A head that does not use its pooler need not come with one.
     const bool pooler = name.starts_with("bert.pooler.");
     if (!model_.config.uses_pooler() && pooler) return true;

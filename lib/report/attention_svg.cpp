@@ -88,6 +88,7 @@ std::vector<Panel> panels_of(AttentionPattern pattern) {
       return {{"the segment", {Kind::window}}};
     case AttentionPattern::performer:
     case AttentionPattern::reformer:
+    case AttentionPattern::routing:
       return {{"every token", {Kind::window, Kind::global, Kind::random}}};
     case AttentionPattern::longformer:
     case AttentionPattern::etc:

@@ -137,6 +137,8 @@ OptimizerMemory optimizer_memory(const ParameterLayout& layout, OptimizerVariant
   } else if (ranks > 1) {
     memory.state = 2 * kernels::slice_size(ranks, layout.count());
   }
+  for (const TensorSpec& tensor : layout.tensors()) memory.averages += tensor.moving_decay ? tensor.count : 0;
+  memory.averages = aligned(memory.averages);
   if (variant == OptimizerVariant::lamb)
     memory.scratch = LambUpdate::scratch_bytes(backend, lamb_tensors(layout), layout.count());
   return memory;
@@ -160,8 +162,18 @@ Optimizer::Optimizer(kernels::Backend& backend, const ParameterLayout& layout,
   if (factored) tensors_ = adafactor_tensors(layout);
   for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].rate = rate_of(layout.tensors()[i]);
   const auto frozen = [&](const TensorSpec& tensor) {
-    return options_.freeze_positions && is_position_table(tensor.name);
+    return tensor.moving_decay.has_value() || (options_.freeze_positions && is_position_table(tensor.name));
   };
+  std::int64_t moving = 0;
+  for (const TensorSpec& tensor : layout.tensors()) {
+    if (!tensor.moving_decay) continue;
+    has_averages_ = true;
+    const std::int64_t begin = std::max(tensor.offset, slices_.own().first);
+    const std::int64_t count = std::min(tensor.offset + tensor.count, slices_.own().end()) - begin;
+    if (count <= 0) continue;
+    averages_.push_back({begin, count, moving, static_cast<float>(1.0 - *tensor.moving_decay)});
+    moving += count;
+  }
   for (std::size_t i = tensors_.size(); i-- > 0;) {
     if (frozen(layout.tensors()[i])) tensors_.erase(tensors_.begin() + static_cast<std::ptrdiff_t>(i));
   }
@@ -211,8 +223,10 @@ std::int64_t Optimizer::half() const {
 double Optimizer::update(float* parameters, float* gradients, double learning_rate,
                          std::uint64_t update_number) {
   slices_.reduce_scatter(gradients);
+  take_averages(gradients);
   const double norm = slices_.norm(gradients);
   if (!std::isfinite(norm)) return norm;
+  move_averages(parameters);
   float gradient_scale = 1.0f;
   if (options_.clip_norm > 0.0 && norm > options_.clip_norm) {
     gradient_scale = static_cast<float>(options_.clip_norm / norm);
@@ -221,13 +235,15 @@ double Optimizer::update(float* parameters, float* gradients, double learning_ra
   if (options_.variant == OptimizerVariant::adafactor) {
     const double beta2 = 1.0 - std::pow(t, -0.8);
     slices_.all_gather(gradients);
-    backend_.adafactor({parameters, gradients, values_, values_ + memory_.state}, tensors_,
+    backend_.adafactor({parameters, gradients, values_, values_ + memory_.state + memory_.averages}, tensors_,
                        {learning_rate, beta2, gradient_scale});
+    if (has_averages_) slices_.all_gather(parameters);
     return norm;
   }
   const std::int64_t first = slices_.own().first;
   if (lamb_ != nullptr) {
-    lamb_->run({parameters + first, gradients + first, values_, values_ + half(), values_ + memory_.state},
+    lamb_->run({parameters + first, gradients + first, values_, values_ + half(),
+                values_ + memory_.state + memory_.averages},
                learning_rate,
                {options_.beta1, options_.beta2, static_cast<float>(options_.epsilon),
                 static_cast<float>(options_.weight_decay), gradient_scale});
@@ -239,6 +255,19 @@ double Optimizer::update(float* parameters, float* gradients, double learning_ra
     backend_.refresh_weights(parameters);
   }
   return norm;
+}
+
+void Optimizer::take_averages(float* gradients) {
+  for (const MovingRun& run : averages_) {
+    const std::size_t bytes = static_cast<std::size_t>(run.count) * sizeof(float);
+    backend_.copy(averaged() + run.at, gradients + run.offset, bytes);
+    backend_.zero(gradients + run.offset, bytes);
+  }
+}
+
+void Optimizer::move_averages(float* parameters) {
+  for (const MovingRun& run : averages_)
+    backend_.move_towards(parameters + run.offset, averaged() + run.at, run.count, run.share);
 }
 
 void Optimizer::step_adamw(float* parameters, const float* gradients, double learning_rate,
@@ -306,9 +335,9 @@ WeightAverage::~WeightAverage() {
 void WeightAverage::update(Model& model, std::uint64_t number) {
   const auto share = static_cast<float>(1.0 - average_decay_at(decay_, number));
   backend_.move_towards(average_, model.parameters(), count_, share);
-  // Random features are drawn, and a mean of two draws is none.
+  // Random features are drawn, and a mean of two draws is none; what is an average already is taken as it is.
   for (const TensorSpec& spec : model.layout().tensors()) {
-    if (spec.init != Init::features) continue;
+    if (spec.init != Init::features && !spec.moving_decay) continue;
     backend_.copy(average_ + spec.offset, model.parameters() + spec.offset,
                   static_cast<std::size_t>(spec.count) * sizeof(float));
   }

@@ -103,13 +103,15 @@ std::vector<OptimizerState> optimizer_state(const ParameterLayout& layout, Optim
 // for an update, bytes.
 struct OptimizerMemory {
   std::int64_t state = 0;
+  std::int64_t averages = 0;  // of moving averages, what they get
   std::size_t scratch = 0;
-  std::size_t bytes() const { return static_cast<std::size_t>(state) * sizeof(float) + scratch; }
+  std::size_t bytes() const { return static_cast<std::size_t>(state + averages) * sizeof(float) + scratch; }
 };
 OptimizerMemory optimizer_memory(const ParameterLayout& layout, OptimizerVariant variant,
                                  const kernels::Backend& backend, int ranks = 1);
 
-// Owns its state (device memory, zero at first). Of several ranks each has the moments of its own slice of
+// Owns its state (device memory, zero at first). Tensors that are moving averages (TensorSpec::moving_decay)
+// are moved, by what is summed over the ranks; they have no part in the norm. Of several ranks each has the moments of its own slice of
 // the parameters, updates that, and gets the others' from them (ZeRO-1, Rajbhandari et al. 2020, section
 // 5.1); Adafactor, whose state is small and whose updates need whole tensors, runs on every rank alike.
 class Optimizer {
@@ -137,6 +139,16 @@ class Optimizer {
   void upload_state(const OptimizerState& part, const std::vector<float>& values);
 
  private:
+  // A moving average, as far as it lies in the own slice; offset of the arenas, and within averages_.
+  struct MovingRun {
+    std::int64_t offset = 0, count = 0, at = 0;
+    float share = 0;  // of what is new
+  };
+  // Takes what moving averages get out of the gradients, leaving zeros; and moves them.
+  float* averaged() const { return values_ + memory_.state; }
+  void take_averages(float* gradients);
+  void move_averages(float* parameters);
+
   // Whether this rank has a slice of the state, not all.
   bool sliced() const;
   // Of the own slice, which the arrays are. t: update_number.
@@ -158,7 +170,9 @@ class Optimizer {
   std::unique_ptr<LambUpdate> lamb_;               // of LAMB
   std::vector<OptimizerState> state_;
   OptimizerMemory memory_;
-  float* values_ = nullptr;  // the state, then the scratch
+  bool has_averages_ = false;  // of any rank
+  std::vector<MovingRun> averages_;
+  float* values_ = nullptr;  // the state, what averages get, then the scratch
 };
 
 // A moving average of the weights over the updates of a run (Polyak and Juditsky 1992, as an exponential

@@ -459,6 +459,7 @@ TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend
   task.columns.contrast = options.objective.cpc;
   task.columns.span = has_spans(config);
   task.columns.compression = learns_compression(config);
+  task.columns.commitment = routed_heads(config) > 0;
   task.config = config;
   task.initial_parameters = [&] {
     if (options.init.empty()) {

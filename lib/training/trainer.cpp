@@ -40,6 +40,7 @@ std::vector<std::string> column_names(const LossColumns& columns) {
   if (columns.contrast) names.insert(names.end(), {contrast + "_loss", contrast + "_accuracy"});
   if (columns.span) names.push_back(name_of(Loss::span) + std::string("_loss"));
   if (columns.compression) names.push_back(name_of(Loss::compression) + std::string("_loss"));
+  if (columns.commitment) names.push_back(name_of(Loss::commitment) + std::string("_loss"));
   return names;
 }
 
@@ -65,6 +66,8 @@ std::vector<std::string> loss_fields(const LossSums& sums, const LossColumns& co
   if (columns.span) fields.push_back(ratio(sums[LossMean::span].sum, sums[LossMean::span].count));
   if (columns.compression)
     fields.push_back(ratio(sums[LossMean::compression].sum, sums[LossMean::compression].count));
+  if (columns.commitment)
+    fields.push_back(ratio(sums[LossMean::commitment].sum, sums[LossMean::commitment].count));
   return fields;
 }
 

@@ -27,6 +27,7 @@ struct LossColumns {
   bool contrast = false;          // contrast_loss and contrast_accuracy
   bool span = false;              // span_loss, of training alone
   bool compression = false;       // compression_loss, likewise
+  bool commitment = false;        // commitment_loss, likewise
   std::string tokens = "mlm";     // what the first two are named after
 };
 

@@ -1,8 +1,9 @@
-// A layer of Performer or Reformer beside one of full attention and one of BigBird's, at 1,024 to 32,768
-// tokens: CPU seconds (that it may be measured beside other work) of a forward pass and of a training step,
+// A layer of Performer, Reformer or Routing Transformer beside one of full attention and one of BigBird's, at
+// 1,024 to 32,768 tokens: CPU seconds (that it may be measured beside other work) of a forward pass and of a training step,
 // in turns, and bytes that a model of one layer plans beside its parameters; behind them the exponents,
 // which are the slopes of the logarithms over that of the tokens. Performer's published width: 512, 8
-// heads, 2,048 inside. COUNT: features of performer, hashes of reformer.
+// heads, 2,048 inside. COUNT: features of performer, hashes of reformer, tokens of a cluster of routing, which has
+// as many clusters as cover the tokens, and half as much again on each side in the window of its local heads.
 //
 //   bench_long_layers SYSTEM [rounds [COUNT [longest [longest of full attention [mlm or clm]]]]]
 //
@@ -51,6 +52,9 @@ ModelConfig layer_of(AttentionPattern attention, std::int64_t tokens, std::int64
   config.attention = attention;
   config.attention_options.performer.features = count;
   config.attention_options.reformer.hashes = std::min(count, ReformerOptions::most_hashes);
+  config.attention_options.routing.window = count;
+  config.attention_options.routing.clusters = std::max<std::int64_t>(tokens / count, 1);
+  config.attention_options.routing.local_window = count + count / 2;
   become_published(config);
   validate(config, "bench_long_layers");
   return config;
@@ -191,7 +195,7 @@ int main(int argc, char** argv) {
     return number(at, system == bigbird::AttentionPattern::reformer ? 2 : 256);
   };
   if (argc < 2) {
-    std::fprintf(stderr, "bench_long_layers performer or reformer, or serve\n");
+    std::fprintf(stderr, "bench_long_layers performer, reformer or routing, or serve\n");
     return 2;
   }
   if (argc == 7 && std::string(argv[1]) == "serve") {

@@ -253,7 +253,7 @@ ResidueClassActivations plan_classes(Arena& arena, const ModelConfig& config, st
 }  // namespace
 
 bool has_windows(const ModelConfig& config) {
-  return config.attention == AttentionPattern::longformer ||
+  return config.attention == AttentionPattern::longformer || config.attention == AttentionPattern::routing ||
          config.attention == AttentionPattern::sparse_strided;
 }
 

@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "lib/core/cancel.h"
-#include "lib/model/network/attention_clusters.h"
+#include "lib/model/network/attention_content.h"
 #include "lib/model/network/attention_etc.h"
-#include "lib/model/network/attention_features.h"
 #include "lib/model/network/attention_recurrent.h"
 #include "lib/model/network/attention_rows.h"
 #include "lib/model/network/attention_windowed.h"
@@ -133,8 +132,7 @@ kernels::QueryKeyValue inputs(kernels::Values qkv, kernels::Index first_row, ker
 
 // The calls of a layer whose attention is a plan alone.
 std::span<const AttentionRun> planned_runs(const PassContext& pass, std::int64_t layer) {
-  if (pass.windowed != nullptr || pass.lists != nullptr || pass.recurrent != nullptr ||
-      pass.features != nullptr || pass.clusters != nullptr)
+  if (pass.windowed != nullptr || pass.lists != nullptr || pass.recurrent != nullptr || content_alone(pass))
     return {};
   return pass.runs[static_cast<std::size_t>(layer)];
 }
@@ -370,8 +368,7 @@ void attention_branch_forward(const PassContext& pass, std::int64_t layer, const
     windowed_attention_forward(pass, layer, tensors, postnorm ? input : kept.norm, kept);
   }
   if (pass.lists != nullptr) rows_attention_forward(pass, tensors, kept);
-  if (pass.features != nullptr) feature_attention_forward(pass, tensors, kept);
-  if (pass.clusters != nullptr) cluster_attention_forward(pass, kept);
+  content_attention_forward(pass, tensors, kept);
   for (const AttentionRun& run : planned_runs(pass, layer)) {
     const kernels::Index first = run.first_row();
     float* const log_sum_exp =
@@ -440,8 +437,7 @@ void attention_layer_backward(const PassContext& pass, std::int64_t layer, const
                                 dqkv);
   }
   if (pass.lists != nullptr) rows_attention_backward(pass, tensors, gradients, kept, dcontext, dqkv);
-  if (pass.features != nullptr) feature_attention_backward(pass, tensors, kept, dcontext, dqkv);
-  if (pass.clusters != nullptr) cluster_attention_backward(pass, kept, dcontext, dqkv);
+  content_attention_backward(pass, tensors, gradients, kept, dcontext, dqkv);
   for (const AttentionRun& run : planned_runs(pass, layer)) {
     const kernels::Index first = run.first_row();
     backend.attention_backward(run.call(), inputs(kept.qkv, first, width),

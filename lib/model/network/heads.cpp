@@ -324,6 +324,8 @@ LabelCounts label_counts(const Batch& batch, const ModelConfig& config) {
                              : 1;
   if (learns_compression(config) && config.head != HeadType::encoder && !batch.places.empty())
     labels[Loss::compression] = batch.sequences();
+  if (routed_heads(config) > 0 && config.head != HeadType::encoder)
+    labels[Loss::commitment] = std::accumulate(batch.lengths.begin(), batch.lengths.end(), std::int64_t{0});
   switch (config.head) {
     case HeadType::encoder:
       break;

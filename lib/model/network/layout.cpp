@@ -34,11 +34,25 @@ std::optional<double> init_range(const TensorSpec& spec, const ModelConfig& conf
     case Init::relative_normal:
       return relative_init_range;
     case Init::unit_normal:
+    case Init::centroids:
       return 1.0;
     case Init::filter_normal:
       return 1.0 / std::sqrt(static_cast<double>(spec.shape.front()));
   }
   return std::nullopt;
+}
+
+// Rows of `size` numbers to mean 0 and variance 1.
+void standardise(float* rows, std::int64_t count, std::int64_t size) {
+  constexpr double epsilon = 1e-6;  // as kernels::RoutingBatch
+  for (float* row = rows; row < rows + count; row += size) {
+    double mean = 0.0, variance = 0.0;
+    for (std::int64_t i = 0; i < size; ++i) mean += double{row[i]} / static_cast<double>(size);
+    for (std::int64_t i = 0; i < size; ++i)
+      variance += std::pow(double{row[i]} - mean, 2) / static_cast<double>(size);
+    for (std::int64_t i = 0; i < size; ++i)
+      row[i] = static_cast<float>((double{row[i]} - mean) / std::sqrt(variance + epsilon));
+  }
 }
 
 // FNV-1a: a tensor's random stream depends on its name, not on its place in the table.
@@ -101,6 +115,14 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     if (depth_ > 0 && draws_features(config)) {  // a name of our own
       declare(projections + "features.weight", {projected_features(config), config.head_size()},
               Init::features, false);
+    }
+    if (depth_ > 0 && routed_heads(config) > 0) {  // names of our own
+      const RoutingOptions& routing = config.attention_options.routing;
+      declare(projections + "centroids.sums", {routed_heads(config), routing.clusters, config.head_size()},
+              Init::centroids, false);
+      tensors_.back().moving_decay = routing.decay;
+      declare(projections + "centroids.counts", {routed_heads(config), routing.clusters}, Init::zeros, false);
+      tensors_.back().moving_decay = routing.decay;
     }
     if (depth_ > 0 && has_dynamic_spans(config)) {  // names of our own
       const std::int64_t heads = config.num_attention_heads;
@@ -315,6 +337,7 @@ std::vector<float> initial_parameters(const ParameterLayout& layout, const Model
     }
     const std::optional<double> drawn = init_range(spec, config);
     if (!drawn) continue;
+    const bool whole = spec.init == Init::unit_normal || spec.init == Init::centroids;
     const double range = *drawn, centre = spec.init == Init::ones_normal ? 1.0 : 0.0;
     const std::uint64_t random_stream = hash_name(spec.name);
     const std::int64_t chunks = (spec.count + init_chunk - 1) / init_chunk;
@@ -324,10 +347,11 @@ std::vector<float> initial_parameters(const ParameterLayout& layout, const Model
       const std::int64_t end = std::min(begin + init_chunk, spec.count);
       for (std::int64_t i = begin; i < end; ++i) {
         double draw = rng.normal();
-        while (spec.init != Init::unit_normal && (draw < -2.0 || draw > 2.0)) draw = rng.normal();
+        while (!whole && (draw < -2.0 || draw > 2.0)) draw = rng.normal();
         target[i] = static_cast<float>(centre + draw * range);
       }
     });
+    if (spec.init == Init::centroids) standardise(target, spec.count, config.head_size());
     if (spec.name == "bert.embeddings.word_embeddings.weight") {
       float* row = target + config.pad_token_id * config.hidden_size;
       for (std::int64_t i = 0; i < config.hidden_size; ++i) row[i] = 0.0f;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ enum class Init {
   filter_normal,
   unit_normal,
   features,
-  span_logits  // all first_span_logit
+  span_logits,  // all first_span_logit
+  centroids     // normal numbers, made rows of mean 0 and variance 1
 };
 
 // Standard deviation of a fresh table of labels (etcmodel).
@@ -40,6 +42,9 @@ struct TensorSpec {
   std::int64_t offset = 0;  // in floats, from the start of the arena
   std::int64_t count = 0;   // product of shape
   std::int64_t depth = 0;   // 0 embeddings, l + 1 the encoder's layer l, num_hidden_layers + 1 what follows
+  // Of a moving average: an update moves it towards what its gradient's place holds, which is none, and keeps
+  // this share of it. No optimizer touches it.
+  std::optional<double> moving_decay = {};
 };
 
 // The projections of random features have neither gradient nor decay. They are drawn, and drawn again

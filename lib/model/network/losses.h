@@ -35,6 +35,9 @@ enum class Loss {
   // What a learned compression loses in training (compressive.h): squares over sequences of streams, those
   // that compress nothing with 0.
   compression,
+  // How far tokens are from their centroids in training (attention_routing.h): squares, means over columns
+  // and heads, sums over queries, keys and layers; over tokens.
+  commitment,
 };
 
 // Of pretraining with contrast, 0.8 of masked tokens and 0.2 of sentences (ETC's own weights as far as they
@@ -43,13 +46,13 @@ inline constexpr double contrast_share = 0.2;
 
 // What training minimises is a sum of means (with sentences to predict: weighted, contrast_share). Losses of
 // one mean count their labels together.
-enum class LossMean { mlm, sequence, mark, contrast, span, compression };
+enum class LossMean { mlm, sequence, mark, contrast, span, compression, commitment };
 
 struct LossKind {
   const char* name;
   LossMean mean;
 };
-inline constexpr std::array<LossKind, 10> loss_kinds = {{{"mlm", LossMean::mlm},
+inline constexpr std::array<LossKind, 11> loss_kinds = {{{"mlm", LossMean::mlm},
                                                          {"sequence", LossMean::sequence},
                                                          {"start", LossMean::sequence},
                                                          {"end", LossMean::sequence},
@@ -58,7 +61,8 @@ inline constexpr std::array<LossKind, 10> loss_kinds = {{{"mlm", LossMean::mlm},
                                                          {"target", LossMean::sequence},
                                                          {"contrast", LossMean::contrast},
                                                          {"span", LossMean::span},
-                                                         {"compression", LossMean::compression}}};
+                                                         {"compression", LossMean::compression},
+                                                         {"commitment", LossMean::commitment}}};
 
 constexpr const char* name_of(Loss loss) {
   return loss_kinds[static_cast<std::size_t>(loss)].name;
@@ -117,12 +121,12 @@ class LossSums {
   double loss() const;
 
   // As doubles, which hold the counts exactly: what goes from rank to rank.
-  static constexpr std::size_t width = 18;
+  static constexpr std::size_t width = 21;
   std::array<double, width> numbers() const;
   static LossSums of_numbers(const double* numbers);
 
  private:
-  std::array<LossTerm, 6> means_;
+  std::array<LossTerm, 7> means_;
 };
 
 }  // namespace bigbird

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/model/network/attention_clusters.h"
+#include "lib/model/network/attention_content.h"
 #include "lib/model/network/attention_etc.h"
 #include "lib/model/network/attention_recurrent.h"
 #include "lib/model/network/attention_rows.h"
@@ -75,6 +75,7 @@ void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
     to.layers[i].attention.lists = to.lists;
     to.layers[i].attention.recurrent = to.recurrent;
     to.layers[i].attention.clusters = to.clusters.of_layer(static_cast<std::int64_t>(i));
+    to.layers[i].attention.routing = to.routing.of_layer(static_cast<std::int64_t>(i));
   }
 }
 
@@ -263,6 +264,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& given, const Batch
   plan_etc(plan, to.etc, limits.tokens, second_rows, options);
   to.lists = plan_lists(arena, config, limits, tokens, options.training);
   to.clusters = plan_clusters(arena, config, limits, options);
+  to.routing = plan_routing(arena, config, limits, options);
   plan_encoder(plan, to, options);
   if (head_rows > 0) plan_head_rows(plan, to.head_rows);
   plan_final_norm(plan, options, to);
@@ -317,6 +319,10 @@ kernels::AttentionLimits attention_limits(const ModelConfig& given, const BatchL
   most.hash_columns = most_hash_columns(config, limits);
   most.hash_buckets = most_hash_buckets(config, limits);
   if (most.hash_columns > 0) most.cluster = config.attention_options.reformer.chunk;
+  if (routed_heads(config) > 0) {
+    most.clusters = config.attention_options.routing.clusters;
+    most.cluster_window = config.attention_options.routing.window;
+  }
   most.heads = config.num_attention_heads;
   most.head_size = config.head_size();
   if (config.has_decoder()) {

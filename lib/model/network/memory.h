@@ -205,6 +205,31 @@ struct ClusterActivations {
   }
 };
 
+// Where tokens go (attention_routing.h), of all layers; all null of other models. `kinds`: queries, and keys
+// where they are not the same. H are the routed heads.
+struct RoutingActivations {
+  float* centroids = nullptr;     // [L, H, k, D]
+  std::int32_t* order = nullptr;  // [L, kinds, H, places]; one layer's of all where none is kept, as the next
+  float* log_sum_exp = nullptr;   // [L, H, places]; this and the next in training
+  std::int32_t* nearest = nullptr;  // [L, kinds, H, T]
+  float* distances = nullptr;       // [L, kinds, H, T], of every layer
+  float* weight = nullptr;          // [1] what a square weighs in the loss
+  std::int64_t kinds = 1, centroids_of_layer = 0, places_of_layer = 0, tokens_of_layer = 0,
+               distances_of_layer = 0;
+
+  RoutingActivations of_layer(std::int64_t layer) const {
+    RoutingActivations of = *this;
+    if (order == nullptr) return of;
+    of.centroids += layer * centroids_of_layer;
+    of.order += layer * kinds * places_of_layer;
+    if (log_sum_exp == nullptr) return of;
+    of.log_sum_exp += layer * places_of_layer;
+    of.nearest += layer * tokens_of_layer;
+    of.distances += layer * distances_of_layer;
+    return of;
+  }
+};
+
 // Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->
 // sum (the output).
 struct AttentionActivations {
@@ -224,6 +249,7 @@ struct AttentionActivations {
   RowsActivations lists;
   RecurrentActivations recurrent;
   ClusterActivations clusters;
+  RoutingActivations routing;
   float* relative_weight = nullptr;  // [R, C] what labels of distances are; null without, as the next
   float* relative_bias = nullptr;    // [R, H]
 };
@@ -416,6 +442,7 @@ struct Activations {
   RowsActivations lists;
   RecurrentActivations recurrent;
   ClusterActivations clusters;
+  RoutingActivations routing;
   ReversibleActivations reversible;
   std::vector<kernels::Values> states;  // [L + 1]: the input of every layer, then the output of the last
   std::vector<LayerActivations> layers;

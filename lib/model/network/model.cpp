@@ -10,9 +10,8 @@
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
 #include "lib/model/network/adaptive_span.h"
-#include "lib/model/network/attention_clusters.h"
+#include "lib/model/network/attention_content.h"
 #include "lib/model/network/attention_etc.h"
-#include "lib/model/network/attention_features.h"
 #include "lib/model/network/attention_recurrent.h"
 #include "lib/model/network/attention_rows.h"
 #include "lib/model/network/attention_windowed.h"
@@ -111,8 +110,7 @@ struct Model::Impl {
     if (config.attention == AttentionPattern::etc) of.etc = &etc;
     if (config.attention == AttentionPattern::bpt) of.lists = &lists;
     if (is_recurrent(config)) of.recurrent = &recurrent;
-    if (config.attention == AttentionPattern::performer) of.features = &features;
-    if (config.attention == AttentionPattern::reformer) of.clusters = &clusters;
+    see_content(content, of);
     if (config.has_stem()) of.stem = &stem;
     of.smoothing = smoothing;
     of.dropped = dropped;
@@ -132,7 +130,7 @@ struct Model::Impl {
     if (pass.etc != nullptr) etc_stage(pass, kept.etc);
     if (pass.lists != nullptr) rows_stage(pass, kept.lists, lists);
     if (pass.recurrent != nullptr) recurrent_stage(pass, spans, kept.recurrent);
-    if (pass.clusters != nullptr) cluster_stage(pass, kept.clusters, clusters);
+    content_stage(pass, kept, content);
     for (const auto* stack : {&runs, &decoder.runs, &decoder.cross_runs}) {
       for (const std::vector<AttentionRun>& layer : *stack) {
         for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
@@ -154,6 +152,7 @@ struct Model::Impl {
     for (std::size_t loss = 0; loss < scale.all.size(); ++loss) scale.all[loss] *= weights.all[loss];
     backend.upload(held.activations.scalars.loss_scales, scale.all.data(), sizeof scale.all);
     recurrent_bring_scale(backend, config, scale, spans, recurrent, held.activations.recurrent);
+    routing_bring_scale(backend, config, scale, held.activations.routing);
   }
 
   // What streams remember is that of all passes so far; the last one cannot go back any more.
@@ -225,8 +224,7 @@ struct Model::Impl {
   WindowedPass windowed;
   EtcPass etc;
   RecurrentPass recurrent;
-  FeaturePass features;
-  ClusterPass clusters;
+  ContentPass content;
   StemPass stem;
   std::vector<float> contrast_gradients;  // of the sum of that loss
   kernels::Index first_slot = 0;
@@ -403,8 +401,7 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
              impl_->etc);
   }
   rows_pass(impl_->config, impl_->batch, kept.lists, impl_->lists);
-  feature_pass(impl_->config, impl_->batch, impl_->features);
-  cluster_pass(impl_->config, impl_->limits, batch, options.training, options.dropout_seed, impl_->clusters);
+  content_pass(impl_->config, impl_->limits, batch, options.training, options.dropout_seed, impl_->content);
   if (is_recurrent(impl_->config)) {
     impl_->spans.read(impl_->backend, impl_->parameter_tensors.spans);
     recurrent_pass(impl_->config, batch, impl_->streams, wants_whole_blocks(), options.training,
@@ -450,6 +447,7 @@ ForwardResult Model::read_result() {
   head_result(pass, kept, result);
   if (impl_->config.has_contrast()) contrast_result(pass, kept.contrast, result, impl_->contrast_gradients);
   recurrent_losses(pass, labels, impl_->spans, kept.recurrent, result);
+  content_losses(pass, labels, kept, result);
   return result;
 }
 

@@ -221,6 +221,10 @@ double ModelOperations::of_rows(const Batch& batch) {
           2.0 * real(config_.num_hidden_layers * feature_multiply_adds(config_)) * real(batch.lengths[s]);
       continue;
     }
+    if (routed_heads(config_) > 0) {  // beside windows
+      const double of_token = real(routing_multiply_adds(config_, batch.lengths[s]));
+      of_memories += 2.0 * real(config_.num_hidden_layers) * of_token * real(batch.lengths[s]);
+    }
     if (is_recurrent(config_)) {
       of_memories += of_memory(config_, batch, s);
       continue;

@@ -33,8 +33,8 @@ std::vector<AttentionRun> layer_runs(const ModelConfig& config, PlanCache& plans
                        drops_probabilities(config, training);
     if (runs.empty() || drops != last_drops) {
       kernels::AttentionBatch call = attention_call(config);
-      // What decides by tokens has rules that look back alone.
-      call.causal = config.causal && !decided_by_tokens(config.attention);
+      // What decides by tokens has rules that look back alone, and so have local heads.
+      call.causal = config.causal && !decided_by_tokens(config.attention) && routed_heads(config) == 0;
       if (drops) {
         call.drop_probability = static_cast<float>(config.attention_probs_dropout_prob);
         call.dropout_seed = dropout_seed;

@@ -125,6 +125,7 @@ struct RowsPass;       // attention_rows.h
 struct RecurrentPass;  // attention_recurrent.h
 struct FeaturePass;    // attention_features.h
 struct ClusterPass;    // attention_clusters.h
+struct RoutingPass;    // attention_routing.h
 struct StemPass;       // stem.h
 
 // Of the states between layers, by their numbers: ForwardOptions::hidden_state.
@@ -145,6 +146,7 @@ struct PassContext {
   const RecurrentPass* recurrent = nullptr;            // of is_recurrent()
   const FeaturePass* features = nullptr;               // of AttentionPattern::performer
   const ClusterPass* clusters = nullptr;               // of AttentionPattern::reformer
+  const RoutingPass* routing = nullptr;                // of AttentionPattern::routing
   const StemPass* stem = nullptr;                      // of has_stem(): config and batch are its trunk's
   // What layers are counted from where masks are drawn: a decoder's begin behind the encoder's.
   std::int64_t first_layer = 0;

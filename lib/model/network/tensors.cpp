@@ -103,6 +103,10 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     if (config.attention == AttentionPattern::bpt)
       tensors.label_weight = tensor(prefix + "self.relative.weight");
     if (draws_features(config)) tensors.features = tensor(prefix + "self.features.weight");
+    if (routed_heads(config) > 0) {
+      tensors.centroid_sums = tensor(prefix + "self.centroids.sums");
+      tensors.centroid_counts = tensor(prefix + "self.centroids.counts");
+    }
     if (config.attention != AttentionPattern::longformer) return tensors;
     const kernels::Index c = config.hidden_size;
     tensors.global_query = linear(prefix + "self.query_global");

@@ -67,6 +67,8 @@ struct AttentionTensors {
   LinearTensors global_key_value = {};  // [2C, C]: neighbours in the arena
   float* label_weight = nullptr;        // [labels, D] of AttentionPattern::bpt, the same for all heads
   float* features = nullptr;            // [M, D] of AttentionPattern::performer, likewise; null without
+  float* centroid_sums = nullptr;       // [H, k, D] of AttentionPattern::routing, of its H routed heads
+  float* centroid_counts = nullptr;     // [H, k]; both in gradients what a batch adds
   // Of a layer with a memory (attention_recurrent.h), whose qkv is null.
   LinearTensors query = {};      // [C, C] with the bias of content [C]
   LinearTensors key_value = {};  // [2C, C]: neighbours in the arena

@@ -182,6 +182,7 @@ RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, st
     case AttentionPattern::compressive:
     case AttentionPattern::performer:
     case AttentionPattern::reformer:
+    case AttentionPattern::routing:
       break;
   }
   return {};
@@ -248,6 +249,9 @@ const BlockPlan& PlanCache::plan(std::int64_t layer, std::int64_t blocks, std::i
     log_info_once("full attention for " + reason(own));
   }
   Rows rows = plan_rows(config_, layer, full ? blocks : own, full);
+  // Routed heads ask for no list; where no other is, there is one that nobody asks for.
+  if (routed_heads(config_) > 0)
+    rows.resize(static_cast<std::size_t>(std::max<std::int64_t>(local_heads(config_), 1)));
   // Nobody asks for what blocks of padding see; a list has one block at least.
   for (auto& head : rows) {
     while (static_cast<std::int64_t>(head.size()) < blocks)
@@ -282,6 +286,7 @@ std::string full_attention_reason(const ModelConfig& config, std::int64_t blocks
     case AttentionPattern::compressive:
     case AttentionPattern::performer:
     case AttentionPattern::reformer:
+    case AttentionPattern::routing:
       return own_length_reason(config, blocks);
     case AttentionPattern::bigbird:
       break;

@@ -36,6 +36,7 @@ bool has_causal_keys(AttentionPattern pattern) {
     case AttentionPattern::bpt:          // keys are nodes of spans, whose keys change with each token
     case AttentionPattern::performer:    // keys are in sums
     case AttentionPattern::reformer:     // and here a sequence's own tokens decide
+    case AttentionPattern::routing:
       break;
   }
   return false;

@@ -416,6 +416,27 @@ void take_chunk_facts(const ModelConfig& config, AttentionFacts& facts) {
   facts.bytes_of_scores = sizeof(float) * heads * number(facts.tokens * keys);
 }
 
+// Local heads by their windows; of routed ones what their clusters see, each of which reads its keys once.
+void take_routed_facts(const ModelConfig& config, AttentionFacts& facts) {
+  const RoutingOptions& options = config.attention_options.routing;
+  const std::int64_t local = visible_pairs(config, 0, facts.tokens), routed = routed_heads(config);
+  const double width = number(config.hidden_size), heads = number(config.num_attention_heads);
+  // Clusters may share tokens, but no query sees more than there are.
+  const std::int64_t all = facts.tokens * (config.causal ? facts.tokens + 1 : 2 * facts.tokens) / 2;
+  const std::int64_t pairs = local + routed * std::min(routed_pairs(config, facts.tokens), all);
+  const std::int64_t cluster = std::min(options.window, facts.tokens);
+  const std::int64_t side = (config.causal ? 1 : 2) * options.local_window + 1;
+  facts.visible_pairs = number(pairs);
+  facts.mean_keys = number(pairs) / (heads * number(facts.tokens));
+  facts.most_keys = std::min(std::max(options.clusters * cluster, local > 0 ? side : 0), facts.tokens);
+  facts.multiply_adds = 2 * width / heads * number(local) +
+                        number(routing_multiply_adds(config, facts.tokens)) * number(facts.tokens);
+  const double of_windows = number(local) / number(config.block_size);
+  facts.bytes_read =
+      2 * sizeof(float) * width / heads * (of_windows + number(routed * options.clusters * cluster));
+  facts.bytes_of_scores = sizeof(float) * number(pairs);
+}
+
 }  // namespace
 
 AttentionFacts attention_facts(const ModelConfig& config, std::int64_t blocks) {
@@ -454,6 +475,7 @@ AttentionFacts attention_facts(const ModelConfig& config, std::int64_t blocks) {
         2 * sizeof(float) * heads * number(features_of_a_row(config)) * number(facts.tokens);
   }
   if (config.attention == AttentionPattern::reformer) take_chunk_facts(config, facts);
+  if (config.attention == AttentionPattern::routing) take_routed_facts(config, facts);
   facts.layers = layers_to_connect(layers, b);
   facts.head = token_graph(layers[0][0], b);
   const bool takes_turns = planned_layer(config, 1) == 1 && system_of(config.attention).by_own_length;

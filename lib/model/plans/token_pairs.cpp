@@ -52,6 +52,12 @@ std::vector<KeyGroup> etc_groups(const ModelConfig& config) {
           {.heads = heads, .queries = TokenKind::global, .linked = options.hard_g2l}};
 }
 
+// Of local heads; what the others see their tokens decide.
+std::vector<KeyGroup> routing_groups(const ModelConfig& config) {
+  const std::int64_t side = config.attention_options.routing.local_window;
+  return {{.heads = local_heads(config), .before = side, .after = side}};
+}
+
 // Within a segment; those before it are known to its stream alone.
 std::vector<KeyGroup> recurrent_groups(const ModelConfig& config) {
   return {{.heads = config.num_attention_heads,
@@ -130,11 +136,13 @@ TokenNumbers token_numbers(const ModelConfig& config, std::int64_t length) {
 }
 
 std::vector<KeyGroup> key_groups(const ModelConfig& config, std::int64_t layer, bool causal) {
-  if (!decided_by_tokens(config.attention) || config.attention == AttentionPattern::bpt)
+  const bool routes = config.attention == AttentionPattern::routing;
+  if ((!decided_by_tokens(config.attention) && !routes) || config.attention == AttentionPattern::bpt)
     throw_runtime("groups of keys of attention " + name_of(config.attention));
   std::vector<KeyGroup> groups =
       config.attention == AttentionPattern::longformer       ? longformer_groups(config, layer)
       : config.attention == AttentionPattern::sparse_strided ? strided_groups(config, layer)
+      : routes                                               ? routing_groups(config)
       : is_recurrent(config)                                 ? recurrent_groups(config)
                                                              : etc_groups(config);
   std::erase_if(groups, [](const KeyGroup& group) { return group.heads == 0; });

@@ -4,17 +4,19 @@ count on a busy machine) and the peak memory of each.
 
     python long_layer_speed.py --system performer --bench build/release/tests/bench/bench_long_layers
     python long_layer_speed.py --system reformer --bench build/release/tests/bench/bench_long_layers
+    python long_layer_speed.py --system routing --bench build/release/tests/bench/bench_long_layers
 
 performer (256 features): Performer of performer-pytorch 1.1.4 (tests/peers/make_performer.py); with --causal it runs its
 function without a CUDA kernel. reformer (chunks of 64, 2 hashes): Reformer of reformer-pytorch 1.4.4 and ReformerModel of
-transformers 4.57.1. The output is tied to the words, and reads 64 rows."""
+transformers 4.57.1. routing (clusters of 256 tokens, half of the heads local, 768 keys each): RoutingTransformer of
+routing-transformer 1.6.1 (tests/peers/make_routing.py). The output is tied to the words, and reads 64 rows."""
 import argparse
 import statistics
 import subprocess
 import sys
 import time
 
-WIDTH, HEADS, INNER, COUNTS, WORDS, LABELS = 512, 8, 4, {"performer": 256, "reformer": 2}, 1000, 64
+WIDTH, HEADS, INNER, COUNTS, WORDS, LABELS = 512, 8, 4, {"performer": 256, "reformer": 2, "routing": 256}, 1000, 64
 
 
 def peak():
@@ -57,7 +59,27 @@ def transformers(tokens, causal):
     return States()
 
 
-PACKAGES = {"performer": [performer_pytorch], "reformer": [reformer_pytorch, transformers]}
+def routing_transformer(tokens, causal):
+    import torch
+    from routing_transformer import RoutingTransformer
+
+    window = COUNTS["routing"]
+    model = RoutingTransformer(dim=WIDTH, depth=1, max_seq_len=tokens, heads=HEADS, window_size=window,
+                               local_attn_window_size=window, n_local_attn_heads=HEADS // 2, causal=causal)
+
+    class States(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, vectors):
+            states, commitment = self.model(vectors)
+            return states + commitment * 0  # its loss is small: its gradient is left out
+
+    return States()
+
+
+PACKAGES = {"performer": [performer_pytorch], "reformer": [reformer_pytorch, transformers], "routing": [routing_transformer]}
 
 
 def serve(package, threads, tokens, causal):
