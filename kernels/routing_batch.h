@@ -10,10 +10,10 @@ namespace bigbird::kernels {
 // lengths[s] are real; no other is routed.
 //
 // A row of a query or a key becomes x = (row - mean) / sqrt(variance + epsilon). Cluster c of a head has a
-// centroid mu_c, and takes those min(window, lengths[s]) queries whose x.mu_c is largest, and as many keys, the
-// first of equal ones; within the cluster they stand by their positions. Its queries see its keys, by one
-// softmax of x.y without a scale. A query has the sum of what its clusters give, over their number plus
-// 0.01: it may be in several, or in none, where it has zeros.
+// centroid mu_c, and takes those min(window, lengths[s]) queries whose x.mu_c is largest, and as many keys,
+// the first of equal ones; within the cluster they stand by their positions. Its queries see its keys, by one
+// softmax of x.y without a scale. A query has the sum of what its clusters give, over their number plus 0.01:
+// it may be in several, or in none, where it has zeros.
 struct RoutingBatch {
   Index sequences = 0;                   // B
   Index heads = 0;                       // H, those that are routed
@@ -34,8 +34,8 @@ struct RoutingBatch {
 
 // Where queries, or keys, go.
 struct RoutedTokens {
-  // [H, places]: of each sequence the rows of its first cluster, then of the next, ascending, counted from the
-  // sequence's first row.
+  // [H, places]: of each sequence the rows of its first cluster, then of the next, ascending, counted from
+  // the sequence's first row.
   std::int32_t* order = nullptr;
   std::int32_t* nearest = nullptr;  // [H, T], the cluster with the largest x.mu, the first of equal ones
   float* distances = nullptr;       // [H, T], |x - mu|^2 to it; 0 of padding

@@ -1,6 +1,7 @@
-// Routing Transformer's attention (Roy et al. 2021, section 4.1, with what google-research/routing_transformer
-// adds) in double precision, one head of one sequence without padding: pair by pair, from lists of each
-// cluster's queries and keys. Queries and keys become x = (row - mean) / sqrt(variance + 1e-6).
+// Routing Transformer's attention (Roy et al. 2021, section 4.1, with what
+// google-research/routing_transformer adds) in double precision, one head of one sequence without padding:
+// pair by pair, from lists of each cluster's queries and keys. Queries and keys become x = (row - mean) /
+// sqrt(variance + 1e-6).
 //
 //   out_i = sum over clusters c of i of sum_j p_cij v_j / (number of those c + 0.01),  p_cij ~ exp(x_i.y_j)
 #pragma once

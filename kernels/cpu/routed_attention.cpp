@@ -1,7 +1,7 @@
-// Attention within learned clusters: centroids, the choice of each cluster's tokens, attention and its way back.
-// A task is one head of one sequence, whose clusters go through in their order, some queries at a time. So every
-// sum has one order, which the sequence's own tokens decide. What all sequences add to the centroids of a head
-// is one task.
+// Attention within learned clusters: centroids, the choice of each cluster's tokens, attention and its way
+// back. A task is one head of one sequence, whose clusters go through in their order, some queries at a time.
+// So every sum has one order, which the sequence's own tokens decide. What all sequences add to the centroids
+// of a head is one task.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -14,9 +14,9 @@ namespace bigbird {
 struct ModelConfig;
 using kernels::FeatureMap;
 
-// What a row sees. Most are block plans alone; sparse_strided, longformer, etc, transformer_xl, adaptive_span,
-// compressive and routing's local heads have rules for pairs of tokens as well (lib/model/plans/token_pairs.h), bpt has lists for
-// every token alone (partition_lists.h).
+// What a row sees. Most are block plans alone; sparse_strided, longformer, etc, transformer_xl,
+// adaptive_span, compressive and routing's local heads have rules for pairs of tokens as well
+// (lib/model/plans/token_pairs.h), bpt has lists for every token alone (partition_lists.h).
 enum class AttentionPattern {
   bigbird,         // ITC (paper section 2 and Fig. 1): global first and last block, window of 3, r random
   full,            // every block

@@ -111,9 +111,10 @@ OptimizerMemory optimizer_memory(const ParameterLayout& layout, OptimizerVariant
                                  const kernels::Backend& backend, int ranks = 1);
 
 // Owns its state (device memory, zero at first). Tensors that are moving averages (TensorSpec::moving_decay)
-// are moved, by what is summed over the ranks; they have no part in the norm. Of several ranks each has the moments of its own slice of
-// the parameters, updates that, and gets the others' from them (ZeRO-1, Rajbhandari et al. 2020, section
-// 5.1); Adafactor, whose state is small and whose updates need whole tensors, runs on every rank alike.
+// are moved, by what is summed over the ranks; they have no part in the norm. Of several ranks each has the
+// moments of its own slice of the parameters, updates that, and gets the others' from them (ZeRO-1,
+// Rajbhandari et al. 2020, section 5.1); Adafactor, whose state is small and whose updates need whole
+// tensors, runs on every rank alike.
 class Optimizer {
  public:
   // `ranks`: those that share the update, referred to; null: this process alone.

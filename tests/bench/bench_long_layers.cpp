@@ -1,9 +1,10 @@
 // A layer of Performer, Reformer or Routing Transformer beside one of full attention and one of BigBird's, at
-// 1,024 to 32,768 tokens: CPU seconds (that it may be measured beside other work) of a forward pass and of a training step,
-// in turns, and bytes that a model of one layer plans beside its parameters; behind them the exponents,
-// which are the slopes of the logarithms over that of the tokens. Performer's published width: 512, 8
-// heads, 2,048 inside. COUNT: features of performer, hashes of reformer, tokens of a cluster of routing, which has
-// as many clusters as cover the tokens, and half as much again on each side in the window of its local heads.
+// 1,024 to 32,768 tokens: CPU seconds (that it may be measured beside other work) of a forward pass and of a
+// training step, in turns, and bytes that a model of one layer plans beside its parameters; behind them the
+// exponents, which are the slopes of the logarithms over that of the tokens. Performer's published width:
+// 512, 8 heads, 2,048 inside. COUNT: features of performer, hashes of reformer, tokens of a cluster of
+// routing, which has as many clusters as cover the tokens, and half as much again on each side in the window
+// of its local heads.
 //
 //   bench_long_layers SYSTEM [rounds [COUNT [longest [longest of full attention [mlm or clm]]]]]
 //

@@ -1,5 +1,5 @@
-// Routing Transformer as a user meets it: pretraining both ways, killed and resumed, fine-tuning, prediction in
-// any batch, int8, evaluation, convert, check and info, a task of text, what is refused, and what `bigbird
+// Routing Transformer as a user meets it: pretraining both ways, killed and resumed, fine-tuning, prediction
+// in any batch, int8, evaluation, convert, check and info, a task of text, what is refused, and what `bigbird
 // attention` counts.
 #include <gtest/gtest.h>
 
@@ -55,7 +55,8 @@ TEST_F(RoutingVerbs, G8FoldersKeepTheirOptions) {
   must({"convert", path("folder/final"), path("copy")});
   EXPECT_TRUE(values_of("copy") == values_of("folder/final"));
   EXPECT_EQ(config("copy"), config("folder/final"));
-  must({"convert", path("folder/final"), path("wider"), "--cluster-window", "48"});
+  must({"convert", path("folder/final"), path("wider"), "--cluster-window", "48", "--local-heads", "1",
+        "--centroid-decay", "0.99"});
   EXPECT_TRUE(values_of("wider") == values_of("folder/final"));
   EXPECT_EQ(config("wider").at("bigbird").at("attention_options").at("cluster_window"), 48);
   nlohmann::json changed = config("copy");
@@ -90,7 +91,7 @@ TEST_F(RoutingVerbs, WhatItHasNotIsRefused) {
   };
   refused(with({"--clusters", "0"}), 2, "--clusters: '0' is not a whole number within 1..1024");
   refused(with({"--commitment-loss", "2"}), 2, "--commitment-loss: '2' is not a number within 0..1");
-  refused(with({"--local-heads", "4", "--heads", "4"}), 2, "local_heads 4 of num_attention_heads 4");
+  refused(with({"--local-heads", "4", "--heads", "4"}), 2, "--local-heads 4 of --heads 4");
   refused(with({"--hashes", "2"}), 2, "--hashes is of attention reformer, not of routing");
   must(pretrain("next", {"--steps", "2", "--objective", "clm"}));
   const std::string bases = must({"text", "generate", "-m", path("next/final"), "-O", "lines", "--prompt",
@@ -144,7 +145,8 @@ TEST(AttentionVerb, G9PairsOfRoutingAreThoseOfItsClustersAndWindows) {
   const TemporaryFolder folder;
   const std::string svg = (folder / "routing.svg").string();
   const RunResult run = run_bigbird({"attention", "--attention", "routing", "--length", "64", "--block-size",
-                                     "8", "--heads", "2", "--head", "1", "--svg", svg, "--local-heads", "1"});
+                                     "8", "--heads", "2", "--head", "1", "--svg", svg, "--local-heads", "1",
+                                     "--commitment-loss", "0", "--centroid-decay", "0.5"});
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_TRUE(holds(run.out, "the tokens decide which keys a query has"));
   EXPECT_TRUE(holds(read_text(svg), "every token"));

@@ -1,5 +1,6 @@
-// Routed attention against KmeansAttention of the package routing-transformer 1.6.1 (tests/peers/make_routing.py),
-// whose centroids are handed over: the reference in double, and the kernels that models compute with.
+// Routed attention against KmeansAttention of the package routing-transformer 1.6.1
+// (tests/peers/make_routing.py), whose centroids are handed over: the reference in double, and the kernels
+// that models compute with.
 #include <gtest/gtest.h>
 
 #include <algorithm>

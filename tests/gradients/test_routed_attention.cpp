@@ -1,6 +1,6 @@
-// The oracle of Routing Transformer's attention: the worked vector, its gradients and those of what tokens are
-// away from their centroids against central differences, one cluster as full attention, and which tokens a
-// cluster takes.
+// The oracle of Routing Transformer's attention: the worked vector, its gradients and those of what tokens
+// are away from their centroids against central differences, one cluster as full attention, and which tokens
+// a cluster takes.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -4,10 +4,11 @@
 // other (kernels::RoutingBatch). From left to right a routed head has its queries for keys, and a later token
 // may take an earlier one's place in a cluster: a causal model knows that much of what comes.
 //
-// Centroids are moving averages of the tokens that are nearest to each: tensors of the model, `centroids.sums`
-// over smoothed `centroids.counts`, without a gradient. What a batch adds lies where their gradients would be,
-// so that it is summed over parts and ranks as these are; the optimizer moves the averages (optimizer.h). Both
-// start as published: sums of mean 0 and variance 1 along each, and nothing counted.
+// Centroids are moving averages of the tokens that are nearest to each: tensors of the model,
+// `centroids.sums` over smoothed `centroids.counts`, without a gradient. What a batch adds lies where their
+// gradients would be, so that it is summed over parts and ranks as these are; the optimizer moves the
+// averages (optimizer.h). Both start as published: sums of mean 0 and variance 1 along each, and nothing
+// counted.
 //
 // The loss has `commitment` times the mean square of x - mu, over columns and routed heads, for queries, and
 // again for keys, whether or not they are the same.

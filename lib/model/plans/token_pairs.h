@@ -41,7 +41,8 @@ struct KeyGroup {
   bool linked = false;  // only local tokens and the global token of their stretch meet
   bool operator==(const KeyGroup&) const = default;
 };
-// Of attention routing those of its local heads. causal: the left-to-right form, in which nobody sees a later token; that of a config that is causal too.
+// Of attention routing those of its local heads. causal: the left-to-right form, in which nobody sees a later
+// token; that of a config that is causal too.
 std::vector<KeyGroup> key_groups(const ModelConfig& config, std::int64_t layer, bool causal = false);
 // Of a layer's groups those of local queries over local keys: in a window, and in residue classes. One of
 // each at most, the window's from head 0 on; no heads: there is none.
