@@ -144,8 +144,9 @@ void TrainingOptions::add_optimizer_options(const TrainingWords& words) {
   verb_.with_word(rate, "auto", "nan");
   if (options_.rate_by_width) rate->default_str("auto");
   verb_.add_count("--warmup", warmup_, "Steps of warm-up (default: " + words.warmup + ")")->default_str("");
-  verb_.add_option("--schedule {google,huggingface}", schedule_,
-                   "Linear decay from step 0 (google) or from the end of warm-up (huggingface)");
+  verb_.add_option("--schedule {google,huggingface,inverse-sqrt}", schedule_,
+                   "Decay: linear from step 0 (google) or from the end of warm-up (huggingface), or with the "
+                   "root of the step (inverse-sqrt)");
   verb_.add_option("--optimizer {google,torch,lamb,adafactor}", optimizer_,
                    "Optimizer: AdamW without (google) or with bias correction (torch), LAMB (lamb), for "
                    "large batches, or Adafactor (adafactor), of little memory");

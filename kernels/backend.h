@@ -63,6 +63,7 @@ struct AttentionLimits {
   Index cluster = 0;
   Index hash_columns = 0;
   Index hash_buckets = 0;
+  bool documents = false;  // sentences have a second encoder over them (lib/model/network/hierarchy.h)
 };
 
 // What a device's driver takes of its memory beside what the backend and its callers allocate.

@@ -41,6 +41,7 @@ std::size_t loaded_bytes() {
 void require_attention(const AttentionLimits& limits) {
   if (limits.features > 0) throw DeviceError(feature_refusal);
   if (limits.cluster > 0) throw DeviceError(cluster_refusal);
+  if (limits.documents) throw DeviceError(document_refusal);
   if (limits.tokens == 0) return;
   if (const std::string why =
           attention_refusal(limits.head_size, limits.block_size, limits.labels > 0, limits.labels);

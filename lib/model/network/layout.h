@@ -24,7 +24,9 @@ enum class Init {
   filter_normal,
   unit_normal,
   features,
-  span_logits  // all first_span_logit
+  width_normal,    // a standard deviation of hidden_size^-1/2, not cut
+  xavier_uniform,  // even within +- sqrt(6 / (in + out)) (Glorot and Bengio 2010)
+  span_logits      // all first_span_logit
 };
 
 // Standard deviation of a fresh table of labels (etcmodel).
