@@ -1,7 +1,7 @@
 // HIBERT (Zhang et al. 2019) in double precision, forward and backward, without dropout: an encoder of
 // sentences, whose last tokens stand for them, an encoder of documents over these, and a decoder that writes
 // sentences, each given the vector of its own in every layer, or labels of sentences. All layers are post-LN,
-// positions are sinusoids. docs/specification.md 2.10 has the formulas.
+// positions are sinusoids. docs/specification.md 2.13 has the formulas.
 #pragma once
 
 #include <cstddef>

@@ -70,6 +70,7 @@ const std::vector<JsonKind>& json_kinds() {
       {"manifest of a promoter data set", {"tss", "window", "negatives"}, "", "bigbird info FOLDER"},
       {"manifest of a chromatin data set", {"kind", "bins_by_split"}, "", "bigbird info FOLDER"},
       {"window of a model", {"task", "length", "target_offset"}, "", ""},
+      {"size of extracts of a model", {"sentences", "chosen_on"}, "", ""},
       {"text settings of a model", {"task", "data_format", "white_space"}, "", ""},
       {"configuration of a model", {"model_type", "hidden_size"}, "", "bigbird info FOLDER"},
       {"configuration of a model", {"architectures", "vocab_size"}, "", "bigbird info FOLDER"},

@@ -1,4 +1,4 @@
-// HIBERT (Zhang et al. 2019; docs/specification.md 2.10): the encoder's sequences are sentences, whose last
+// HIBERT (Zhang et al. 2019; docs/specification.md 2.13): the encoder's sequences are sentences, whose last
 // tokens stand for them; a second encoder reads these vectors, document by document, each with the sinusoid
 // of its place. On it stands a decoder, which is given a sentence's vector in every layer (decoder.h), or a
 // label of every sentence.
