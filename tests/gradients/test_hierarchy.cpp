@@ -26,7 +26,7 @@ HierarchyConfig small_hierarchy() {
   encoder.types = 0;
   encoder.rescale_embeddings = true;
   encoder.activation = Activation::silu;  // relu has places without a derivative
-  config.document_layers = 2;
+  config.document_layers = 1;
   config.decoder_layers = 2;
   return config;
 }
@@ -34,34 +34,34 @@ HierarchyConfig small_hierarchy() {
 Parameters some_parameters(const HierarchyConfig& config, bool labels) {
   RandomNumbers random(7);
   Parameters values;
-  const std::size_t hidden = config.encoder.hidden, inner = config.encoder.intermediate;
+  const std::size_t columns = config.encoder.hidden, inner = config.encoder.intermediate;
   const auto linear = [&](const std::string& name, std::size_t outputs, std::size_t inputs) {
     values[name + ".weight"] = random.vector(outputs * inputs, -0.5, 0.5);
     values[name + ".bias"] = random.vector(outputs, -0.3, 0.3);
   };
   const auto norm = [&](const std::string& name) {
-    values[name + ".weight"] = random.vector(hidden, 0.7, 1.3);
-    values[name + ".bias"] = random.vector(hidden, -0.3, 0.3);
+    values[name + ".weight"] = random.vector(columns, 0.7, 1.3);
+    values[name + ".bias"] = random.vector(columns, -0.3, 0.3);
   };
   const auto stack = [&](const std::string& name, std::size_t layers, bool adds) {
     for (std::size_t layer = 0; layer < layers; ++layer) {
       const std::string prefix = name + std::to_string(layer) + ".";
       for (const char* part : {"query", "key", "value"})
-        linear(prefix + "attention.self." + part, hidden, hidden);
-      linear(prefix + "attention.output.dense", hidden, hidden);
+        linear(prefix + "attention.self." + part, columns, columns);
+      linear(prefix + "attention.output.dense", columns, columns);
       norm(prefix + "attention.output.LayerNorm");
       if (adds) norm(prefix + "sentence.LayerNorm");
-      linear(prefix + "intermediate.dense", inner, hidden);
-      linear(prefix + "output.dense", hidden, inner);
+      linear(prefix + "intermediate.dense", inner, columns);
+      linear(prefix + "output.dense", columns, inner);
       norm(prefix + "output.LayerNorm");
     }
   };
   values["bert.embeddings.word_embeddings.weight"] =
-      random.vector(config.encoder.vocabulary * hidden, -0.4, 0.4);
+      random.vector(config.encoder.vocabulary * columns, -0.4, 0.4);
   stack("bert.encoder.layer.", config.encoder.layers, false);
   stack("documents.layer.", config.document_layers, false);
   if (labels) {
-    linear("sentence_labels", 2, hidden);
+    linear("sentence_labels", 2, columns);
   } else {
     stack("decoder.layer.", config.decoder_layers, true);
   }
@@ -85,9 +85,11 @@ void expect_differences(const HierarchyConfig& config, const HierarchyInput& inp
     double largest = 0.0;
     for (const double value : result.gradients.at(name)) largest = std::max(largest, std::abs(value));
     // A key's bias has no gradient in exact arithmetic.
-    if (name.find(".self.key.bias") == std::string::npos) EXPECT_GT(largest, 1e-6) << name;
+    if (name.find(".self.key.bias") == std::string::npos) {
+      EXPECT_GT(largest, 1e-6) << name;
+    }
     const auto loss = [&] { return hierarchy(config, parameters, input, false).loss; };
-    EXPECT_LT(largest_gradient_error(values, result.gradients.at(name), loss), 1e-6) << name;
+    EXPECT_LT(largest_gradient_error(values, result.gradients.at(name), loss, 3), 1e-6) << name;
   }
 }
 

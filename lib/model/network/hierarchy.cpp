@@ -38,6 +38,7 @@ std::size_t bytes_of_rows(const PassContext& pass, kernels::Values values) {
 ModelConfig document_config(const ModelConfig& config) {
   ModelConfig of_documents = config;
   of_documents.num_hidden_layers = config.documents.num_hidden_layers;
+  of_documents.block_size = 1;
   return of_documents;
 }
 
@@ -56,11 +57,9 @@ void document_pass(const ModelConfig& config, DecoderPlans& plans, const Batch& 
     pass.batch.lengths.push_back(pass.batch.token_offsets[d + 1] - pass.batch.token_offsets[d]);
   pass.runs.clear();
   for (std::int64_t layer = 0; layer < pass.config.num_hidden_layers; ++layer) {
-    AttentionRun run = document_run(config, config.num_hidden_layers + layer, training, dropout_seed);
-    for (const std::int64_t sentences : pass.batch.lengths) {
-      const std::int64_t blocks = (sentences + config.block_size - 1) / config.block_size;
-      run.append(sentences, sentences, sentences, plans.cross(blocks, blocks));
-    }
+    AttentionRun run = document_run(pass.config, config.num_hidden_layers + layer, training, dropout_seed);
+    for (const std::int64_t sentences : pass.batch.lengths)
+      run.append(sentences, sentences, sentences, plans.cross(sentences, sentences));
     run.set_slot(first_slot + layer);
     pass.runs.push_back({std::move(run)});
   }

@@ -17,7 +17,8 @@
 
 namespace bigbird {
 
-// The config that a layer of the second encoder sees: the encoder's, with as many layers as that has.
+// The config that a layer of the second encoder sees: the encoder's, with as many layers as that has, and blocks
+// of one sentence, so that no document is padded.
 ModelConfig document_config(const ModelConfig& config);
 
 // A pass of the second encoder, whose tokens are the sentences of the batch, without padding.

@@ -28,6 +28,18 @@ void expect_hierarchy_error(const Work& work, ErrorKind kind, const std::string&
   }
 }
 
+ForwardOptions learning(std::uint64_t seed, bool training = true) {
+  ForwardOptions options;
+  options.training = training;
+  options.dropout_seed = seed;
+  return options;
+}
+ForwardOptions learning(std::uint64_t seed, const LossScale& scale) {
+  ForwardOptions options = learning(seed);
+  options.scale = scale;
+  return options;
+}
+
 class HierarchyModel : public ::testing::TestWithParam<HeadType> {
  protected:
   HierarchyModel() { validate(config_, "test"); }
@@ -46,7 +58,7 @@ TEST_P(HierarchyModel, H2StatesLossAndGradientsAreTheReferences) {
         ModelOptions{.training = true, .logits_in_pieces = true}}) {
     const auto model = make_model(*backend_, config_, batch_, options, parameters_);
     const LossScale scale = scale_of_means(label_counts(batch_, config_));
-    const ForwardResult result = model->forward_backward(batch_, {.scale = scale});
+    const ForwardResult result = model->forward_backward(batch_, learning(0, scale));
     EXPECT_NEAR(scaled_loss(result, scale), expected.loss, 2e-5);
     EXPECT_LT(relative_error(model->sentence_states().data(), expected.sentence_states.values), 2e-5);
     EXPECT_LT(relative_error(real_rows(model->last_hidden_state(), batch_, 16).data(),
@@ -94,7 +106,7 @@ TEST_P(HierarchyModel, DropoutHasItsPlacesAndItsSeed) {
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.3;
   const auto model = make_model(*backend_, config, batch_, {.training = true}, parameters_);
   const auto loss = [&](bool training, std::uint64_t seed) {
-    return scaled_loss(model->forward(batch_, {.training = training, .dropout_seed = seed}),
+    return scaled_loss(model->forward(batch_, learning(seed, training)),
                        scale_of_means(label_counts(batch_, config)));
   };
   EXPECT_EQ(loss(true, 3), loss(true, 3));
@@ -106,7 +118,7 @@ TEST_P(HierarchyModel, DropoutHasItsPlacesAndItsSeed) {
   std::vector<float> parameters = parameters_;
   const LossScale scale = scale_of_means(label_counts(batch_, config));
   model->zero_gradients();
-  model->forward_backward(batch_, {.training = true, .dropout_seed = 5, .scale = scale});
+  model->forward_backward(batch_, learning(5, scale));
   const std::vector<float> gradients = model->host_gradients();
   const std::string last =
       config.writes_sentences() ? "decoder.layer.0.sentence.LayerNorm.weight" : "sentence_labels.weight";

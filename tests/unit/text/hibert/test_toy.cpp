@@ -91,7 +91,10 @@ TEST(HibertToy, H5MaskedSentencesAreReadFromTheirNeighbours) {
       append_masked_document(batch, config, train, d, choose_sentences(5, draw, d, counts), mask_piece);
     }
     model.zero_gradients();
-    model.forward_backward(batch, {.training = true, .scale = scale_of_means(label_counts(batch, config))});
+    ForwardOptions options;
+    options.training = true;
+    options.scale = scale_of_means(label_counts(batch, config));
+    model.forward_backward(batch, options);
     const float warm = std::min(1.0f, static_cast<float>(update + 1) / 100.0f);
     const kernels::ParameterRun all{0, count, false};
     backend->adamw({model.parameters(), model.gradients(), first.data(), second.data()}, {&all, 1},
