@@ -14,21 +14,21 @@
 namespace bigbird::apps {
 
 int cmd_text_hibert_evaluate(int argc, char** argv) {
-  Verb verb("text hibert evaluate", "Score HIBERT's extracts by ROUGE, next to lead-3 and the oracle.",
+  Verb verb("text hibert evaluate", "Score HIBERT's extracts by ROUGE.",
             {"bigbird text hibert evaluate -m run/final --data test.jsonl -o rouge.json",
              "bigbird text hibert evaluate -m run/final --data test.jsonl --sentences 5"});
   ExtractorOptions options;
   ExtractEvaluationOptions evaluation;
   std::string output = "-";
   SummaryDataOptions data;
-  verb.add_required("-m,--model MODEL", options.model, "Folder that text hibert finetune wrote");
+  verb.add_required("-m,--model MODEL", options.model, "Model folder that text hibert finetune wrote");
   verb.add_required(
       "--data FILE", evaluation.data,
       "Documents and summaries: JSON Lines, CSV, TSV, or a folder of documents/ and summaries/");
   verb.add_option("-o,--output FILE", output, "File of the JSON; - is stdout");
   verb.with_word(
       verb.add_option("--sentences", options.sentences,
-                      "Sentences of an extract (default: those of best ROUGE in validation, else 3)"),
+                      "Sentences of an extract (default: what validation chose, else 3)"),
       "auto", "0");
   verb.add_option("--batch", options.documents, "Documents at a time; more take more memory",
                   CLI::Range(1, 4096));

@@ -25,7 +25,8 @@ int cmd_text_hibert_finetune(int argc, char** argv) {
   TrainingOptions training(verb, options,
                            {.sample = "Documents",
                             .length = "Most tokens of a sentence, its end included (default: the model's)",
-                            .needs_init = true});
+                            .needs_init = true,
+                            .paper = {}});
   if (!verb.parse(argc, argv)) return 0;
   options.pairs = data.pairs();
   if (options.train == "-" || options.valid == "-")

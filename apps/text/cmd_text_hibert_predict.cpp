@@ -36,7 +36,7 @@ int cmd_text_hibert_predict(int argc, char** argv) {
   std::string form = "jsonl";
   SummaryDataOptions data;
   WorkOptions work;
-  verb.add_required("-m,--model MODEL", options.model, "Folder that text hibert finetune wrote");
+  verb.add_required("-m,--model MODEL", options.model, "Model folder that text hibert finetune wrote");
   verb.add_required(
       "IN FILE", prediction.input,
       "Documents: JSON Lines, CSV, TSV, lines (.txt, a document a line), a folder of .txt, or - for stdin");
@@ -46,7 +46,7 @@ int cmd_text_hibert_predict(int argc, char** argv) {
       ->type_name(choices(extract_form_names));
   verb.with_word(
       verb.add_option("--sentences", options.sentences,
-                      "Sentences of an extract (default: those of best ROUGE in validation, else 3)"),
+                      "Sentences of an extract (default: what validation chose, else 3)"),
       "auto", "0");
   verb.add_option("--batch", options.documents, "Documents at a time; more take more memory",
                   CLI::Range(1, 4096));

@@ -29,7 +29,7 @@ void add_sizes(Verb& verb, HibertSizes& typed) {
   config.hidden_size = 512;
   config.num_attention_heads = 8;
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = published_dropout;
-  verb.add_option("--layers", config.num_hidden_layers, "Layers of each of the three stacks");
+  verb.add_option("--layers", config.num_hidden_layers, "Encoder layers, of sentences and of documents, and as many of the decoder");
   verb.add_option("--width", config.hidden_size, "Width of the hidden states");
   verb.add_option("--heads", config.num_attention_heads, "Attention heads");
   verb.with_word(verb.add_option("--intermediate", typed.intermediate,
@@ -39,7 +39,7 @@ void add_sizes(Verb& verb, HibertSizes& typed) {
                   "Most sentences of a document; longer ones are taken as several")
       ->check(CLI::Range(1, 1024));
   verb.add_flag("--untied-output", typed.untied,
-                "Give the decoder an output table of its own (default: the word table)");
+                "Train an output table of the decoder (default: the word table)");
   verb.add_option("--attention-dropout", config.attention_probs_dropout_prob,
                   "Dropout of attention probabilities", CLI::Range(0.0, 0.999));
 }
@@ -76,7 +76,9 @@ int cmd_text_hibert_pretrain(int argc, char** argv) {
   TrainingOptions training(
       verb, options,
       {.sample = "Documents",
-       .length = "Most tokens of a sentence, its end included (default: 51, or the model's)"});
+       .length = "Most tokens of a sentence, its end included (default: 51, or the model's)",
+       .paper = {},
+       .dropout = "the model's own, 0.1 of a fresh one"});
   if (!verb.parse(argc, argv)) return 0;
   smoothing.apply(options.smoothing);
   options.pairs = data.pairs();

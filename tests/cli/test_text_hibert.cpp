@@ -1,13 +1,15 @@
-// text hibert: masked sentences are learned, and labels; a run that was killed goes on bit by bit; extracts and
-// their ROUGE next to the first sentences and the oracle (H4); what cannot be read is refused.
+// text hibert: masked sentences are learned, and labels; a run that was killed goes on bit by bit; extracts
+// and their ROUGE next to the first sentences and the oracle (H4); what cannot be read is refused.
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
+#include "lib/training/run_folder.h"
 #include "tests/cli/running_program.h"
 #include "tests/cli/text_fixture.h"
 
@@ -33,15 +35,21 @@ class HibertVerbs : public TextFixture {
     must(finetune("tuned", {"--valid", path("pairs.jsonl")}));
   }
   static Words pretrain(const std::string& run, const Words& more,
-                        const std::string& train = path("pairs.jsonl")) {
+                        const std::string& train = path("pairs.jsonl"), const std::string& steps = "6") {
     return Words{"text", "hibert", "pretrain", "--train", train, "-m", path("letters"), "-o", path(run)} +
-           Words{"--layers", "1", "--width", "16", "--heads", "2", "--batch", "4", "--steps", "6"} + more;
+           small(more) + Words{"--batch", "4", "--steps", steps} + more;
+  }
+  // The sizes of a fresh model.
+  static Words small(const Words& more) {
+    if (!more.empty() && more.front() == "--init") return {};
+    return {"--layers", "1", "--width", "16", "--heads", "2"};
   }
   static Words finetune(const std::string& run, const Words& more,
                         const std::string& train = path("pairs.jsonl"),
-                        const std::string& init = path("base/final")) {
+                        const std::string& init = path("base/final"), const std::string& steps = "6",
+                        const std::string& rate = "1e-3") {
     return Words{"text", "hibert", "finetune", "--train", train, "--init", init, "-o", path(run)} +
-           Words{"--batch", "4", "--steps", "6", "--lr", "1e-3"} + more;
+           Words{"--batch", "4", "--steps", steps, "--lr", rate} + more;
   }
   static Words predict(const Words& more) {
     return Words{"text", "hibert", "predict", "-m", path("tuned/final"), path("pairs.jsonl")} + more;
@@ -84,8 +92,8 @@ TEST_F(HibertVerbs, G5AnyNumberOfThreadsAndG7ARunThatGoesOnGiveEqualBytes) {
 }
 
 TEST_F(HibertVerbs, G7AKilledRunGoesOnToEqualBytes) {
-  must(pretrain("unbroken", {"--steps", "40"}));
-  const Words words = pretrain("killed", {"--steps", "40", "--save-every", "1"});
+  must(pretrain("unbroken", {}, path("pairs.jsonl"), "40"));
+  const Words words = pretrain("killed", {"--save-every", "1"}, path("pairs.jsonl"), "40");
   {
     Running program(words, path("killed.err"));
     for (int tenths = 0; tenths < 600 && !std::filesystem::exists(path("killed/checkpoint-3")); ++tenths)
@@ -126,8 +134,9 @@ TEST_F(HibertVerbs, H4ExtractsAndTheirRouge) {
 }
 
 TEST_F(HibertVerbs, LearnsWhichSentenceTheSummaryIs) {
-  must(finetune("long", {"--valid", path("pairs.jsonl"), "--steps", "300", "--dropout", "0", "--lr", "3e-3",
-                         "--schedule", "huggingface", "--eval-every", "100", "--average", "0"}));
+  must(finetune("long",
+                {"--valid", path("pairs.jsonl"), "--dropout", "0", "--eval-every", "100", "--average", "0"},
+                path("pairs.jsonl"), path("base/final"), "300", "3e-3"));
   must({"text", "hibert", "evaluate", "-m", path("long/final"), "--data", path("pairs.jsonl"), "-o",
         path("long.json")});
   const auto scores = nlohmann::json::parse(read_text(path("long.json")));
@@ -146,29 +155,56 @@ TEST_F(HibertVerbs, EveryOptionReachesItsField) {
   write("named.data", rows);
   const Words fields = {"--format", "jsonl",      "--document-field",  "body",      "--id-field",
                         "key",      "--skip-bad", "--replace-invalid", "--quoting", "auto"};
-  must(pretrain("all",
-                fields + Words{"--valid",
-                               path("named.data"),
-                               "--intermediate",
-                               "24",
-                               "--max-sentences",
-                               "7",
-                               "--untied-output",
-                               "--attention-dropout",
-                               "0.2",
-                               "--label-smoothing",
-                               "0.05",
-                               "--smoothing",
-                               "google",
-                               "--length",
-                               "12",
-                               "--schedule",
-                               "inverse-sqrt",
-                               "--dropout",
-                               "0.05",
-                               "--warmup",
-                               "2"},
-                path("named.data")));
+  const Words training = {"--accumulate",
+                          "2",
+                          "--optimizer",
+                          "google",
+                          "--beta1",
+                          "0.8",
+                          "--beta2",
+                          "0.95",
+                          "--epsilon",
+                          "0.001",
+                          "--weight-decay",
+                          "0.5",
+                          "--clip-norm",
+                          "0.75",
+                          "--average",
+                          "0.9",
+                          "--layer-decay",
+                          "0.8",
+                          "--save-every",
+                          "2",
+                          "--keep-last",
+                          "0",
+                          "--keep-best",
+                          "0",
+                          "--final",
+                          "best",
+                          "--patience",
+                          "100",
+                          "--eval-every",
+                          "2",
+                          "--memory-limit",
+                          "1G",
+                          "--grad-checkpoint",
+                          "--debug-nan",
+                          "--dropout",
+                          "0.25",
+                          "--warmup",
+                          "2",
+                          "--seed",
+                          "11",
+                          "--schedule",
+                          "inverse-sqrt",
+                          "--valid",
+                          path("named.data")};
+  must(pretrain(
+      "all",
+      fields + training +
+          Words{"--intermediate", "24", "--max-sentences", "7", "--untied-output", "--attention-dropout",
+                "0.2", "--label-smoothing", "0.05", "--smoothing", "google", "--length", "12"},
+      path("named.data")));
   const auto config = nlohmann::json::parse(read_text(path("all/final/config.json")));
   EXPECT_EQ(config.at("intermediate_size"), 24);
   EXPECT_EQ(config.at("tie_word_embeddings"), false);
@@ -176,17 +212,46 @@ TEST_F(HibertVerbs, EveryOptionReachesItsField) {
   EXPECT_EQ(config.at("bigbird").at("documents").at("sentences"), 7);
   EXPECT_EQ(config.at("bigbird").at("documents").at("sentence_length"), 12);
   must(pretrain("stage", {"--init", path("all/final")}, path("pairs.jsonl")));
-  must(finetune(
-      "of-stage",
-      fields + Words{"--summary-field", "short", "--list-of-summaries", "--length", "9", "--epochs", "1"},
-      path("named.data"), path("all/final")));
+  must(finetune("of-stage",
+                fields + training + Words{"--summary-field", "short", "--list-of-summaries", "--length", "9"},
+                path("named.data"), path("all/final")));
+  for (const char* run : {"all", "of-stage"}) {
+    const TrainState state = read_train_state(path(std::string(run) + "/checkpoint-6"));
+    const std::map<std::string, std::string> expected = {
+        {"batch", "4"},           {"accumulate", "2"},         {"steps", "6"},       {"warmup", "2"},
+        {"beta1", "0.8"},         {"beta2", "0.95"},           {"epsilon", "0.001"}, {"clip_norm", "0.75"},
+        {"average_decay", "0.9"}, {"layer_decay", "0.8"},      {"seed", "11"},       {"weight_decay", "0.5"},
+        {"optimizer", "google"},  {"schedule", "inverse-sqrt"}};
+    for (const auto& [name, value] : expected) {
+      const auto found = state.options.find(name);
+      ASSERT_NE(found, state.options.end()) << name;
+      EXPECT_EQ(found->second, value) << run << " " << name;
+    }
+  }
+  EXPECT_EQ(read_train_state(path("all/checkpoint-6")).options.at("label_smoothing"), "0.05 (google)");
+}
+
+TEST_F(HibertVerbs, ExtractsHaveTheirForms) {
   const std::string table = must(predict({"-O", "tsv", "--id-field", "id", "--chunk-size", "5"})).out;
   EXPECT_TRUE(holds(table, "id\tsummary\tsentences\n")) << table;
   EXPECT_FALSE(holds(must(predict({"-O", "lines"})).out, "\t"));
-  must(predict({"--shard", "1/2", "-o", path("half.jsonl")}));
-  must(predict({"--shard", "2/2", "-o", path("half.jsonl")}));
-  must({"merge", path("half.jsonl")});
-  EXPECT_EQ(read_text(path("half.jsonl")), must(predict({})).out);
+  for (const char* part : {"1", "2"}) {
+    must(predict({"--shard", std::string(part) + "/2", "--chunk-size", "4", "-o",
+                  path(std::string("part") + part + ".jsonl")}));
+  }
+  must({"merge", path("part1.jsonl"), path("part2.jsonl"), "-o", path("merged.jsonl")});
+  EXPECT_EQ(read_text(path("merged.jsonl")), must(predict({})).out);
+  must(predict({"-o", path("fresh.jsonl"), "--resume"}));
+  EXPECT_EQ(read_text(path("fresh.jsonl")), read_text(path("merged.jsonl")));
+  const Words evaluate = {"text",   "hibert",           "evaluate", "-m", path("tuned/final"),
+                          "--data", path("pairs.jsonl")};
+  const auto documents = [&](const Words& more) {
+    return nlohmann::json::parse(must(evaluate + more).out).at("documents");
+  };
+  EXPECT_EQ(documents({"--document-field", "article", "--summary-field", "summary", "--id-field", "id",
+                       "--list-of-summaries", "--quoting", "auto", "--skip-bad", "--replace-invalid",
+                       "--format", "jsonl", "--batch", "3"}),
+            12);
 }
 
 TEST_F(HibertVerbs, WhatCannotBeReadIsRefused) {
@@ -205,8 +270,8 @@ TEST_F(HibertVerbs, WhatCannotBeReadIsRefused) {
   std::filesystem::create_directories(path("other"));
   write_tiny_text_model(path("other"));
   refused({"text", "hibert", "predict", "-m", path("other"), path("pairs.jsonl")}, 3,
-          "the model is no HIBERT, its head is classification");
-  refused(finetune("none", {}, path("pairs.jsonl"), path("other")), 3, "is no HIBERT");
+          "not a HIBERT, but a model with the head classification");
+  refused(finetune("none", {}, path("pairs.jsonl"), path("other")), 3, "not a HIBERT");
   refused(pretrain("none", {"--init", path("base/final"), "--max-sentences", "9"}), 2, "--max-sentences");
   refused({"text", "summarize", "predict", "-m", path("base/final"), path("pairs.jsonl")}, 3, "no decoder");
   refused({"forward", "-m", path("tuned/final"), "--input", path("none.npz"), "-o", path("out.safetensors")},

@@ -17,8 +17,8 @@
 
 namespace bigbird {
 
-// The config that a layer of the second encoder sees: the encoder's, with as many layers as that has, and blocks
-// of one sentence, so that no document is padded.
+// The config that a layer of the second encoder sees: the encoder's, with as many layers as that has, and
+// blocks of one sentence, so that no document is padded.
 ModelConfig document_config(const ModelConfig& config);
 
 // A pass of the second encoder, whose tokens are the sentences of the batch, without padding.
@@ -35,8 +35,8 @@ struct DocumentPass {
 void document_pass(const ModelConfig& config, DecoderPlans& plans, const Batch& batch, bool training,
                    const std::uint64_t* dropout_seed, kernels::Index first_slot, DocumentPass& pass);
 
-// The passes of the stacks behind the encoder, as far as the model has them. Their slots are the last of those
-// before `end`; the first of them is returned.
+// The passes of the stacks behind the encoder, as far as the model has them. Their slots are the last of
+// those before `end`; the first of them is returned.
 kernels::Index later_stacks(const ModelConfig& config, DecoderPlans& plans, const Batch& batch, bool training,
                             const std::uint64_t* dropout_seed, kernels::Index end, DocumentPass& documents,
                             DecoderPass& decoder);

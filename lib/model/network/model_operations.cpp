@@ -174,7 +174,7 @@ double ModelOperations::decoder(const Batch& batch) const {
   return operations;
 }
 
-// The second encoder, whose tokens are sentences, and labels of those, or the decoder: without cross-attention.
+// The second encoder, whose tokens are sentences, with their labels, or the decoder, without cross-attention.
 double ModelOperations::documents(const Batch& batch) const {
   const double width = real(config_.hidden_size), inner = real(config_.decoder.intermediate_size);
   double of_layer =

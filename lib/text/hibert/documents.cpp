@@ -152,7 +152,7 @@ DocumentSentences encode_sentences(const Tokenizer& tokenizer, const ModelConfig
     std::vector<std::uint32_t> pieces;
     encode_begin(tokenizer, sentences[number], room + 1, pieces);
     if (pieces.empty()) continue;
-    document.cut += pieces.size() > room ? 1 : 0;
+    if (pieces.size() > room) ++document.cut;
     pieces.resize(std::min(pieces.size(), room));
     document.ids.emplace_back(pieces.begin(), pieces.end());
     document.ids.back().push_back(static_cast<std::int32_t>(config.eos_token_id));
@@ -227,7 +227,7 @@ void set_sentence_length(ModelConfig& config, std::int64_t length) {
 
 void require_hibert(const ModelConfig& config, const std::string& folder) {
   if (config.has_documents()) return;
-  throw_bad_input(fmt::format("{}: the model is no HIBERT, its head is {}", folder, name_of(config.head)),
+  throw_bad_input(fmt::format("{}: not a HIBERT, but a model with the head {}", folder, name_of(config.head)),
                   "take a folder that bigbird text hibert pretrain or finetune wrote");
 }
 

@@ -19,8 +19,8 @@ namespace bigbird {
 class Tokenizer;
 
 // The sentences of a text, none of them blank: its lines, where it has several (a list of sentences is read
-// as lines), else stretches of the line. Such a one ends behind . ! or ?, with the quotation marks and brackets
-// that follow, before white space, unless a small letter comes next.
+// as lines), else stretches of the line. Such a one ends behind . ! or ?, with the quotation marks and
+// brackets that follow, before white space, unless a small letter comes next.
 std::vector<std::string> sentences_of(std::string_view text);
 
 struct DocumentSentences {
@@ -59,8 +59,8 @@ std::string identity_of(const SentenceDocuments& documents);
 void append_document(Batch& batch, const ModelConfig& config,
                      const std::vector<std::vector<std::int32_t>>& sentences);
 
-// The most tokens of a sentence, its end included, as a run asks for them; 0: as they are. Error{usage} for fewer
-// than 2 or more than the model has positions for.
+// The most tokens of a sentence, its end included, as a run asks for them; 0: as they are. Error{usage} for
+// fewer than 2, or more than the model has positions for.
 void set_sentence_length(ModelConfig& config, std::int64_t length);
 
 // Error{bad_input} naming the folder for a model that is no HIBERT.

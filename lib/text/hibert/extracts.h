@@ -49,8 +49,8 @@ struct RankedDocument {
 
 class Extractor {
  public:
-  // Error{bad_input}: as ModelFolder; a model that is no HIBERT, or whose sentences have no labels. Error{usage}
-  // for sentences outside of 1 .. those that the model takes.
+  // Error{bad_input}: as ModelFolder; a model that is no HIBERT, or whose sentences have no labels.
+  // Error{usage} for sentences outside of 1 .. those that the model takes.
   Extractor(const ExtractorOptions& options, kernels::Backend& backend);
   ~Extractor();
 

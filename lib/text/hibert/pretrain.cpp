@@ -50,11 +50,18 @@ ModelConfig config_of_run(const HibertPretrainOptions& options, const Tokenizer&
   }
   config.quantization = nullptr;
   config.tokenizer_digest = tokenizer.digest();
+  if (!options.init.empty()) {
+    validate(config, options.init + "/config.json");
+    return config;
+  }
+  if (config.num_attention_heads < 1 || config.hidden_size % config.num_attention_heads != 0) {
+    throw_usage(message("`hidden_size` {} is not a multiple of `num_attention_heads` {}", config.hidden_size,
+                        config.num_attention_heads));
+  }
   try {
-    validate(config, options.init.empty() ? "the options of the model" : options.init + "/config.json");
+    validate(config, "the options of the model");
   } catch (const Error& error) {
-    if (!options.init.empty()) throw;
-    throw_usage(with_setting_names(error.message()));
+    throw_usage(error.message());
   }
   return config;
 }
@@ -118,7 +125,7 @@ ModelCard card_of(const HibertPretrainOptions& options, const ModelConfig& confi
                {"seed", std::to_string(options.seed)}};
   if (!options.init.empty()) card.rows.emplace_back("begun from", options.init);
   card.command = options.command;
-  card.use = "Use: `bigbird text hibert finetune --init FOLDER ...`. transformers has no class for it.\n";
+  card.use = "Use: `bigbird text hibert finetune` begins from it. transformers has no class for it.\n";
   return card;
 }
 

@@ -16,7 +16,8 @@ namespace bigbird {
 // Adam, a warm-up, then the inverse square root of the step.
 RunOptions hibert_pretraining_defaults();
 
-// The architecture of a fresh model of such sizes; its vocabulary and special pieces are still the tokenizer's.
+// The architecture of a fresh model of such sizes; its vocabulary and special pieces are still the
+// tokenizer's.
 ModelConfig hibert_architecture(ModelConfig sizes);
 
 struct HibertPretrainOptions : RunOptions {

@@ -1,4 +1,4 @@
-// Which sentences are masked (H3): counts, shares, and what a choice depends on; and the batches made of them.
+// Which sentences are masked (H3): counts, shares, what a choice depends on; and the batches made of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

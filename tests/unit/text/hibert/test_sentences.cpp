@@ -36,7 +36,7 @@ TEST(ExtractLabels, TakeWhatRaisesRouge) {
   EXPECT_EQ(extract_labels({"same words", "same words"}, "same words"), (std::vector<std::int32_t>{1, 0}));
 }
 
-// Of all subsets the one that the greedy search ends at has no neighbour with one sentence more that is better.
+// Where the greedy search ends, no further sentence makes the extract better.
 TEST(ExtractLabels, EndWhereNoSentenceRaisesTheSum) {
   const Texts sentences = {"a b c d", "c d e", "e f g", "a g h", "b d f"};
   const std::string summary = "a b c d e f";

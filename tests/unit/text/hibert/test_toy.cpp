@@ -70,7 +70,7 @@ double masked_loss(Model& model, const SentenceDocuments& documents) {
 }
 
 TEST(HibertToy, H5MaskedSentencesAreReadFromTheirNeighbours) {
-  if (under_sanitizer) GTEST_SKIP() << "a thousand updates; other tests train HIBERT";
+  if (testing::under_sanitizer) GTEST_SKIP() << "a thousand updates; other tests train HIBERT";
   const ModelConfig config = toy_config();
   const auto backend = kernels::make_cpu_backend();
   BatchLimits limits;
