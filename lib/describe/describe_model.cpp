@@ -71,6 +71,7 @@ Json memory_json(const ModelConfig& config, const DescribeOptions& options, cons
   // A decoder's rows as the paper has them for long documents (table 17).
   if (config.has_decoder())
     limits.target_tokens = std::min<std::int64_t>(256, config.decoder_positions()) * options.batch;
+  if (config.writes_sentences()) limits.target_tokens = limits.tokens;
   Json json = {{"length", length}, {"padded_length", padded}, {"batch", options.batch}};
   if (config.has_decoder()) json["decoder_length"] = limits.target_tokens / options.batch;
   json["inference"] = memory_of(plan_model_memory(config, limits, {}, backend));

@@ -16,19 +16,19 @@
 namespace bigbird {
 namespace {
 
-constexpr std::int32_t first_symbol = 5, symbols = 8, end_piece = 3, mask_piece = 4;
-constexpr std::size_t toy_documents = 2000, toy_sentences = 5, toy_symbols = 4, toy_batch = 16;
+constexpr std::int32_t first_symbol = 5, symbols = 6, end_piece = 3, mask_piece = 4;
+constexpr std::size_t toy_documents = 2000, toy_sentences = 3, toy_symbols = 3, toy_batch = 16;
 
 ModelConfig toy_config() {
   ModelConfig config;
   config.vocab_size = first_symbol + symbols;
-  config.hidden_size = 64;
+  config.hidden_size = 48;
   config.num_hidden_layers = 1;
   config.num_attention_heads = 4;
-  config.intermediate_size = 128;
+  config.intermediate_size = 96;
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0;
   config = hibert_architecture(config);
-  config.block_size = 8;
+  config.block_size = 4;
   config.decoder.start_token_id = 2;
   validate(config, "toy");
   return config;
@@ -74,10 +74,10 @@ TEST(HibertToy, H5MaskedSentencesAreReadFromTheirNeighbours) {
   const ModelConfig config = toy_config();
   const auto backend = kernels::make_cpu_backend();
   BatchLimits limits;
-  limits.tokens = static_cast<std::int64_t>(toy_batch * toy_sentences * 8);
+  limits.tokens = static_cast<std::int64_t>(toy_batch * toy_sentences * 4);
   limits.sequences = static_cast<std::int64_t>(toy_batch * toy_sentences);
-  limits.longest = 8;
-  limits.target_tokens = static_cast<std::int64_t>(toy_batch * 8);
+  limits.longest = 4;
+  limits.target_tokens = static_cast<std::int64_t>(toy_batch * 4);
   Model model(*backend, config, limits, {.training = true});
   model.set_parameters(initial_parameters(model.layout(), config, 1));
   const SentenceDocuments train = reversed_documents(1), unseen = reversed_documents(2);
