@@ -29,7 +29,8 @@ void add_sizes(Verb& verb, HibertSizes& typed) {
   config.hidden_size = 512;
   config.num_attention_heads = 8;
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = published_dropout;
-  verb.add_option("--layers", config.num_hidden_layers, "Encoder layers, of sentences and of documents, and as many of the decoder");
+  verb.add_option("--layers", config.num_hidden_layers,
+                  "Encoder layers, of sentences and of documents, and as many of the decoder");
   verb.add_option("--width", config.hidden_size, "Width of the hidden states");
   verb.add_option("--heads", config.num_attention_heads, "Attention heads");
   verb.with_word(verb.add_option("--intermediate", typed.intermediate,
@@ -57,10 +58,10 @@ ModelConfig config_of(const HibertSizes& typed, std::int64_t length) {
 int cmd_text_hibert_pretrain(int argc, char** argv) {
   Verb verb(
       "text hibert pretrain", "Pretrain HIBERT on documents, by masked sentences.",
-      {"bigbird text hibert pretrain --train articles.jsonl --valid dev.jsonl -m vocabulary -o hibert",
-       "bigbird text hibert pretrain --train articles.jsonl -m vocabulary -o small-hibert --layers 2 "
-       "--width 128 --heads 4 --lr 1e-3 --steps 2k",
-       "bigbird text hibert pretrain --train in_domain.jsonl -m vocabulary --init hibert/final -o stage2"});
+      {"bigbird text hibert pretrain --train demo-text-output/pages/train.jsonl -m "
+       "demo-text-output/tokenizer -o small-hibert --layers 2 --width 128 --heads 4 --lr 1e-3 --steps 2k",
+       "bigbird text hibert pretrain --train in_domain.jsonl --valid dev.jsonl -m hibert/final --init "
+       "hibert/final -o stage2"});
   HibertPretrainOptions options;
   options.smoothing.epsilon = published_smoothing;
   HibertSizes sizes;
