@@ -67,9 +67,9 @@ TEST_F(HibertVerbs, PretrainingHasItsFilesAndItsMeasures) {
   for (const char* folder : {"base/final", "tuned/final"}) {
     must({"check", path(folder), "--write-digest"});
     EXPECT_TRUE(holds(must({"check", path(folder)}).out, "self-test\tok"));
-    const auto info = nlohmann::json::parse(must({"info", path(folder)}).out);
-    EXPECT_GT(info.at("parameters").at("documents"), 0);
-    EXPECT_TRUE(holds(info.at("next").get<std::string>(), "text hibert"));
+    const std::string info = must({"info", path(folder)}).out;
+    EXPECT_TRUE(holds(info, "\nparameters.documents\t")) << info;
+    EXPECT_TRUE(holds(info, "\nnext\tbigbird text hibert ")) << info;
   }
 }
 
@@ -260,23 +260,23 @@ TEST_F(HibertVerbs, ExtractsHaveTheirForms) {
 TEST_F(HibertVerbs, WhatCannotBeReadIsRefused) {
   write("empty.jsonl", "");
   write("blank.jsonl", "{\"id\": 1, \"article\": \"ab cd\"}\n{\"id\": 2, \"article\": \" \"}\n");
-  refused(pretrain("none", {}, path("empty.jsonl")), 3, "empty.jsonl");
-  refused(pretrain("none", {}, path("blank.jsonl")), 3, "blank.jsonl:2: a document without a sentence");
+  refused(pretrain("none", {}, path("empty.jsonl")), 1, "empty.jsonl");
+  refused(pretrain("none", {}, path("blank.jsonl")), 1, "blank.jsonl:2: a document without a sentence");
   EXPECT_FALSE(std::filesystem::exists(path("none")));
   refused(
       {"text", "hibert", "predict", "-m", path("tuned/final"), path("blank.jsonl"), "-o", path("none.jsonl")},
-      3, "blank.jsonl:2: a document without a sentence");
+      1, "blank.jsonl:2: a document without a sentence");
   EXPECT_FALSE(std::filesystem::exists(path("none.jsonl")));
   refused(predict({"--sentences", "31"}), 2, "extracts of 31 sentences");
-  refused({"text", "hibert", "predict", "-m", path("base/final"), path("pairs.jsonl")}, 3,
+  refused({"text", "hibert", "predict", "-m", path("base/final"), path("pairs.jsonl")}, 1,
           "has no labels of sentences");
   std::filesystem::create_directories(path("other"));
   write_tiny_text_model(path("other"));
-  refused({"text", "hibert", "predict", "-m", path("other"), path("pairs.jsonl")}, 3,
+  refused({"text", "hibert", "predict", "-m", path("other"), path("pairs.jsonl")}, 1,
           "not a HIBERT, but a model with the head classification");
-  refused(finetune("none", {}, path("pairs.jsonl"), path("other")), 3, "not a HIBERT");
+  refused(finetune("none", {}, path("pairs.jsonl"), path("other")), 1, "not a HIBERT");
   refused(pretrain("none", {"--init", path("base/final"), "--max-sentences", "9"}), 2, "--max-sentences");
-  refused({"text", "summarize", "predict", "-m", path("base/final"), path("pairs.jsonl")}, 3, "no decoder");
+  refused({"text", "summarize", "predict", "-m", path("base/final"), path("pairs.jsonl")}, 1, "no decoder");
   EXPECT_FALSE(std::filesystem::exists(path("none")));
 }
 
