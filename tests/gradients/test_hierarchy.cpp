@@ -2,10 +2,13 @@
 // sentences into the words, and through the rows that the decoder is given (H2).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "reference/finite_difference.h"
 #include "reference/hierarchy.h"
+#include "reference/losses.h"
 #include "tests/gradients/random_numbers.h"
 
 namespace bigbird {

@@ -19,6 +19,7 @@
 #include "lib/model_folder/open_model.h"
 #include "lib/text/hibert/extract_labels.h"
 #include "lib/text/text_settings.h"
+#include "lib/tokenization/tokenizer.h"
 #include "lib/training/memory_plan.h"
 
 namespace bigbird {
