@@ -25,6 +25,9 @@ const std::vector<std::pair<std::string_view, Names>>& lists() {
       {"text classify finetune", training({"train", "valid", "init", "length", "epochs"})},
       {"text qa finetune", training({"train", "valid", "init", "length", "epochs"})},
       {"text summarize finetune", training({"train", "valid", "init", "epochs"})},
+      {"text hibert pretrain",
+       training({"train", "valid", "tokenizer", "init", "layers", "width", "heads", "max-sentences"})},
+      {"text hibert finetune", training({"train", "valid", "init", "epochs"})},
       {"text glue finetune", training({"task", "data", "init", "length", "epochs"})},
       {"variants",
        {"model", "fasta-ref", "region", "output-type", "output", "background", "profiles", "strands",
@@ -64,6 +67,7 @@ const std::vector<std::pair<std::string_view, Names>>& lists() {
       {"text summarize predict",
        {"model", "output-type", "output", "beams", "max-tokens", "resume", "threads", "device"}},
       {"text summarize evaluate", {"predictions", "data", "model", "output", "table", "threads"}},
+      {"text hibert predict", {"model", "output-type", "output", "sentences", "resume", "threads", "device"}},
       {"cluster plan", {"model", "fasta-ref", "json", "threads"}},
   };
   return of_verbs;

@@ -120,12 +120,11 @@ void TrainingOptions::add_update_options(const TrainingWords& words) {
   verb_.with_word(verb_.add_count("--steps", options_.steps,
                                   counts_epochs ? "Updates (default: by --epochs)" : "Updates"),
                   "auto", "0");
-  verb_.with_words(verb_.add_option("--dropout", options_.dropout,
-                                    words.needs_init ? described("Dropout of the hidden states",
-                                                                 "the model's own", options_.dropout < 0)
-                                                     : "Dropout of the hidden states (default: the model's "
-                                                       "own, 0 of a fresh one, 0.1 with --recipe paper)"),
-                   {{"auto", "-1"}, {"-1", "-1"}}, CLI::Range(0.0, 0.999));
+  verb_.with_words(
+      verb_.add_option("--dropout", options_.dropout,
+                       described("Dropout of the hidden states",
+                                 words.needs_init ? "the model's own" : words.dropout, options_.dropout < 0)),
+      {{"auto", "-1"}, {"-1", "-1"}}, CLI::Range(0.0, 0.999));
 }
 
 void TrainingOptions::add_optimizer_options(const TrainingWords& words) {
@@ -144,8 +143,9 @@ void TrainingOptions::add_optimizer_options(const TrainingWords& words) {
   verb_.with_word(rate, "auto", "nan");
   if (options_.rate_by_width) rate->default_str("auto");
   verb_.add_count("--warmup", warmup_, "Steps of warm-up (default: " + words.warmup + ")")->default_str("");
-  verb_.add_option("--schedule {google,huggingface}", schedule_,
-                   "Linear decay from step 0 (google) or from the end of warm-up (huggingface)");
+  verb_.add_option("--schedule {google,huggingface,inverse-sqrt}", schedule_,
+                   "Decay: linear from step 0 (google) or from the end of warm-up (huggingface), or with the "
+                   "root of the step (inverse-sqrt)");
   verb_.add_option("--optimizer {google,torch,lamb,adafactor}", optimizer_,
                    "Optimizer: AdamW without (google) or with bias correction (torch), LAMB (lamb), for "
                    "large batches, or Adafactor (adafactor), of little memory");

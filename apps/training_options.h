@@ -25,6 +25,8 @@ struct TrainingWords {
   bool classifies = false;          // and its head may be left out: --fresh-head
   std::optional<RunOptions> paper;  // what --recipe paper is; without it there is no such option
   std::string warmup = "10 % of the steps, at most 10000";  // the default of --warmup
+  // The default of --dropout, where no model has to be given.
+  std::string dropout = "the model's own, 0 of a fresh one, 0.1 with --recipe paper";
 };
 
 // --init, -o, what is in the groups Training, Checkpoints and validation and Ranks, and the general --seed,

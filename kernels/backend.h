@@ -67,6 +67,7 @@ struct AttentionLimits {
   // Of attention within learned clusters (RoutingBatch): k and w; 0: there is none.
   Index clusters = 0;
   Index cluster_window = 0;
+  bool documents = false;  // sentences have a second encoder over them (lib/model/network/hierarchy.h)
 };
 
 // What a device's driver takes of its memory beside what the backend and its callers allocate.

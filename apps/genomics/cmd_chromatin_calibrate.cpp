@@ -58,8 +58,7 @@ void add_options(Verb& verb, ChromatinCalibrateCommand& typed) {
 
 int cmd_chromatin_calibrate(int argc, char** argv) {
   Verb verb("chromatin calibrate",
-            "Fit each profile of a chromatin model to the fraction of positives among labelled bins, for "
-            "chromatin predict --calibrated.",
+            "Fit each profile of a chromatin model to the fraction of positives among labelled bins.",
             {"bigbird chromatin calibrate -m demo-output/chromatin-run/final --data demo-output/chromatin",
              ("bigbird chromatin calibrate -m demo-output/chromatin-run/final --data "
               "demo-output/chromatin --force --measure-split valid -o errors.tsv --table "

@@ -136,8 +136,8 @@ void choose_negatives(PromoterBuildOptions& options, const std::string& words) {
 
 int cmd_promoter_build(int argc, char** argv) {
   Verb verb("promoter build",
-            "Cut windows around transcription start sites and make negatives for each; sides by promoter, "
-            "gene, chromosome or region, checked for leaks.",
+            "Cut windows around transcription start sites and make negatives for each; sides are checked for "
+            "leaks.",
             {("bigbird promoter build --tss demo-output/genome/promoters.tss.bed -f "
               "demo-output/genome/genome.fa.gz -o promoters"),
              ("bigbird promoter build --tss data/grch37/promoters.hg38.tss.bed -f "

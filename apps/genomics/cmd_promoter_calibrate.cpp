@@ -105,16 +105,14 @@ void add_options(Verb& verb, PromoterCalibrateCommand& typed) {
 }  // namespace
 
 int cmd_promoter_calibrate(int argc, char** argv) {
-  Verb verb(
-      "promoter calibrate",
-      "Fit a promoter model's scores to the fraction of promoters among labelled windows, for promoter predict "
-      "--calibrated.",
-      {"bigbird promoter calibrate -m demo-output/finetune/final --data demo-output/promoters",
-       ("bigbird promoter calibrate -m demo-output/finetune/final --data demo-output/promoters "
-        "--force --prior 0.01 --curve curve.tsv --svg curve.svg"),
-       ("bigbird promoter calibrate -m demo-output/finetune/final --valid "
-        "demo-output/promoters/valid.tsv --test demo-output/promoters/test.tsv --force -o "
-        "errors.tsv")});
+  Verb verb("promoter calibrate",
+            "Fit a promoter model's scores to the fraction of promoters among labelled windows.",
+            {"bigbird promoter calibrate -m demo-output/finetune/final --data demo-output/promoters",
+             ("bigbird promoter calibrate -m demo-output/finetune/final --data demo-output/promoters "
+              "--force --prior 0.01 --curve curve.tsv --svg curve.svg"),
+             ("bigbird promoter calibrate -m demo-output/finetune/final --valid "
+              "demo-output/promoters/valid.tsv --test demo-output/promoters/test.tsv --force -o "
+              "errors.tsv")});
   PromoterCalibrateCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;

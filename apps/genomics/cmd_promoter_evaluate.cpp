@@ -62,8 +62,8 @@ void add_options(Verb& verb, PromoterEvaluateCommand& typed) {
 
 int cmd_promoter_evaluate(int argc, char** argv) {
   Verb verb("promoter evaluate",
-            "Score promoter predictions against their labels: F1, MCC, AUROC, AUPRC, compared with the "
-            "fraction of G and C and with 6-mers.",
+            "Score promoter predictions against their labels: F1, MCC, AUROC, AUPRC, next to G and C "
+            "and 6-mers.",
             {"bigbird promoter evaluate --predictions demo-output/predictions.tsv",
              ("bigbird promoter evaluate -m demo-output/finetune/final --data "
               "demo-output/promoters/test.tsv"),

@@ -85,9 +85,7 @@ std::vector<std::string> facts_of_run(const Verb& verb, const kernels::Backend& 
 }  // namespace
 
 int cmd_bench(int argc, char** argv) {
-  Verb verb("bench",
-            "Measure what this machine does in a second: products, forward passes, training steps, "
-            "tokenization, scores of variants.",
+  Verb verb("bench", "Measure what this machine does in a second.",
             {"bigbird bench", "bigbird bench --size base -o rates.tsv",
              "bigbird bench -m demo-output/pretrain/final --seconds 5 --threads 1"});
   MachineRatesOptions options;

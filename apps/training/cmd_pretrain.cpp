@@ -191,19 +191,16 @@ void set_objective(Verb& verb, const Typed& typed, PretrainOptions& options) {
 }  // namespace
 
 int cmd_pretrain(int argc, char** argv) {
-  Verb verb(
-      "pretrain",
-      "Train a model on token shards: masked tokens and next sentences, or next tokens; with checkpoints and "
-      "a memory plan.",
-      {("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
-        "demo-output/tokenizer -o run"),
-       ("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
-        "demo-output/tokenizer -o small-run --layers 2 --width 128 --length 512 --block-size 16 "
-        "--random-mode hf-train --steps 600"),
-       ("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
-        "demo-output/tokenizer -o base-run --recipe paper --device cuda:0 --resume"),
-       ("bigbird pretrain --train demo-output/valid -m demo-output/tokenizer --init "
-        "demo-output/pretrain/final -o longer-run --length 128 --steps 5k")});
+  Verb verb("pretrain", "Train a model on token shards: masked tokens and next sentences, or next tokens.",
+            {("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
+              "demo-output/tokenizer -o run"),
+             ("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
+              "demo-output/tokenizer -o small-run --layers 2 --width 128 --length 512 --block-size 16 "
+              "--random-mode hf-train --steps 600"),
+             ("bigbird pretrain --train demo-output/train --valid demo-output/valid -m "
+              "demo-output/tokenizer -o base-run --recipe paper --device cuda:0 --resume"),
+             ("bigbird pretrain --train demo-output/valid -m demo-output/tokenizer --init "
+              "demo-output/pretrain/final -o longer-run --length 128 --steps 5k")});
   Typed typed;
   typed.config.max_position_embeddings = 0;
   for (const RecipeSize& size : recipe_sizes) typed.config.*size.field = size.standard;

@@ -41,16 +41,13 @@ void add_options(Verb& verb, QuantizeOptions& options) {
 }  // namespace
 
 int cmd_quantize(int argc, char** argv) {
-  Verb verb(
-      "quantize",
-      "Write a model with int8 linear layers, for scoring on processors; measured against its source, and "
-      "refused when it loses too much.",
-      {("bigbird quantize demo-output/finetune/final -o promoter-int8 --data "
-        "demo-output/promoters"),
-       ("bigbird quantize demo-output/chromatin-run/final -o chromatin-int8 --data "
-        "demo-output/chromatin --max-loss 0.01"),
-       ("bigbird quantize demo-output/pretrain/final -o encoder-int8 --data "
-        "demo-output/valid --keep-layers 4")});
+  Verb verb("quantize", "Write a model with int8 linear layers, measured against its source.",
+            {("bigbird quantize demo-output/finetune/final -o promoter-int8 --data "
+              "demo-output/promoters"),
+             ("bigbird quantize demo-output/chromatin-run/final -o chromatin-int8 --data "
+              "demo-output/chromatin --max-loss 0.01"),
+             ("bigbird quantize demo-output/pretrain/final -o encoder-int8 --data "
+              "demo-output/valid --keep-layers 4")});
   QuantizeOptions options;
   add_options(verb, options);
   verb.add_seed();

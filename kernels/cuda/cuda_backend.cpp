@@ -42,6 +42,7 @@ void require_attention(const AttentionLimits& limits) {
   if (limits.features > 0) throw DeviceError(feature_refusal);
   if (limits.cluster > 0) throw DeviceError(cluster_refusal);
   if (limits.clusters > 0) throw DeviceError(routing_refusal);
+  if (limits.documents) throw DeviceError(document_refusal);
   if (limits.tokens == 0) return;
   if (const std::string why =
           attention_refusal(limits.head_size, limits.block_size, limits.labels > 0, limits.labels);

@@ -62,6 +62,8 @@ inline constexpr const char* cluster_refusal =
     "attention reformer is not computed on CUDA devices, only on the CPU";
 inline constexpr const char* routing_refusal =
     "attention routing is not computed on CUDA devices, only on the CPU";
+inline constexpr const char* document_refusal =
+    "HIBERT's encoder of documents is not computed on CUDA devices, only on the CPU";
 
 // Of one thread: the one that made it.
 class CudaBackend : public Backend {

@@ -47,6 +47,7 @@ enum class Purpose : std::uint32_t {
   text_sampling = 32,
   random_features = 33,
   hash_rotations = 34,
+  sentence_choice = 35,
   test = 1000,
 };
 

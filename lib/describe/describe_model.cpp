@@ -33,12 +33,14 @@ using Json = nlohmann::basic_json<OrderedMap>;
 
 Json parameters_by_part(const ModelConfig& config, const ParameterLayout& layout) {
   Json parts = {{"total", layout.count()}, {"embeddings", 0}, {"layers", 0}, {"pooler", 0}, {"head", 0}};
-  if (config.has_decoder()) parts["decoder"] = 0;
+  if (config.has_any_decoder()) parts["decoder"] = 0;
+  if (config.has_documents()) parts["documents"] = 0;
   for (const TensorSpec& spec : layout.tensors()) {
     const char* part = is_decoder_tensor(spec.name)                ? "decoder"
                        : spec.name.starts_with("bert.embeddings.") ? "embeddings"
                        : spec.name.starts_with("bert.encoder.")    ? "layers"
                        : spec.name.starts_with("bert.pooler.")     ? "pooler"
+                       : spec.name.starts_with("documents.")       ? "documents"
                                                                    : "head";
     parts[part] = parts[part].get<std::int64_t>() + spec.count;
   }
@@ -69,6 +71,7 @@ Json memory_json(const ModelConfig& config, const DescribeOptions& options, cons
   // A decoder's rows as the paper has them for long documents (table 17).
   if (config.has_decoder())
     limits.target_tokens = std::min<std::int64_t>(256, config.decoder_positions()) * options.batch;
+  if (config.writes_sentences()) limits.target_tokens = limits.tokens;
   Json json = {{"length", length}, {"padded_length", padded}, {"batch", options.batch}};
   if (config.has_decoder()) json["decoder_length"] = limits.target_tokens / options.batch;
   json["inference"] = memory_of(plan_model_memory(config, limits, {}, backend));
@@ -170,6 +173,10 @@ std::string next_of(const ModelConfig& config, const std::optional<ModelWindow>&
       return "bigbird text qa predict";
     case HeadType::generation:
       return "bigbird text summarize predict";
+    case HeadType::masked_sentences:
+      return "bigbird text hibert finetune begins from it";
+    case HeadType::sentence_labels:
+      return "bigbird text hibert predict";
     default:
       return "bigbird promoter finetune, chromatin finetune or text classify finetune begin from it; "
              "bigbird embed takes its vectors";

@@ -70,6 +70,7 @@ const std::vector<JsonKind>& json_kinds() {
       {"manifest of a promoter data set", {"tss", "window", "negatives"}, "", "bigbird info FOLDER"},
       {"manifest of a chromatin data set", {"kind", "bins_by_split"}, "", "bigbird info FOLDER"},
       {"window of a model", {"task", "length", "target_offset"}, "", ""},
+      {"size of extracts of a model", {"sentences", "chosen_on"}, "", ""},
       {"text settings of a model", {"task", "data_format", "white_space"}, "", ""},
       {"configuration of a model", {"model_type", "hidden_size"}, "", "bigbird info FOLDER"},
       {"configuration of a model", {"architectures", "vocab_size"}, "", "bigbird info FOLDER"},
@@ -224,6 +225,7 @@ const std::vector<TableKind>& table_kinds() {
       {"memory of a run", {"where", "part", "bytes"}, "a part of the plan", "bigbird report RUN"},
       {"learning rates tried", {"rate", "best_step", "valid_loss", "chosen"}, "a learning rate", ""},
       {"evaluation of classes", {"class", "precision", "recall", "f1", "support"}, "a class", ""},
+      {"extracts", {"id", "summary", "sentences"}, "a document", "bigbird text summarize evaluate"},
       {"summaries", {"id", "summary", "tokens"}, "a document", "bigbird text summarize evaluate"},
       {"continuations", {"id", "sample", "text", "score", "tokens"}, "a continuation", ""},
       {"ROUGE of documents", {"id", "summary_words", "predicted_words"}, "a document", ""},
@@ -346,10 +348,12 @@ std::string describe_json_lines(const std::string& path) {
   }
   if (lines.line_number() == 0) return describe_empty(path);
   const auto has = [&first](const char* name) { return first.is_object() && first.contains(name); };
-  const bool summaries = has("id") && has("summary") && has("tokens");
+  const bool extracts = has("id") && has("summary") && has("sentences");
+  const bool summaries = extracts || (has("id") && has("summary") && has("tokens"));
   const bool continuations = has("id") && has("sample") && has("text") && has("tokens");
   const bool predictions = has("id") && (has("label") || has("labels") || has("prediction")) && !has("text");
-  Json described = {{"kind", summaries       ? "summaries"
+  Json described = {{"kind", extracts        ? "extracts"
+                             : summaries     ? "summaries"
                              : continuations ? "continuations"
                              : predictions   ? "text predictions"
                                              : "JSON lines"},

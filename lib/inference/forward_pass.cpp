@@ -68,6 +68,8 @@ std::vector<std::string> inputs_of(const ModelConfig& config) {
       names.insert(names.end(), {"start_positions", "end_positions"});
       break;
     case HeadType::generation:
+    case HeadType::masked_sentences:
+    case HeadType::sentence_labels:
       break;
   }
   return names;
@@ -129,6 +131,10 @@ class Reader {
       case HeadType::generation:
         read_targets_of_decoder();
         break;
+      case HeadType::masked_sentences:
+      case HeadType::sentence_labels:
+        throw_bad_input(path + ": the model reads documents of sentences, and input_ids have none",
+                        "bigbird text hibert predict takes documents, bigbird text embed sentences");
     }
   }
 
@@ -480,6 +486,9 @@ void add_head_outputs(Answer& answer, const Model& model, const ForwardInput& in
                  targets_as_given(in, model.decoder_hidden_state(), config.hidden_size));
       answer.add("logits", {in.sequences, in.targets, config.vocab_size},
                  targets_as_given(in, model.target_logits(), config.vocab_size));
+      break;
+    case HeadType::masked_sentences:  // no input of them is read
+    case HeadType::sentence_labels:
       break;
   }
 }

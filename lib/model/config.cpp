@@ -27,11 +27,14 @@ constexpr std::array<std::pair<EmbeddingNorm, const char*>, 3> embedding_norm_na
     {{EmbeddingNorm::none, "none"},
      {EmbeddingNorm::after_dropout, "after-dropout"},
      {EmbeddingNorm::before_dropout, "before-dropout"}}};
-constexpr std::array<std::pair<PositionType, const char*>, 3> position_names{
-    {{PositionType::absolute, "absolute"}, {PositionType::rotary, "rotary"}, {PositionType::none, "none"}}};
+constexpr std::array<std::pair<PositionType, const char*>, 4> position_names{
+    {{PositionType::absolute, "absolute"},
+     {PositionType::rotary, "rotary"},
+     {PositionType::none, "none"},
+     {PositionType::sinusoidal, "sinusoidal"}}};
 constexpr std::array<std::pair<HeadForm, const char*>, 2> head_form_names{
     {{HeadForm::bigbird, "bigbird"}, {HeadForm::roberta, "roberta"}}};
-constexpr std::array<std::pair<HeadType, const char*>, 8> head_names{
+constexpr std::array<std::pair<HeadType, const char*>, 10> head_names{
     {{HeadType::encoder, "encoder"},
      {HeadType::pretraining, "pretraining"},
      {HeadType::masked_lm, "masked-lm"},
@@ -39,7 +42,9 @@ constexpr std::array<std::pair<HeadType, const char*>, 8> head_names{
      {HeadType::classification, "classification"},
      {HeadType::question_answering, "question-answering"},
      {HeadType::structured_answers, "structured-answers"},
-     {HeadType::generation, "generation"}}};
+     {HeadType::generation, "generation"},
+     {HeadType::masked_sentences, "masked-sentences"},
+     {HeadType::sentence_labels, "sentence-labels"}}};
 
 }  // namespace
 
@@ -138,6 +143,8 @@ bool is_longformer_architecture(const ModelConfig& config) {
     case HeadType::causal_lm:
     case HeadType::structured_answers:
     case HeadType::generation:
+    case HeadType::masked_sentences:
+    case HeadType::sentence_labels:
       break;
   }
   return false;
@@ -171,7 +178,7 @@ bool is_huggingface_architecture(const ModelConfig& config) {
   }
   return config.norm_type == NormType::postnorm && config.embedding_norm == EmbeddingNorm::after_dropout &&
          config.position_type == PositionType::absolute && config.head != HeadType::structured_answers &&
-         config.type_vocab_size > 0 && config.output_bias && config.pooler;
+         !config.has_documents() && config.type_vocab_size > 0 && config.output_bias && config.pooler;
 }
 
 }  // namespace bigbird

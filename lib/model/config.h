@@ -38,10 +38,11 @@ enum class EmbeddingNorm { none, after_dropout, before_dropout };
 using kernels::Activation;
 
 enum class PositionType {
-  absolute,  // a learned table, added to the embeddings
-  rotary,    // queries and keys turned (Su et al. 2021): the first rotary_dim of each head, in halves as
-             // GPT-NeoX does
-  none,      // labels of pairs tell distances (AttentionPattern::etc and bpt)
+  absolute,    // a learned table, added to the embeddings
+  rotary,      // queries and keys turned (Su et al. 2021): the first rotary_dim of each head, in halves as
+               // GPT-NeoX does
+  none,        // labels of pairs tell distances (AttentionPattern::etc and bpt)
+  sinusoidal,  // a fixed table, added to the embeddings (lib/model/network/hierarchy.h)
 };
 
 // What a model of this norm type has unless its config says otherwise: post-LN after_dropout, pre-LN none.
@@ -62,6 +63,10 @@ enum class HeadType {
   structured_answers,  // ours, for Natural Questions, HotpotQA and WikiHop (docs/specification.md 3.4): dense
                        // layers give scores to every token, and to [CLS] the type of the answer
   generation,          // a decoder, tied to the word table: BigBirdPegasusForConditionalGeneration, or ours
+  // HIBERT (Zhang et al. 2019), whose sequences are the sentences of documents, for which a second encoder
+  // stands on the first: a decoder writes sentences that were masked, or each sentence gets a label.
+  masked_sentences,
+  sentence_labels,
 };
 
 // Whose layers the heads for classes and for spans have, where there are two of the same purpose.
@@ -105,6 +110,14 @@ struct DecoderConfig {
   double encoder_layer_drop = 0.0;
   double layer_drop = 0.0;
   bool operator==(const DecoderConfig&) const = default;
+};
+
+// The second encoder of HIBERT, over the vectors of a document's sentences: layers as the first encoder's.
+struct DocumentConfig {
+  std::int64_t num_hidden_layers = 6;
+  std::int64_t sentences = 30;        // most of a document
+  std::int64_t sentence_length = 51;  // most tokens of a sentence, its end included
+  bool operator==(const DocumentConfig&) const = default;
 };
 
 // What a head of classes reads of a sequence (HeadForm::bigbird): the state of its first token, as
@@ -176,7 +189,8 @@ struct ModelConfig {
   // structured_answers only: one to four scores per token. Its types of answers at [CLS] are label_names, of
   // which there are then num_labels, or none and num_labels is 0.
   std::vector<TokenScore> token_scores;
-  DecoderConfig decoder;                  // generation only
+  DecoderConfig decoder;                  // generation and masked_sentences only
+  DocumentConfig documents;               // has_documents() only
   std::shared_ptr<const PlanTable> plan;  // random_mode file only
   // Tokens that every input is padded to, a multiple of block_size; 0: each input to its own multiple.
   // Outputs depend on the padded length (docs/specification.md 1.2), so a fine-tuned model keeps the one it
@@ -212,6 +226,10 @@ struct ModelConfig {
     return head == HeadType::question_answering && head_form == HeadForm::roberta;
   }
   bool has_decoder() const { return head == HeadType::generation; }
+  bool has_documents() const { return writes_sentences() || head == HeadType::sentence_labels; }
+  bool writes_sentences() const { return head == HeadType::masked_sentences; }
+  // Of texts, or of masked sentences.
+  bool has_any_decoder() const { return has_decoder() || writes_sentences(); }
   bool predicts_next() const { return head == HeadType::causal_lm; }
   bool is_coupled() const { return has_decoder() && decoder.coupled; }
   // How many tokens a decoder can write, its start token among them.
@@ -219,7 +237,7 @@ struct ModelConfig {
     return decoder.positions > 0 ? decoder.positions : max_position_embeddings;
   }
   bool has_own_output_table() const {
-    return !tie_word_embeddings && (has_mlm() || predicts_next() || has_decoder());
+    return !tie_word_embeddings && (has_mlm() || predicts_next() || has_any_decoder());
   }
   // Projections of sentences that are predicted (BigBird-ETC, contrastive predictive coding).
   bool has_contrast() const {

@@ -33,7 +33,7 @@ using Json = nlohmann::json;
 constexpr const char* own_decoder = "BigBirdForConditionalGeneration";
 // transformers' BigBirdForCausalLM has another head, and no attention of BigBird's with it.
 constexpr const char* own_causal = "BigBirdForNextToken";
-constexpr std::array<std::pair<HeadType, const char*>, 9> architecture_names{
+constexpr std::array<std::pair<HeadType, const char*>, 11> architecture_names{
     {{HeadType::encoder, "BigBirdModel"},
      {HeadType::pretraining, "BigBirdForPreTraining"},
      {HeadType::masked_lm, "BigBirdForMaskedLM"},
@@ -42,7 +42,9 @@ constexpr std::array<std::pair<HeadType, const char*>, 9> architecture_names{
      {HeadType::question_answering, "BigBirdForQuestionAnswering"},
      {HeadType::structured_answers, "BigBirdForStructuredAnswers"},  // transformers has none of this name
      {HeadType::generation, "BigBirdPegasusForConditionalGeneration"},
-     {HeadType::generation, own_decoder}}};
+     {HeadType::generation, own_decoder},
+     {HeadType::masked_sentences, "BigBirdForMaskedSentences"},  // nor of the next
+     {HeadType::sentence_labels, "BigBirdForSentenceLabels"}}};
 // The first name of a value is the one that is written.
 constexpr std::array<std::pair<Activation, const char*>, 7> activation_names{
     {{Activation::gelu_tanh, "gelu_new"},
@@ -184,6 +186,15 @@ void read_decoder(const Json& own, const std::string& file, ModelConfig& config)
   fields.number("intermediate_size", decoder.intermediate_size, true);
   fields.number("start_token_id", decoder.start_token_id);
   fields.number("positions", decoder.positions);
+}
+
+void read_documents(const Json& own, const std::string& file, DocumentConfig& documents) {
+  const auto found = own.find("documents");
+  if (found == own.end() || !found->is_object()) reject_json(file + ": bigbird: documents are missing");
+  const Fields fields(*found, file + ": documents");
+  fields.number("num_hidden_layers", documents.num_hidden_layers, true);
+  fields.number("sentences", documents.sentences, true);
+  fields.number("sentence_length", documents.sentence_length, true);
 }
 
 // A value from a file may be misspelt there: the message names the file, not the command line.
@@ -334,8 +345,10 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
                       problem, file);
   }
   const auto own = json.find("bigbird");
-  if (config.has_decoder() && (own == json.end() || !own->is_object()))
-    reject_json(file + ": field bigbird, with decoder, is missing");
+  if ((config.has_decoder() || config.has_documents()) && (own == json.end() || !own->is_object())) {
+    reject_json(fmt::format("{}: field bigbird, with {}, is missing", file,
+                            config.has_decoder() ? "decoder" : "documents"));
+  }
   if (config.head == HeadType::structured_answers) {
     if (own == json.end() || !own->is_object())
       reject_json(file + ": field bigbird, with token_scores, is missing");
@@ -364,7 +377,8 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
     ours.boolean("pooler", config.pooler);
     ours.boolean("causal", config.causal);
     ours.boolean("output_bias", config.output_bias);
-    if (config.has_decoder()) read_decoder(*own, file, config);
+    if (config.has_any_decoder()) read_decoder(*own, file, config);
+    if (config.has_documents()) read_documents(*own, file, config.documents);
     ours.number("rotary_dim", config.rotary_dim);
     ours.number("rotary_base", config.rotary_base);
     config.pooling = parse_in_file(parse_head_pooling, ours.text("pooling", "cls"), file);
@@ -507,7 +521,12 @@ std::string own_config_json(const ModelConfig& config, const std::string& torch_
       own["token_scores"].push_back({{"name", score.name}, {"loss", find_name(score_losses, score.softmax)}});
     }
   }
-  if (config.has_decoder()) {
+  if (config.has_documents()) {
+    own["documents"] = {{"num_hidden_layers", config.documents.num_hidden_layers},
+                        {"sentences", config.documents.sentences},
+                        {"sentence_length", config.documents.sentence_length}};
+  }
+  if (config.has_any_decoder()) {
     auto& decoder = own["decoder"];
     decoder["coupled"] = config.decoder.coupled;
     decoder["num_hidden_layers"] = config.decoder.num_hidden_layers;

@@ -53,6 +53,7 @@ bool is_head_tensor(const std::string& name) {
   return name.starts_with("cls.") || name.starts_with("classifier.") || name.starts_with("qa_classifier.") ||
          name.starts_with("qa_outputs.") || name.starts_with("answer_scores.") ||
          name.starts_with("bert.pooler.") || is_decoder_tensor(name) || name.starts_with("tied.") ||
+         name.starts_with("documents.") || name.starts_with("sentence_labels.") ||
          name.starts_with("lm_head.") || name.starts_with("classification_head.") || name == logits_bias;
 }
 

@@ -59,6 +59,8 @@ const char* longformer_class(HeadType head) {
     case HeadType::pretraining:
     case HeadType::structured_answers:
     case HeadType::generation:
+    case HeadType::masked_sentences:
+    case HeadType::sentence_labels:
       break;
   }
   return nullptr;

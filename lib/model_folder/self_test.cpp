@@ -26,9 +26,10 @@ using OrderedJson = nlohmann::basic_json<OrderedMap>;
 
 constexpr const char* file_name = "self_test.json";
 // Files that may change while the model stays the same: its description, and what is fitted to its scores.
-constexpr std::array<const char*, 2> changing_files = {"README.md", "calibration.json"};
+constexpr std::array<const char*, 3> changing_files = {"README.md", "calibration.json", "extraction.json"};
 constexpr std::int64_t shortest_sparse = 576;  // the published code takes full attention up to 512 tokens
 constexpr std::int64_t test_places = 8;        // positions, and channels
+constexpr std::int64_t sentence_tokens = 7;    // of HIBERT, with a shorter one at the end
 constexpr std::int64_t most_tokens = 1 << 20;
 
 std::int64_t input_length(const ModelConfig& config) {
@@ -47,21 +48,46 @@ std::vector<std::int64_t> spread(std::int64_t size) {
   return numbers;
 }
 
+// What the states of the test are of: tokens, or of HIBERT the sentences that they make.
+std::int64_t test_states(const ModelConfig& config, std::int64_t tokens) {
+  const std::int64_t sentences = (tokens + sentence_tokens - 1) / sentence_tokens;
+  return config.has_documents() ? std::min(sentences, config.documents.sentences) : tokens;
+}
+
+// One sequence; of HIBERT one document.
+Batch test_batch(const ModelConfig& config, const std::vector<std::int32_t>& ids) {
+  const auto pad = static_cast<std::int32_t>(config.pad_token_id);
+  Batch batch;
+  if (!config.has_documents()) {
+    batch.append(ids, {}, config.block_size, pad);
+    return batch;
+  }
+  const auto tokens = static_cast<std::int64_t>(ids.size());
+  for (std::int64_t s = 0; s < test_states(config, tokens); ++s) {
+    const auto begin = ids.begin() + s * sentence_tokens;
+    const auto end = ids.begin() + std::min(tokens, (s + 1) * sentence_tokens);
+    batch.append({begin, end}, {}, config.block_size, pad);
+  }
+  return batch;
+}
+
 // Of int8 layers the parameters, not the integers: a value that two processors round to neighbouring integers
 // differs by far more than the test allows.
 std::vector<float> hidden_values(kernels::Backend& backend, const ModelConfig& of,
                                  const std::vector<float>& parameters, const SelfTest& test) {
   ModelConfig config = of;
   config.quantization = nullptr;
-  Batch batch;
-  batch.append(test.input_ids, {}, config.block_size, static_cast<std::int32_t>(config.pad_token_id));
+  const Batch batch = test_batch(config, test.input_ids);
   const auto limits = [&](const ModelConfig&) {
-    return BatchLimits{
-        .tokens = batch.tokens(), .sequences = 1, .masked_tokens = 0, .longest = batch.tokens()};
+    return BatchLimits{.tokens = batch.tokens(),
+                       .sequences = batch.sequences(),
+                       .masked_tokens = 0,
+                       .longest = batch.tokens()};
   };
   const std::unique_ptr<Model> model = open_model(config, parameters, {backend, limits});
   model->forward(batch, {});
-  const std::vector<float> hidden = model->last_hidden_state();
+  const std::vector<float> hidden =
+      config.has_documents() ? model->sentence_states() : model->last_hidden_state();
   std::vector<float> values;
   for (const std::int64_t position : test.positions) {
     for (const std::int64_t channel : test.channels) {
@@ -86,7 +112,7 @@ SelfTest run_self_test(kernels::Backend& backend, const ModelConfig& config,
     if (id == config.pad_token_id) id = (id + 1) % config.vocab_size;
     test.input_ids.push_back(static_cast<std::int32_t>(id));
   }
-  test.positions = spread(length);
+  test.positions = spread(test_states(config, length));
   test.channels = spread(head_width(config));
   test.values = hidden_values(backend, config, parameters, test);
   return test;
@@ -100,7 +126,8 @@ double self_test_difference(kernels::Backend& backend, const ModelConfig& config
                        [&](auto number) { return number >= 0 && number < bound; });
   };
   if (tokens < 1 || tokens > config.max_position_embeddings || !inside(stored.input_ids, config.vocab_size) ||
-      !inside(stored.positions, tokens) || !inside(stored.channels, head_width(config)) ||
+      !inside(stored.positions, test_states(config, tokens)) ||
+      !inside(stored.channels, head_width(config)) ||
       stored.values.size() != stored.positions.size() * stored.channels.size()) {
     refuse_test(fmt::format("{} belongs to another model", file_name));
   }

@@ -20,6 +20,7 @@ const std::vector<ShardedVerb>& sharded_verbs() {
       {"text embed", "texts", true, {".run.json"}},
       {"text qa predict", "questions", false, {".shard.json"}, {"--candidates", "--null-odds"}},
       {"text summarize predict", "documents", false, {".shard.json"}},
+      {"text hibert predict", "documents", false, {".shard.json"}},
   };
   return verbs;
 }

@@ -16,8 +16,10 @@
 namespace bigbird {
 namespace {
 
-constexpr std::array<std::pair<ScheduleForm, const char*>, 2> form_names{
-    {{ScheduleForm::google, "google"}, {ScheduleForm::huggingface, "huggingface"}}};
+constexpr std::array<std::pair<ScheduleForm, const char*>, 3> form_names{
+    {{ScheduleForm::google, "google"},
+     {ScheduleForm::huggingface, "huggingface"},
+     {ScheduleForm::inverse_sqrt, "inverse-sqrt"}}};
 
 constexpr std::array<std::pair<OptimizerVariant, const char*>, 4> variant_names{
     {{OptimizerVariant::google, "google"},
@@ -69,6 +71,10 @@ double Schedule::rate(std::uint64_t step) const {
   if (step < warmup) return base * static_cast<double>(step) / static_cast<double>(warmup);
   if (form == ScheduleForm::google)
     return base * (1.0 - static_cast<double>(step) / static_cast<double>(total));
+  if (form == ScheduleForm::inverse_sqrt) {
+    const double first = static_cast<double>(std::max<std::uint64_t>(warmup, 1));
+    return base * std::sqrt(first / std::max(first, static_cast<double>(step)));
+  }
   return base * static_cast<double>(total - step) / static_cast<double>(total - warmup);
 }
 

@@ -28,6 +28,8 @@ enum class ScheduleForm {
   // transformers (get_linear_schedule_with_warmup): decay counted from the end of warm-up, base * (total -
   // step) / (total - warmup).
   huggingface,
+  // fairseq (inverse_square_root): base * sqrt(warmup / step), without warm-up as with one of one update.
+  inverse_sqrt,
 };
 
 std::string name_of(ScheduleForm form);

@@ -18,10 +18,11 @@ PATH="$(dirname "$program"):$PATH"
 export PATH HOME="$PWD/home" MANPAGER=cat
 
 # Verbs of which no example can run after a demonstration: no demonstration makes a model of summaries, GLUE's tasks or what forward reads.
-no_example="chromatin import-deepsea|liftover|forward|text summarize (finetune|predict|evaluate)|text glue (finetune|predict|evaluate)"
+no_example="chromatin import-deepsea|liftover|forward|text summarize (finetune|predict|evaluate)|text glue (finetune|predict|evaluate)|text hibert (finetune|predict|evaluate)"
 elsewhere=(data/grch3 hf: glue_data bert-base roberta-base pegasus hotpot nq- trivia ag_news -v2.0.json eqtl.tsv clinvar mpra.tsv cadd.tsv
   valid.mat "\\.shards" batch.safetensors papers.jsonl pairs.tsv "test.jsonl --predictions summaries" "test.jsonl --predictions generated"
-  dev.jsonl "test.jsonl -m run" "train.jsonl --init model")
+  dev.jsonl "test.jsonl -m run" "train.jsonl --init model"
+  "text hibert (finetune|predict|evaluate)")
 long=("bigbird demo$" 100M "bigbird bench$" "--size base" --tune --hard-negatives "quantize .*(chromatin-run|pretrain|&& bigbird check)" "compare bigbird")
 device=("pretrain .*--device cuda" "check .*--device cuda")
 # Shards of answers, and what the model that continues texts learned from, come from the text demonstration.
@@ -60,7 +61,7 @@ for verb in "${verbs[@]}"; do
     fi
     command=$example
     case $verb in
-      pretrain | *finetune)
+      pretrain | "text hibert pretrain" | *finetune)
         command=$(sed -E 's/ --(accumulate|steps|batch) [^ ]+//g' <<<"$example")" --steps 2 --batch 2"
         [ "$verb" != pretrain ] || command+=" --eval-samples 20"
         ;;

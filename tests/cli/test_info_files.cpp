@@ -303,6 +303,19 @@ class InfoFiles : public testing::TextFixture {
     run(3, {"text", "summarize", "evaluate", "--data", path("pairs.jsonl"), "--predictions",
             out("summaries.jsonl"), "-o", out("rouge.json"), "--table", out("rouge.tsv")});
 
+    run(3, {"text", "hibert", "pretrain", "--train", path("pairs.jsonl"), "-m", path("writer"), "-o",
+            out("hibert-run"), "--steps", "1", "--batch", "2", "--layers", "1", "--width", "16", "--heads",
+            "2"});
+    run(3, {"text", "hibert", "finetune", "--train", path("pairs.jsonl"), "--valid", path("pairs.jsonl"),
+            "--init", out("hibert-run/final"), "-o", out("extract-run"), "--steps", "1", "--batch", "2"});
+    const Words extract = {"text", "hibert", "predict", "-m", out("extract-run/final"), path("pairs.jsonl"),
+                           "-o"};
+    run(3, extract + Words{out("extracts.jsonl")});
+    run(3, extract + Words{out("extracts.tsv"), "-O", "tsv"});
+    run(3, extract + Words{out("extracts.txt"), "-O", "lines"});
+    run(3, {"text", "hibert", "evaluate", "-m", out("extract-run/final"), "--data", path("pairs.jsonl"), "-o",
+            out("extracts.rouge.json")});
+
     std::string rows = "sentence\tlabel\n", test = "index\tsentence\n";
     for (int i = 0; i < 4; ++i) {
       rows += std::string("ab c\t") + std::to_string(i % 2) + "\n";

@@ -73,17 +73,18 @@ TEST_P(BackendDevice, RefusesAttentionThatItHasNoKernelFor) {
   odd.head_size = 128;
   odd.block_size = 10;
   EXPECT_THROW(device_->reserve_scratch(odd), DeviceError);
-  AttentionLimits features = limits(), clusters = limits();
+  AttentionLimits features = limits(), clusters = limits(), documents = limits();
   features.projected = features.features = 16;
   clusters.cluster = 16;
-  for (const auto& [of, name] :
-       {std::pair(features, std::string("performer")), std::pair(clusters, std::string("reformer"))}) {
+  documents.documents = true;
+  for (const auto& [of, name] : {std::pair(features, std::string("attention performer")),
+                                 std::pair(clusters, std::string("attention reformer")),
+                                 std::pair(documents, std::string("HIBERT's encoder of documents"))}) {
     try {
       device_->scratch_bytes(of);
       FAIL() << name;
     } catch (const DeviceError& error) {
-      EXPECT_NE(std::string(error.what()).find("attention " + name + " is not computed on CUDA devices"),
-                std::string::npos)
+      EXPECT_NE(std::string(error.what()).find(name + " is not computed on CUDA devices"), std::string::npos)
           << error.what();
     }
   }

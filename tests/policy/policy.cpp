@@ -100,6 +100,7 @@ const std::vector<SubRoom>& sub_rooms() {
       {"lib/text/generate", {"lib/text", "lib/text/search"}},
       {"lib/text/search", {"lib/text"}},
       {"lib/text/summarize", {"lib/text", "lib/text/search"}},
+      {"lib/text/hibert", {"lib/text", "lib/text/search", "lib/text/summarize"}},
       {"lib/model", {}},
       {"lib/model/network", {"lib/model", "lib/model/plans"}},
       {"lib/model/plans", {"lib/model"}},

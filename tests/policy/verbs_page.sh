@@ -14,7 +14,7 @@ page_of() {
     "chromatin import-deepsea") echo coming-from-deepsea.md ;;
     chromatin*) echo chromatin.md ;;
     ism | attribute) echo attribution.md ;;
-    "text summarize"*) echo summaries.md ;;
+    "text summarize"* | "text hibert"*) echo summaries.md ;;
     text* | fill-mask) echo text.md ;;
     info | embed) echo outputs.md ;;
     report) echo reports.md ;;

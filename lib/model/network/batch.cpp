@@ -90,7 +90,9 @@ bool targets_agree(const Batch& batch, const ModelConfig& config, const BatchLim
   const std::size_t tokens = static_cast<std::size_t>(targets.tokens());
   if (targets.lengths.empty()) return targets.ids.empty() && targets.labels.empty() && tokens == 0;
   check_size(targets.tokens(), limits.target_tokens, "tokens of a decoder");
-  bool agree = config.has_decoder() && targets.lengths.size() == batch.lengths.size() &&
+  const std::size_t sequences =
+      config.writes_sentences() ? batch.documents.written.size() : batch.lengths.size();
+  bool agree = config.has_any_decoder() && targets.lengths.size() == sequences &&
                targets.token_offsets.size() == targets.lengths.size() + 1 &&
                targets.token_offsets.front() == 0 && targets.ids.size() == tokens &&
                none_or(targets.labels.size(), tokens);
@@ -119,6 +121,33 @@ bool labels_agree(const Batch& batch, const ModelConfig& config) {
          none_or(batch.sequence_targets.size(), targets) &&
          none_or(batch.start_positions.size(), sequences) &&
          batch.end_positions.size() == batch.start_positions.size();
+}
+
+// Whether documents have sentences, no more than the model takes, and all sequences are of one.
+void check_documents(const Batch& batch, const ModelConfig& config) {
+  const BatchDocuments& documents = batch.documents;
+  if (!config.has_documents()) {
+    if (!documents.empty() || !documents.written.empty())
+      throw_runtime("documents for a model that has no encoder of them");
+    return;
+  }
+  if (documents.empty() || documents.sentence_offsets.front() != 0 ||
+      documents.sentence_offsets.back() != batch.sequences())
+    throw_runtime("sentences of a batch that are of no document");
+  for (std::size_t d = 0; d + 1 < documents.sentence_offsets.size(); ++d) {
+    const std::int64_t count = documents.sentence_offsets[d + 1] - documents.sentence_offsets[d];
+    if (count < 1) throw_runtime("a document without sentences");
+    if (count > config.documents.sentences) {
+      throw_bad_input(
+          fmt::format("a document of {} sentences: the model takes {}", count, config.documents.sentences),
+          "cut the document");
+    }
+  }
+  const std::vector<std::int32_t>& written = documents.written;
+  if (std::adjacent_find(written.begin(), written.end(), std::greater_equal<>()) != written.end() ||
+      (!written.empty() && (written.front() < 0 || written.back() >= batch.sequences())) ||
+      written.size() != batch.targets.lengths.size())
+    throw_runtime("sentences to write that are not there");
 }
 
 bool sequence_rows_agree(const Batch& batch) {
@@ -305,6 +334,16 @@ void Batch::find_global_rows() {
   find(sequence_rows);
 }
 
+void complete_batch(const ModelConfig& config, bool whole_blocks, Batch& batch) {
+  if (config.attention == AttentionPattern::etc) {
+    if (batch.globals.empty()) with_fixed_globals(config, whole_blocks ? config.block_size : 1, batch);
+    batch.find_global_rows();
+  }
+  if (config.pools() && batch.output_spans.empty()) batch.find_output_spans(config.pooling);
+  if (config.has_documents() && batch.documents.empty())
+    batch.documents.sentence_offsets.push_back(batch.sequences());
+}
+
 void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimits& limits,
                  bool whole_blocks) {
   if (batch.sequences() == 0) throw_runtime("a batch without sequences");
@@ -323,6 +362,7 @@ void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimit
       !sentence_pairs_agree(batch, config, limits))
     throw_runtime("rows of a batch that are not there");
   check_places(batch, config, limits);
+  check_documents(batch, config);
   if (config.attention == AttentionPattern::etc) {
     check_globals(batch, config, limits, whole_blocks);
   } else if (!batch.globals.empty()) {

@@ -53,6 +53,16 @@ struct TargetTokens {
               std::int64_t multiple, std::int32_t pad_id);
 };
 
+// Documents of a model with HeadType::masked_sentences or sentence_labels, whose sentences are the sequences.
+struct BatchDocuments {
+  std::vector<std::int64_t> sentence_offsets{0};  // [D + 1] into the sequences, all of which are in one
+  // [B'] sequences that a decoder writes, ascending: sequence s of Batch::targets is of this one.
+  std::vector<std::int32_t> written;
+
+  bool empty() const { return sentence_offsets.size() < 2; }
+  std::int64_t count() const { return static_cast<std::int64_t>(sentence_offsets.size()) - 1; }
+};
+
 // Neighbouring tokens of one sequence.
 struct OutputSpan {
   std::int32_t first = 0;  // row of T
@@ -94,7 +104,8 @@ struct Batch {
   // at all. Rows are real tokens; there are at most B groups, and of sigmoids as many for every score. The
   // type of the answer is a class number in sequence_labels, or ignored_label.
   std::vector<TokenTargets> token_targets;
-  TargetTokens targets;  // generation; none: the encoder runs alone
+  TargetTokens targets;      // generation, masked_sentences; none: the encoder runs alone
+  BatchDocuments documents;  // has_documents(); none: all sequences are of one document
   // BigBird-ETC; none: the model makes them (with_fixed_globals). token_targets may list global_row() then.
   GlobalTokens globals;
   // Of a model with AttentionPattern::bpt, which sets it: rows of span nodes behind those of the tokens.
@@ -154,6 +165,10 @@ struct Batch {
   // Once the batch is whole: every global_row() becomes the row that it is.
   void find_global_rows();
 };
+
+// What a batch leaves to the model: global tokens of BigBird-ETC, spans of a head that pools, one document of
+// all sentences.
+void complete_batch(const ModelConfig& config, bool whole_blocks, Batch& batch);
 
 // One pass over the host side of a batch before it runs, so that no kernel ever reads outside a table.
 

@@ -9,6 +9,7 @@
 #include "lib/core/rng.h"
 #include "lib/model/network/encoder.h"
 #include "lib/model/network/head_losses.h"
+#include "lib/model/network/hierarchy.h"
 #include "lib/model/network/pass_context.h"
 #include "lib/model/plans/patterns.h"
 
@@ -105,6 +106,8 @@ struct DecoderStack {
   kernels::ConstValues hidden;
   kernels::Index hidden_rows;
 
+  // The vector of a sentence takes the place of cross-attention (hierarchy.h).
+  bool adds_rows() const { return pass.documents != nullptr; }
   CrossAttentionPass cross(std::int64_t layer) const {
     return {pass, decoder.cross_runs[static_cast<std::size_t>(layer)], hidden, hidden_rows};
   }
@@ -117,16 +120,26 @@ struct DecoderStack {
   }
 
   void layer_forward(std::int64_t layer, const DecoderLayerTensors& tensors, kernels::ConstValues input,
-                     const DecoderLayerActivations& kept) const {
+                     const DecoderLayerActivations& kept, const DocumentActivations& documents) const {
     attention_layer_forward(pass, layer, tensors.attention, input, kept.self.attention, {});
-    cross_attention_forward(cross(layer), layer, tensors.cross_attention, written(kept.self.attention),
-                            kept.cross);
+    if (adds_rows()) {
+      added_row_forward(pass, layer, tensors.cross_attention.norm, written(kept.self.attention), kept.cross,
+                        documents);
+    } else {
+      cross_attention_forward(cross(layer), layer, tensors.cross_attention, written(kept.self.attention),
+                              kept.cross);
+    }
     feed_forward_forward(pass, layer, tensors.feed_forward, read(kept.cross), kept.self.feed_forward);
   }
 };
 
 DecoderStack stack_of(const PassContext& pass, kernels::ConstValues hidden) {
   return {pass.decoder->context(pass), *pass.decoder, hidden, pass.tokens()};
+}
+
+// Layers of encoders, which masks count first.
+std::int64_t layers_before_decoder(const ModelConfig& config) {
+  return config.num_hidden_layers + (config.has_documents() ? config.documents.num_hidden_layers : 0);
 }
 
 bool labelled(const PassContext& pass) {
@@ -202,7 +215,8 @@ const BlockPlan& DecoderPlans::cross(std::int64_t query_blocks, std::int64_t key
 
 PassContext DecoderPass::context(const PassContext& encoder) const {
   PassContext pass{encoder.backend, config, batch, runs, 0, encoder.training, encoder.dropout_seed};
-  pass.first_layer = encoder.config.num_hidden_layers;
+  pass.first_layer = layers_before_decoder(encoder.config);
+  pass.documents = encoder.documents;
   pass.smoothing = encoder.smoothing;
   pass.dropped = encoder.dropped;
   return pass;
@@ -232,22 +246,24 @@ DecoderPass decoder_pass(const ModelConfig& config, DecoderPlans& plans, const B
   const auto blocks = [&](std::int64_t rows) { return (rows + config.block_size - 1) / config.block_size; };
   kernels::Index slot = first_slot;
   for (std::int64_t layer = 0; layer < config.decoder.num_hidden_layers; ++layer) {
-    const std::int64_t number = config.num_hidden_layers + layer;
+    const std::int64_t number = layers_before_decoder(config) + layer;
     AttentionRun self =
         decoder_run(pass.config, true, DropoutSite::attention_probabilities, number, training, dropout_seed);
     AttentionRun cross = decoder_run(pass.config, false, DropoutSite::cross_attention_probabilities, number,
                                      training, dropout_seed);
-    for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    for (std::size_t s = 0; s < batch.targets.lengths.size(); ++s) {
       const std::int64_t rows = batch.targets.token_offsets[s + 1] - batch.targets.token_offsets[s];
-      const std::int64_t key_rows = batch.token_offsets[s + 1] - batch.token_offsets[s];
       const std::int64_t length = batch.targets.lengths[s];
       self.append(rows, length, length, plans.causal(blocks(rows)));
+      if (config.has_documents()) continue;
+      const std::int64_t key_rows = batch.token_offsets[s + 1] - batch.token_offsets[s];
       cross.append_cross(rows, length, key_rows, batch.lengths[s],
                          plans.cross(blocks(rows), blocks(key_rows)));
     }
     self.set_slot(slot++);
-    cross.set_slot(slot++);
     pass.runs.push_back({std::move(self)});
+    if (config.has_documents()) continue;
+    cross.set_slot(slot++);
     pass.cross_runs.push_back({std::move(cross)});
   }
   return pass;
@@ -274,7 +290,8 @@ void decoder_forward(const PassContext& encoder, const DecoderTensors& tensors,
     if (pass.drops(static_cast<std::int64_t>(i))) {
       pass.copy_state(kept.states[i], kept.states[i + 1]);
     } else {
-      stack.layer_forward(static_cast<std::int64_t>(i), tensors.layers[i], kept.states[i], kept.layers[i]);
+      stack.layer_forward(static_cast<std::int64_t>(i), tensors.layers[i], kept.states[i], kept.layers[i],
+                          all.documents);
     }
     pass.report_state(on_state, i + 1, kept.states[i + 1]);
   }
@@ -331,12 +348,17 @@ void decoder_backward(const PassContext& encoder, const DecoderTensors& tensors,
     const DecoderLayerActivations& of_layer = kept.layers[i];
     if (pass.drops(layer)) continue;
     if (grad_checkpoint && i + 1 < tensors.layers.size())
-      stack.layer_forward(layer, of, kept.states[i], of_layer);
+      stack.layer_forward(layer, of, kept.states[i], of_layer, all.documents);
     feed_forward_backward(pass, layer, of.feed_forward, to.feed_forward, stack.read(of_layer.cross),
                           of_layer.self.feed_forward, work);
-    cross_attention_backward(stack.cross(layer), layer, of.cross_attention, to.cross_attention,
-                             stack.written(of_layer.self.attention), of_layer.cross, work,
-                             kept.key_value_gradient, all.workspace.gradient);
+    if (stack.adds_rows()) {
+      added_row_backward(pass, layer, of.cross_attention.norm, to.cross_attention.norm, of_layer.cross, work,
+                         all.documents);
+    } else {
+      cross_attention_backward(stack.cross(layer), layer, of.cross_attention, to.cross_attention,
+                               stack.written(of_layer.self.attention), of_layer.cross, work,
+                               kept.key_value_gradient, all.workspace.gradient);
+    }
     attention_layer_backward(pass, layer, of.attention, to.attention, kept.states[i], of_layer.self.attention,
                              {}, work);
   }

@@ -8,6 +8,7 @@
 #include "lib/model/network/decoder.h"
 #include "lib/model/network/head_losses.h"
 #include "lib/model/network/head_rows.h"
+#include "lib/model/network/hierarchy.h"
 #include "lib/model/network/stem.h"
 
 namespace bigbird {
@@ -279,6 +280,13 @@ void head_stage(const PassContext& pass, const Activations& kept) {
     case HeadType::generation:
       decoder_stage(pass, kept.decoder);
       break;
+    case HeadType::masked_sentences:
+      documents_stage(pass, kept);
+      decoder_stage(pass, kept.decoder);
+      break;
+    case HeadType::sentence_labels:
+      documents_stage(pass, kept);
+      break;
   }
 }
 
@@ -312,6 +320,15 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Mo
     case HeadType::generation:
       decoder_forward(pass, tensors.decoder, gradients == nullptr ? nullptr : &gradients->decoder, kept,
                       hidden, on_decoder_state);
+      break;
+    case HeadType::masked_sentences:
+      documents_forward(pass, tensors, kept, hidden);
+      decoder_forward(pass, tensors.decoder, gradients == nullptr ? nullptr : &gradients->decoder, kept,
+                      kept.documents.last_state(), on_decoder_state);
+      break;
+    case HeadType::sentence_labels:
+      documents_forward(pass, tensors, kept, hidden);
+      sentence_head_forward(pass, tensors, kept);
       break;
   }
 }
@@ -350,7 +367,11 @@ LabelCounts label_counts(const Batch& batch, const ModelConfig& config) {
       count_answer_labels(batch, config, labels);
       break;
     case HeadType::generation:
+    case HeadType::masked_sentences:
       count_target_labels(batch, labels);
+      break;
+    case HeadType::sentence_labels:
+      count_sequence_labels(batch, config, labels);
       break;
   }
   return labels;
@@ -378,7 +399,11 @@ void head_result(const PassContext& pass, const Activations& kept, ForwardResult
       answer_head_result(pass, kept, result);
       break;
     case HeadType::generation:
+    case HeadType::masked_sentences:
       decoder_result(pass, kept.decoder, result);
+      break;
+    case HeadType::sentence_labels:
+      sequence_result(pass, kept.sequence, result);
       break;
   }
 }
@@ -410,6 +435,17 @@ void head_backward(const PassContext& pass, const ModelTensors& tensors, const M
       break;
     case HeadType::generation:
       decoder_backward(pass, tensors.decoder, gradients.decoder, kept, grad_checkpoint);
+      break;
+    case HeadType::masked_sentences:
+      if (pass.batch.targets.labels.empty()) return;
+      zero_document_gradient(pass, kept.documents);
+      decoder_backward(pass, tensors.decoder, gradients.decoder, kept, grad_checkpoint);
+      documents_backward(pass, tensors, gradients, kept, grad_checkpoint);
+      break;
+    case HeadType::sentence_labels:
+      if (!has_sequence_loss(pass)) return;
+      sentence_head_backward(pass, tensors, gradients, kept);
+      documents_backward(pass, tensors, gradients, kept, grad_checkpoint);
       break;
   }
 }

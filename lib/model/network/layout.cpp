@@ -27,6 +27,7 @@ std::optional<double> init_range(const TensorSpec& spec, const ModelConfig& conf
     case Init::ones:
     case Init::features:
     case Init::span_logits:
+    case Init::xavier_uniform:
       break;
     case Init::normal:
     case Init::ones_normal:
@@ -36,6 +37,8 @@ std::optional<double> init_range(const TensorSpec& spec, const ModelConfig& conf
     case Init::unit_normal:
     case Init::centroids:
       return 1.0;
+    case Init::width_normal:
+      return 1.0 / std::sqrt(static_cast<double>(config.hidden_size));
     case Init::filter_normal:
       return 1.0 / std::sqrt(static_cast<double>(spec.shape.front()));
   }
@@ -65,6 +68,18 @@ std::uint64_t hash_name(const std::string& name) {
   return hash;
 }
 
+// Of a matrix [out, in] with Init::xavier_uniform.
+void fill_evenly(const TensorSpec& spec, std::uint64_t seed, float* to) {
+  const double bound = std::sqrt(6.0 / static_cast<double>(spec.shape.front() + spec.shape.back()));
+  const auto chunks = static_cast<std::size_t>((spec.count + init_chunk - 1) / init_chunk);
+  kernels::parallel_for(chunks, [&](std::size_t chunk) {
+    CounterRng rng(seed, Purpose::parameter_init, hash_name(spec.name) + chunk);
+    const std::int64_t begin = static_cast<std::int64_t>(chunk) * init_chunk;
+    for (std::int64_t i = begin; i < std::min(begin + init_chunk, spec.count); ++i)
+      to[i] = static_cast<float>(bound * (2.0 * rng.uniform() - 1.0));
+  });
+}
+
 }  // namespace
 
 void ParameterLayout::declare(const std::string& name, std::vector<std::int64_t> shape, Init init,
@@ -79,7 +94,7 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
   const std::int64_t c = config.hidden_size, f = config.intermediate_size, v = config.vocab_size;
   const std::int64_t read = head_width(config);  // of what the heads read
   const auto weight = [&](const std::string& name, std::int64_t out, std::int64_t in) {
-    declare(name + ".weight", {out, in}, Init::normal, true);
+    declare(name + ".weight", {out, in}, config.has_documents() ? Init::xavier_uniform : Init::normal, true);
   };
   const auto bias = [&](const std::string& name, std::int64_t out) {
     declare(name + ".bias", {out}, Init::zeros, false);
@@ -152,7 +167,8 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
   };
 
   const bool etc = config.attention == AttentionPattern::etc;
-  weight("bert.embeddings.word_embeddings", v, c);
+  declare("bert.embeddings.word_embeddings.weight", {v, c},
+          config.has_documents() ? Init::width_normal : Init::normal, true);
   if (config.position_type == PositionType::absolute) {
     weight("bert.embeddings.position_embeddings", config.max_position_embeddings, c);
     if (etc) weight("bert.embeddings.global_position_embeddings", config.max_position_embeddings, c);
@@ -223,6 +239,22 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
   if (config.head == HeadType::structured_answers) {  // names of our own
     linear("answer_scores.token", static_cast<std::int64_t>(config.token_scores.size()), read);
     if (config.num_labels > 0) linear("answer_scores.type", config.num_labels, read);
+  }
+  if (config.has_documents()) {  // names of our own, and a decoder's for what it has in common with others
+    for (std::int64_t layer = 0; layer < config.documents.num_hidden_layers; ++layer) {
+      const std::string prefix = fmt::format("documents.layer.{}.", layer);
+      attention(prefix + "attention.");
+      feed_forward(prefix, f);
+    }
+    if (!config.writes_sentences()) linear("sentence_labels", 2, c);
+    for (std::int64_t layer = 0; config.writes_sentences() && layer < config.decoder.num_hidden_layers;
+         ++layer) {
+      const std::string prefix = fmt::format("decoder.layer.{}.", layer);
+      attention(prefix + "attention.");
+      layernorm(prefix + "sentence.LayerNorm");
+      feed_forward(prefix, config.decoder.intermediate_size);
+    }
+    if (config.has_own_output_table()) declare("lm_head.weight", {v, c}, Init::width_normal, true);
   }
   if (config.is_coupled()) {  // names of the published code, in BERT's manner
     for (std::int64_t layer = 0; layer < config.decoder.num_hidden_layers; ++layer) {
@@ -335,10 +367,12 @@ std::vector<float> initial_parameters(const ParameterLayout& layout, const Model
       const std::vector<float> rows = drawn_features(config, spec.depth - 1, seed, 0);
       std::copy(rows.begin(), rows.end(), target);
     }
+    if (spec.init == Init::xavier_uniform) fill_evenly(spec, seed, target);
     const std::optional<double> drawn = init_range(spec, config);
     if (!drawn) continue;
-    const bool whole = spec.init == Init::unit_normal || spec.init == Init::centroids;
     const double range = *drawn, centre = spec.init == Init::ones_normal ? 1.0 : 0.0;
+    const bool cut = spec.init != Init::unit_normal && spec.init != Init::width_normal &&
+                     spec.init != Init::centroids;
     const std::uint64_t random_stream = hash_name(spec.name);
     const std::int64_t chunks = (spec.count + init_chunk - 1) / init_chunk;
     kernels::parallel_for(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {
@@ -347,7 +381,7 @@ std::vector<float> initial_parameters(const ParameterLayout& layout, const Model
       const std::int64_t end = std::min(begin + init_chunk, spec.count);
       for (std::int64_t i = begin; i < end; ++i) {
         double draw = rng.normal();
-        while (!whole && (draw < -2.0 || draw > 2.0)) draw = rng.normal();
+        while (cut && (draw < -2.0 || draw > 2.0)) draw = rng.normal();
         target[i] = static_cast<float>(centre + draw * range);
       }
     });

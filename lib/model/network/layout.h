@@ -25,8 +25,10 @@ enum class Init {
   filter_normal,
   unit_normal,
   features,
-  span_logits,  // all first_span_logit
-  centroids     // normal numbers, made rows of mean 0 and variance 1
+  width_normal,    // a standard deviation of hidden_size^-1/2, not cut
+  xavier_uniform,  // even within +- sqrt(6 / (in + out)) (Glorot and Bengio 2010)
+  span_logits,     // all first_span_logit
+  centroids        // normal numbers, made rows of mean 0 and variance 1
 };
 
 // Standard deviation of a fresh table of labels (etcmodel).

@@ -145,9 +145,11 @@ std::vector<PackedLayer> packed_layers(const ModelConfig& config, const ModelTen
       add_layer(layer.attention, layer.feed_forward, !config.is_coupled());
     }
   }
+  for (const LayerTensors& layer : tensors.documents.layers)
+    add_layer(layer.attention, layer.feed_forward, true);
   for (const DecoderLayerTensors& layer : tensors.decoder.layers) {
     if (!config.is_coupled()) add_layer(layer.attention, layer.feed_forward, false);
-    add(layer.cross_attention.output);
+    if (!config.has_documents()) add(layer.cross_attention.output);
   }
   return packed;
 }

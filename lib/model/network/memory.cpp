@@ -13,6 +13,7 @@
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/decoder.h"
 #include "lib/model/network/head_rows.h"
+#include "lib/model/network/hierarchy.h"
 #include "lib/model/network/layout.h"
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/network/pass_context.h"
@@ -186,7 +187,41 @@ CrossAttentionActivations plan_cross_attention(Planner& plan, const std::string&
   return to;
 }
 
+// Of a decoder that is given a row in place of cross-attention.
+CrossAttentionActivations plan_added_row(Planner& plan, const std::string& what, bool kept) {
+  CrossAttentionActivations to;
+  to.sum = plan.arena.values(what, plan.tokens * plan.width);
+  to.norm = plan.arena.values(what, plan.tokens * plan.width);
+  if (kept) to.norm_state = plan.norm_state(what, plan.tokens);
+  return to;
+}
+
 }  // namespace
+
+void plan_documents(Arena& arena, const ModelConfig& of_model, DocumentActivations& to,
+                    const BatchLimits& limits, const ModelOptions& options) {
+  const ModelConfig config = document_config(of_model);
+  Planner plan{arena,
+               config,
+               limits.sequences,
+               config.hidden_size,
+               config.intermediate_size,
+               config.num_attention_heads,
+               limits.sequences,
+               arena.operands()};
+  if (options.training) plan_workspace(plan);
+  to.workspace = plan.workspace;
+  const std::string what = "documents";
+  to.ends = arena.integers(what, limits.sequences);
+  to.places = arena.integers(what, limits.sequences);
+  to.placed = arena.values(what, limits.sequences * plan.width);
+  if (of_model.writes_sentences()) to.target_rows = arena.integers(what, limits.target_tokens);
+  const auto layer = [&](const std::string& name, bool kept, std::int64_t rows) {
+    return kept ? plan.kept_layer(name, rows) : plan.shared_layer(name);
+  };
+  plan_layers(plan, options, " of documents", layer, to.states, to.layers);
+  for (std::size_t i = 0; i < to.layers.size(); ++i) plan.set_output(to.layers[i], to.states[i + 1]);
+}
 
 void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations& to,
                   const BatchLimits& limits, const ModelOptions& options, const kernels::Backend& backend) {
@@ -206,7 +241,9 @@ void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations&
   const auto layer = [&](const std::string& what, bool kept, std::int64_t rows) {
     DecoderLayerActivations made;
     made.self = kept ? plan.kept_layer(what, rows) : plan.shared_layer(what);
-    made.cross = plan_cross_attention(plan, what, limits.target_tokens > 0 ? limits.tokens : 0, kept);
+    made.cross = of_model.writes_sentences()
+                     ? plan_added_row(plan, what, kept)
+                     : plan_cross_attention(plan, what, limits.target_tokens > 0 ? limits.tokens : 0, kept);
     return made;
   };
   plan_layers(plan, options, " of the decoder", layer, to.states, to.layers);
@@ -222,7 +259,8 @@ void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations&
   if (options.training) {
     to.logits = arena.values(logits, count);
     to.workspace = plan.workspace;
-    to.key_value_gradient = arena.values("backward workspace", 2 * limits.tokens * plan.width);
+    if (!of_model.writes_sentences())
+      to.key_value_gradient = arena.values("backward workspace", 2 * limits.tokens * plan.width);
   } else {
     to.logits = arena.floats(logits, count);
   }
@@ -252,6 +290,8 @@ Activations plan_activations(Arena& arena, const ModelConfig& given, const Batch
   to.workspace = plan.workspace;
   plan_embeddings(plan, to.embeddings, options, backend);
   plan_stem(plan, to.embeddings.stem, options);
+  if (config.position_type == PositionType::sinusoidal)
+    to.sinusoids = arena.floats("positions", config.max_position_embeddings * config.hidden_size);
   if (config.position_type == PositionType::rotary) {
     to.rotations = {to.embeddings.positions,
                     arena.floats("rotary positions", limits.longest * config.rotary_dim)};
@@ -325,7 +365,13 @@ kernels::AttentionLimits attention_limits(const ModelConfig& given, const BatchL
   }
   most.heads = config.num_attention_heads;
   most.head_size = config.head_size();
-  if (config.has_decoder()) {
+  if (config.has_documents()) {
+    most.documents = true;
+    most.slots += config.documents.num_hidden_layers;
+    most.tokens = std::max(most.tokens, limits.sequences);
+    most.longest = std::max(most.longest, limits.sequences);
+  }
+  if (config.has_any_decoder()) {
     const ModelConfig decoder = decoder_config(config);
     most.slots += 2 * decoder.num_hidden_layers;
     most.tokens = std::max(most.tokens, limits.target_tokens);

@@ -425,6 +425,19 @@ struct DecoderActivations {
   kernels::Values last_hidden_state() const { return final_norm == nullptr ? states.back() : final_norm; }
 };
 
+// HIBERT's second encoder; its S rows are the sentences of a batch.
+struct DocumentActivations {
+  std::int32_t* ends = nullptr;         // [S] the row of the last token of each
+  std::int32_t* places = nullptr;       // [S] 0.. within a document
+  std::int32_t* target_rows = nullptr;  // [T'] the sentence that a decoder's row is given
+  kernels::Values placed;               // [S, C] sinusoids of the places
+  std::vector<kernels::Values> states;  // [L + 1]
+  std::vector<LayerActivations> layers;
+  BackwardWorkspace workspace;
+
+  kernels::Values last_state() const { return states.back(); }
+};
+
 // What changes from pass to pass and is read on the device, so that recorded work can run again.
 struct Scalars {
   std::uint64_t* dropout_seed = nullptr;
@@ -457,6 +470,8 @@ struct Activations {
   ContrastActivations contrast;
   std::vector<TokenScoreActivations> answers;  // one for each of ModelConfig::token_scores
   DecoderActivations decoder;
+  DocumentActivations documents;
+  float* sinusoids = nullptr;  // [positions, C] of PositionType::sinusoidal
   BackwardWorkspace workspace;
 
   // What the heads read.

@@ -144,6 +144,14 @@ void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, const
     case HeadType::generation:
       plan_decoder(plan.arena, plan.config, to.decoder, limits, options, backend);
       break;
+    case HeadType::masked_sentences:
+      plan_documents(plan.arena, plan.config, to.documents, limits, options);
+      plan_decoder(plan.arena, plan.config, to.decoder, limits, options, backend);
+      break;
+    case HeadType::sentence_labels:
+      plan_documents(plan.arena, plan.config, to.documents, limits, options);
+      plan_sequence(plan, to.sequence, sequences, 2, training);
+      break;
   }
 }
 

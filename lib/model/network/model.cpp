@@ -15,12 +15,12 @@
 #include "lib/model/network/attention_recurrent.h"
 #include "lib/model/network/attention_rows.h"
 #include "lib/model/network/attention_windowed.h"
-#include "lib/model/network/batch.h"
 #include "lib/model/network/contrast.h"
 #include "lib/model/network/decoder.h"
 #include "lib/model/network/encoder.h"
 #include "lib/model/network/head_rows.h"
 #include "lib/model/network/heads.h"
+#include "lib/model/network/hierarchy.h"
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/network/memory.h"
 #include "lib/model/network/pass_context.h"
@@ -46,7 +46,7 @@ struct Model::Impl {
         options(how),
         layout(config),
         plans(config),
-        decoder_plans(of.decoder.num_attention_heads),
+        decoder_plans(of.has_documents() ? of.num_attention_heads : of.decoder.num_attention_heads),
         window_plans(of.num_attention_heads),
         etc_plans(config),
         lists(config),
@@ -73,6 +73,7 @@ struct Model::Impl {
     }
     fill_rotary_table(backend, config, limits.longest, held.activations.rotations);
     fill_recurrent(backend, config, held.activations.recurrent);
+    fill_sinusoids(backend, config, held.activations.sinusoids, parameter_tensors);
     streams.place(held.activations.recurrent.remembered);
     if (held.working_weights != nullptr) {
       backend.bind_weights(held.parameters, layout.count() + behind, held.working_weights);
@@ -112,6 +113,7 @@ struct Model::Impl {
     if (is_recurrent(config)) of.recurrent = &recurrent;
     see_content(content, of);
     if (config.has_stem()) of.stem = &stem;
+    if (config.has_documents()) of.documents = &documents;
     of.smoothing = smoothing;
     of.dropped = dropped;
     of.scale_known = taken.has_value();
@@ -131,7 +133,7 @@ struct Model::Impl {
     if (pass.lists != nullptr) rows_stage(pass, kept.lists, lists);
     if (pass.recurrent != nullptr) recurrent_stage(pass, spans, kept.recurrent);
     content_stage(pass, kept, content);
-    for (const auto* stack : {&runs, &decoder.runs, &decoder.cross_runs}) {
+    for (const auto* stack : {&runs, &documents.runs, &decoder.runs, &decoder.cross_runs}) {
       for (const std::vector<AttentionRun>& layer : *stack) {
         for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
       }
@@ -226,6 +228,7 @@ struct Model::Impl {
   RecurrentPass recurrent;
   ContentPass content;
   StemPass stem;
+  DocumentPass documents;
   std::vector<float> contrast_gradients;  // of the sum of that loss
   kernels::Index first_slot = 0;
   kernels::Index slots = 0;
@@ -365,12 +368,7 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
   impl_->backward_possible = false;
   impl_->batch = given;
   Batch& batch = impl_->batch;
-  if (impl_->config.attention == AttentionPattern::etc) {
-    if (batch.globals.empty())
-      with_fixed_globals(impl_->config, wants_whole_blocks() ? impl_->config.block_size : 1, batch);
-    batch.find_global_rows();
-  }
-  if (impl_->config.pools() && batch.output_spans.empty()) batch.find_output_spans(impl_->config.pooling);
+  complete_batch(impl_->config, wants_whole_blocks(), batch);
   check_batch(batch, impl_->given_config, impl_->given_limits, wants_whole_blocks());
   if (impl_->config.has_stem()) {
     stem_pass(impl_->config, batch, impl_->stem);
@@ -385,11 +383,8 @@ void Model::start_forward(const Batch& given, const ForwardOptions& options) {
     impl_->runs = attention_runs(impl_->config, impl_->plans, impl_->batch, options.training,
                                  kept.scalars.dropout_seed, impl_->first_slot);
   kernels::Index behind = impl_->first_slot + impl_->slots;
-  if (impl_->config.has_decoder()) {
-    behind -= 2 * impl_->config.decoder.num_hidden_layers;
-    impl_->decoder = decoder_pass(impl_->config, impl_->decoder_plans, impl_->batch, options.training,
-                                  kept.scalars.dropout_seed, behind);
-  }
+  behind = later_stacks(impl_->config, impl_->decoder_plans, impl_->batch, options.training,
+                        kept.scalars.dropout_seed, behind, impl_->documents, impl_->decoder);
   if (has_windows(impl_->config)) {
     windowed_pass(impl_->config, impl_->batch, wants_whole_blocks(), options.training,
                   kept.scalars.dropout_seed, impl_->window_plans, behind - windowed_slots(impl_->config),
@@ -526,6 +521,12 @@ std::vector<float> Model::global_hidden_state() const {
   const std::int64_t width = impl_->config.hidden_size;
   return impl_->download(impl_->held.activations.last_hidden_state() + impl_->batch.tokens() * width,
                          impl_->batch.globals.tokens() * width);
+}
+
+std::vector<float> Model::sentence_states() const {
+  const DocumentActivations& documents = impl_->held.activations.documents;
+  return impl_->output(documents.states.empty() ? nullptr : documents.last_state(),
+                       impl_->batch.sequences() * impl_->config.hidden_size, "state of sentences");
 }
 
 const Batch& Model::last_batch() const {

@@ -135,6 +135,7 @@ class Model {
   // BigBird-ETC: [G, C] of the global tokens, padding too; and the batch with those that the model made.
   std::vector<float> global_hidden_state() const;
   const Batch& last_batch() const;
+  std::vector<float> sentence_states() const;  // HIBERT: [B, C] of the second encoder
   // Error{runtime} when the model's head has no such output.
   std::vector<float> pooler_output() const;    // [B, C]
   std::vector<float> sequence_logits() const;  // [B, 2] NSP or [outputs, num_labels]

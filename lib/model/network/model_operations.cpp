@@ -151,6 +151,9 @@ double ModelOperations::heads(const Batch& batch, double tokens) const {
              (tokens * real(static_cast<std::int64_t>(config_.token_scores.size())) + sequences * outputs);
     case HeadType::generation:
       return decoder(batch);
+    case HeadType::masked_sentences:
+    case HeadType::sentence_labels:
+      return documents(batch);
   }
   return 0;
 }
@@ -166,6 +169,28 @@ double ModelOperations::decoder(const Batch& batch) const {
     const double attention = 4.0 * width * (written * (written + 1.0) / 2.0 + written * read);
     operations += (1.0 - config_.decoder.layer_drop) * real(config_.decoder.num_hidden_layers) *
                   (linear + keys_and_values + attention);
+    operations += written * 2.0 * width * real(config_.vocab_size);
+  }
+  return operations;
+}
+
+// The second encoder, whose tokens are sentences, with their labels, or the decoder, without cross-attention.
+double ModelOperations::documents(const Batch& batch) const {
+  const double width = real(config_.hidden_size), inner = real(config_.decoder.intermediate_size);
+  double of_layer =
+      linear_operations_of_a_row(config_) / real(config_.num_hidden_layers) * real(batch.sequences());
+  const std::vector<std::int64_t>& offsets = batch.documents.sentence_offsets;
+  for (std::size_t d = 0; d + 1 < offsets.size(); ++d) {
+    const double sentences = real(offsets[d + 1] - offsets[d]);
+    of_layer += 4.0 * width * sentences * sentences;
+  }
+  double operations = real(config_.documents.num_hidden_layers) * of_layer;
+  if (!config_.writes_sentences()) return operations + real(batch.sequences()) * 2.0 * width * 2.0;
+  for (const std::int64_t length : batch.targets.lengths) {
+    const double written = real(length);
+    operations += real(config_.decoder.num_hidden_layers) *
+                  (written * 2.0 * (4.0 * width * width + 2.0 * width * inner) +
+                   4.0 * width * written * (written + 1.0) / 2.0);
     operations += written * 2.0 * width * real(config_.vocab_size);
   }
   return operations;

@@ -48,6 +48,7 @@ class ModelOperations {
   double pairs_of_nodes(std::int64_t length);
   double heads(const Batch& batch, double tokens) const;
   double decoder(const Batch& batch) const;
+  double documents(const Batch& batch) const;
   // The encoder of BigBird-ETC.
   double two_inputs(const Batch& batch) const;
 

@@ -169,6 +169,7 @@ std::uint64_t pass_key(const PassContext& pass, std::uint64_t model, Phase phase
   key.add(batch.span_nodes);
   key.add(static_cast<std::int64_t>(batch.sentence_pairs.contexts.size()));
   key.add(pass.masked_rows);
+  for (const std::int64_t offset : batch.documents.sentence_offsets) key.add(offset);
   for (const std::int64_t offset : batch.targets.token_offsets) key.add(offset);
   const bool labels[] = {!batch.masked_labels.empty(), !batch.sequence_labels.empty(),
                          !batch.sequence_targets.empty(), !batch.start_positions.empty(),

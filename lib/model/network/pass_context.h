@@ -104,6 +104,7 @@ enum class DropoutSite : std::uint64_t {
   distances = 18,             // of a layer with a memory (attention_recurrent.h), of all layers alike
   feed_forward_inner = 19,    // behind the activation; this and the next of such models alone
   last_state = 20,
+  document_places = 21,  // of vectors of sentences with their places (hierarchy.h)
 };
 
 // kernels::Dropout::site: different for every (site, layer, part). Parts are runs of sequences, see
@@ -127,6 +128,7 @@ struct FeaturePass;    // attention_features.h
 struct ClusterPass;    // attention_clusters.h
 struct RoutingPass;    // attention_routing.h
 struct StemPass;       // stem.h
+struct DocumentPass;   // hierarchy.h
 
 // Of the states between layers, by their numbers: ForwardOptions::hidden_state.
 using StateListener = std::function<void(std::int64_t, const std::vector<float>&)>;
@@ -148,6 +150,7 @@ struct PassContext {
   const ClusterPass* clusters = nullptr;               // of AttentionPattern::reformer
   const RoutingPass* routing = nullptr;                // of AttentionPattern::routing
   const StemPass* stem = nullptr;                      // of has_stem(): config and batch are its trunk's
+  const DocumentPass* documents = nullptr;             // of has_documents() (hierarchy.h)
   // What layers are counted from where masks are drawn: a decoder's begin behind the encoder's.
   std::int64_t first_layer = 0;
   LabelSmoothing smoothing = {};  // of a decoder's loss

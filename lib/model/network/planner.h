@@ -116,6 +116,10 @@ struct Planner {
 void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations& to,
                   const BatchLimits& limits, const ModelOptions& options, const kernels::Backend& backend);
 
+// HIBERT's second encoder.
+void plan_documents(Arena& arena, const ModelConfig& of_model, DocumentActivations& to,
+                    const BatchLimits& limits, const ModelOptions& options);
+
 // Of all heads, in memory_heads.cpp.
 void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, const ModelOptions& options,
                 const kernels::Backend& backend);

@@ -217,6 +217,24 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     tensors.answers.token = linear("answer_scores.token");
     if (config.num_labels > 0) tensors.answers.type = linear("answer_scores.type");
   }
+  for (std::int64_t layer = 0; config.has_documents() && layer < config.documents.num_hidden_layers;
+       ++layer) {
+    const std::string prefix = fmt::format("documents.layer.{}.", layer);
+    tensors.documents.layers.push_back({attention(prefix + "attention."), feed_forward(prefix)});
+  }
+  if (config.head == HeadType::sentence_labels) tensors.documents.labels = exact_linear("sentence_labels");
+  if (config.writes_sentences()) {
+    DecoderTensors& of = tensors.decoder;
+    of.embeddings.word = tensors.embeddings.word;
+    for (std::int64_t layer = 0; layer < config.decoder.num_hidden_layers; ++layer) {
+      const std::string prefix = fmt::format("decoder.layer.{}.", layer);
+      CrossAttentionTensors added;
+      added.norm = norm(prefix + "sentence.LayerNorm");
+      of.layers.push_back({attention(prefix + "attention."), added, feed_forward(prefix)});
+    }
+    of.output = {config.has_own_output_table() ? tensor("lm_head.weight") : tensors.embeddings.word, nullptr,
+                 config.hidden_size, config.vocab_size};
+  }
   if (config.is_coupled()) {
     DecoderTensors& of = tensors.decoder;
     of.embeddings = tensors.embeddings;

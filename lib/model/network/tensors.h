@@ -112,7 +112,7 @@ struct CrossAttentionTensors {
 
 struct DecoderLayerTensors {
   AttentionTensors attention;
-  CrossAttentionTensors cross_attention;
+  CrossAttentionTensors cross_attention;  // of HIBERT, which has an added row in its place, the norm alone
   FeedForwardTensors feed_forward;
 };
 
@@ -152,6 +152,13 @@ struct AnswerHeadTensors {
   LinearTensors type;   // [num_labels, C]; null without types
 };
 
+// HIBERT: the second encoder, and labels of sentences.
+struct DocumentTensors {
+  const float* sinusoids = nullptr;  // of the places of sentences; no parameter
+  std::vector<LayerTensors> layers;
+  LinearTensors labels;  // [2, C]; HeadType::sentence_labels
+};
+
 // Projections of predicted sentences.
 struct ContrastTensors {
   LinearTensors context;  // [C, C]
@@ -169,6 +176,7 @@ struct ModelTensors {
   QuestionHeadTensors question;
   AnswerHeadTensors answers;
   ContrastTensors contrast;
+  DocumentTensors documents;
   DecoderTensors decoder;
 };
 

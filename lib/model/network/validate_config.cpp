@@ -115,6 +115,32 @@ void check_decoder(const ModelConfig& config, const std::string& where) {
   }
 }
 
+// What HIBERT's second encoder and its heads stand on.
+void check_document_encoder(const ModelConfig& config, const std::string& where) {
+  const DocumentConfig& documents = config.documents;
+  const auto in_range = [&](const char* field, std::int64_t value, std::int64_t low, std::int64_t high) {
+    if (value < low || value > high)
+      reject(fmt::format("{}: {} = {} of documents is outside {}..{}", where, field, value, low, high));
+  };
+  in_range("num_hidden_layers", documents.num_hidden_layers, 1, 1'024);
+  in_range("sentences", documents.sentences, 1, config.max_position_embeddings);
+  in_range("sentence_length", documents.sentence_length, 2, config.max_position_embeddings);
+  if (config.attention != AttentionPattern::full || config.norm_type != NormType::postnorm ||
+      config.embedding_norm != EmbeddingNorm::none || config.position_type != PositionType::sinusoidal ||
+      config.causal || config.has_stem()) {
+    throw_bad_input(
+        fmt::format("{}: the head {} on layers of another kind than HIBERT's", where, name_of(config.head)),
+        "those are post-LN with full attention, sinusoidal positions and no LayerNorm of the "
+        "embeddings");
+  }
+  if (config.head == HeadType::sentence_labels && config.num_labels != 2)
+    reject(fmt::format("{}: {} labels of sentences, which have two", where, config.num_labels));
+  if (config.writes_sentences() && config.decoder.num_attention_heads != config.num_attention_heads) {
+    reject(fmt::format("{}: {} heads of the decoder, {} of the encoders", where,
+                       config.decoder.num_attention_heads, config.num_attention_heads));
+  }
+}
+
 // What a stem can stand before: layers that look at whole blocks, and heads of sequences and masked tokens.
 void check_stem(const ModelConfig& config, const std::string& where) {
   const StemConfig& stem = config.stem;
@@ -195,8 +221,10 @@ void validate(const ModelConfig& config, const std::string& where) {
     reject(
         fmt::format("{}: positive_weight = {} is outside 0 < weight <= 1e6", where, config.positive_weight));
   }
-  if (config.position_type == PositionType::absolute && config.rotary_dim != 0) {
-    reject(fmt::format("{}: rotary_dim = {}, but the positions are absolute", where, config.rotary_dim));
+  if (config.position_type != PositionType::rotary && config.position_type != PositionType::none &&
+      config.rotary_dim != 0) {
+    reject(fmt::format("{}: rotary_dim = {}, but the positions are {}", where, config.rotary_dim,
+                       name_of(config.position_type)));
   }
   if (config.position_type == PositionType::rotary) {
     if (config.rotary_dim < 2 || config.rotary_dim % 2 != 0 || config.rotary_dim > config.head_size()) {
@@ -209,7 +237,8 @@ void validate(const ModelConfig& config, const std::string& where) {
   }
   if (config.random_mode == RandomMode::file) check_plan(config, where);
   if (config.head == HeadType::structured_answers) check_answer_scores(config, where);
-  if (config.has_decoder()) check_decoder(config, where);
+  if (config.has_documents()) check_document_encoder(config, where);
+  if (config.has_any_decoder()) check_decoder(config, where);
   if (!config.label_names.empty() &&
       static_cast<std::int64_t>(config.label_names.size()) != config.num_labels) {
     reject(
