@@ -6,6 +6,7 @@
 #include "apps/command_line.h"
 #include "apps/rank_options.h"
 #include "apps/scoring_options.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/training/evaluation_run.h"
 
@@ -21,7 +22,7 @@ int cmd_evaluate(int argc, char** argv) {
               "--samples 200 --no-nsp")});
   EvaluationRunOptions options;
   bool no_nsp = false;
-  std::string output = "-";
+  std::string output = "-", losses;
   verb.add_required("-m,--model MODEL", options.model, "Model folder");
   verb.add_required("--data P", options.data, "Prefix of the held-out token shards");
   verb.add_option(
@@ -46,6 +47,10 @@ int cmd_evaluate(int argc, char** argv) {
   verb.with_word(verb.add_count("--baseline-tokens", options.baseline_tokens,
                                 "Training tokens to count for the baselines, or all"),
                  "all", "0");
+  verb.add_option("--losses FILE", losses,
+                  "TSV of what every predicted token costs, in nats: number of its sample (of a model with a "
+                  "memory: document), its position there, [CLS] being 0, and its id");
+  verb.leave_out_of_provenance("--losses");
   verb.add_flag("--attention-buckets", options.evaluation.attention_buckets,
                 "Print how much weight keys have by their age, where a model remembers; on the CPU");
   verb.add_flag("--no-nsp", no_nsp, "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]");
@@ -60,9 +65,14 @@ int cmd_evaluate(int argc, char** argv) {
   options.with_provenance = verb.provenance();
   options.provenance = verb.made_from();
   RankTeam& team = ranks.open(verb);
+  OutputSet outputs({{"--output", output}, {"--losses", losses}});
+  options.token_losses = !losses.empty();
   const std::optional<EvaluationReport> report =
       run_evaluation(options, team, [&] { return ranks.make_backend(verb); });
+  if (report && !losses.empty())
+    write_token_losses(losses, report->scored, verb.head_of(losses, report->provenance));
   if (report) write_output(output, report->json);
+  if (report) outputs.commit();
   team.finish();
   if (report) verb.set_throughput(static_cast<double>(report->tokens), "tokens");
   return 0;
