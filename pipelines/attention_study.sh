@@ -60,7 +60,7 @@ intermediate_of() {
   case $1 in
     longformer) echo 319 ;;
     bpt) echo 418 ;;
-    etc) echo 256 ;;
+    etc) echo 283 ;;
     reformer | left-reformer) echo 578 ;;
     left-bpt) echo 392 ;;
     left-adaptive-span) echo 490 ;;
