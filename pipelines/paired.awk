@@ -14,7 +14,7 @@ function sort(values, count,    gap, i, j, value) { # Shell
     }
 }
 function per(nats, bases) { return bases > 0 ? nats / bases / log(2) : 0 }
-function format(value) { return sprintf("%.4f", value) }
+function format(value,    text) { text = sprintf("%.4f", value); return text == "-0.0000" ? "0.0000" : text }
 # Mean over the chosen seeds of what a model has more than its reference, or (copy) of copies more than the rest, over the drawn samples.
 function difference(model, other, copy, seed_list, seed_count,    k, s, i, d, sum, a, b, m, n) {
   for (k = 1; k <= seed_count; k++) {

@@ -1,8 +1,10 @@
 // pipelines/attention_study.sh: that it has every attention of the program, what it measures of data with
 // copies, and that it refuses models that are not equal.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -75,10 +77,11 @@ void write_data(const fs::path& folder) {
   gzip("mhc.fa", "human-chm13-mhc/chm13_mhc.fa.gz");
 }
 
-RunResult study(const fs::path& folder, const std::string& bin, const std::string& rows) {
+RunResult study(const fs::path& folder, const std::string& bin, const std::string& rows,
+                const std::string& parts = "train summary", const std::string& seeds = "1") {
   return run_program({"env", "BIN=" + bin, "OUT=" + (folder / "out").string(), "ROWS=" + rows, "TRIAL=1",
-                      "TOKENS=4096", "SEEDS=1", "JOBS=1", "DRAWS=20", "bash", script(),
-                      (folder / "data").string()});
+                      "TOKENS=4096", "SEEDS=" + seeds, "PARTS=" + parts, "JOBS=1", "DRAWS=20", "bash",
+                      script(), (folder / "data").string()});
 }
 
 TEST(AttentionStudy, MeasuresCopiesAndResumesAndRefusesUnequalModels) {
@@ -110,7 +113,6 @@ TEST(AttentionStudy, MeasuresCopiesAndResumesAndRefusesUnequalModels) {
 
   const std::string table = read_text(folder / "out/results/table.tsv");
   EXPECT_NE(table.find("\nleft-sparse-strided\tclm\t1\t"), std::string::npos) << table;
-  EXPECT_NE(read_text(folder / "out/results/summary.md").find("The control is silent"), std::string::npos);
   EXPECT_NE(read_text(folder / "out/results/study.svg").find("left-sparse-strided</text>"),
             std::string::npos);
 
@@ -132,6 +134,51 @@ TEST(AttentionStudy, MeasuresCopiesAndResumesAndRefusesUnequalModels) {
   EXPECT_NE(refused.err.find("not equal: left-sparse-strided (parameters)"), std::string::npos)
       << refused.err;
   EXPECT_FALSE(fs::exists(folder / "out/results/left-full-1.tsv"));
+}
+
+// Of made-up losses: 2 bits of a base, a model that has 2.5, and copies of 1 bit or of 2.
+TEST(AttentionStudy, PairsModelsAndSaysWhereTheControlIsSilent) {
+  const testing::TemporaryFolder folder;
+  write_data(folder / "data");
+  const fs::path results = folder / "out/results";
+  fs::create_directories(results);
+  testing::write_text(results / "facts.tsv", "left-full\tclm\t9\t1056.0\t2048\t7\n");
+  const auto write = [&](const std::string& row, double bits, double of_copy) {
+    const double nat = std::log(2.0);
+    for (const char* seed : {"1", "2"}) {
+      const std::string name = row + "-" + seed;
+      testing::write_text(results / (name + ".run.tsv"),
+                          "model\tseed\tupdates\ttokens\tcpu_seconds\tpeak_mib\tevaluation_cpu_seconds\tmean_"
+                          "span\n" +
+                              row + "\t" + seed + "\t1\t4096\t2\t100\t1\t-\n");
+      std::string table = "sample\tnats\tbases\tdistance\tcopy_nats\tcopy_bases\n";
+      for (int sample = 0; sample < 4; ++sample)
+        table += fmt::format("{}\t{:.6f}\t{}\t{}\t{:.6f}\t64\n", sample, 100 * (sample + 1) * bits * nat,
+                             100 * (sample + 1), sample < 2 ? 256 : 1536, 64 * of_copy * nat);
+      testing::write_text(results / (name + ".tsv"), table);
+    }
+  };
+  const std::string bin = fs::path(testing::bigbird_binary()).parent_path().string();
+  for (const double of_copy : {1.0, 2.0}) {
+    write("left-full", 2, of_copy);
+    write("left-band", 2.5, 2.5);
+    const RunResult run = study(folder.path(), bin, "left-full left-band", "summary", "1 2 3");
+    ASSERT_EQ(run.status, 0) << run.err;
+    TsvReader table((results / "table.tsv").string());
+    std::vector<std::string_view> fields;
+    const auto cell = [&](const char* name) { return std::string(fields[table.column(name)]); };
+    ASSERT_TRUE(table.next(fields));
+    EXPECT_EQ(cell("bits"), "2.0000");
+    EXPECT_EQ(cell("seeds"), "2");
+    EXPECT_EQ(cell("tokens_a_cpu_second"), "2048");
+    EXPECT_EQ(cell("copy_less_rest"), of_copy < 2 ? "-1.0000" : "0.0000");
+    EXPECT_EQ(cell("copy_1536"), of_copy < 2 ? "1.0000" : "2.0000");
+    ASSERT_TRUE(table.next(fields));
+    for (const char* name : {"less_full", "low_samples", "high_samples", "low_both", "high_both"})
+      EXPECT_EQ(cell(name), "0.5000") << name;
+    EXPECT_EQ(run.out.find("The control is silent: `left-full`") != std::string::npos, of_copy == 2.0)
+        << run.out;
+  }
 }
 
 }  // namespace
