@@ -338,7 +338,7 @@ summary() {
           $column["copy_less_rest"], $column["copy_low"], $column["copy_high"], $column["copy_256"], $column["copy_512"], $column["copy_1024"], $column["copy_1536"]
         if (($column["model"] == "full" || $column["model"] == "left-full") && $column["copy_high"] >= 0) silent = $column["model"]
       }
-      END { if (silent) printf "\nThe control is silent: `%s` predicts copies no better than the rest, so that keys far away were of no use to any.\n", silent }' "$results/table.tsv"
+      END { if (silent) printf "\nThe control is silent: `%s` predicts copies no better than the rest, so that nothing here shows a use of keys far away.\n", silent }' "$results/table.tsv"
   done
 }
 summary | tee "$results/summary.md"
