@@ -69,7 +69,7 @@ END {
     if (both) { sort(over_samples, draws); sort(over_both, draws) }
     print model, objective[model], own, parameters[model], keys[model], work[model], format(sum / own), format(low), format(high), less,
       both ? format(quantile(over_samples, draws, 0.025)) : "-", both ? format(quantile(over_samples, draws, 0.975)) : "-",
-      both > 1 ? format(quantile(over_both, draws, 0.025)) : "-", both > 1 ? format(quantile(over_both, draws, 0.975)) : "-",
+      (both > 1) ? format(quantile(over_both, draws, 0.025)) : "-", (both > 1) ? format(quantile(over_both, draws, 0.975)) : "-",
       sprintf("%.1f", cpu[model] / runs[model]), sprintf("%.0f", cpu[model] > 0 ? tokens[model] / cpu[model] : 0), peak[model], format(gain), format(quantile(of_copy, draws, 0.025)),
       format(quantile(of_copy, draws, 0.975)), format(per(far[model, 256], far_bases[model, 256])), format(per(far[model, 512], far_bases[model, 512])),
       format(per(far[model, 1024], far_bases[model, 1024])), format(per(far[model, 1536], far_bases[model, 1536])),
