@@ -57,10 +57,14 @@ END {
   if (marks) {
     for (i = 1; i <= line_count; i++) {
       split(substr(points[lines[i]], 2), at, ",")
-      x = across(at[1]); y = down(at[2])
-      for (j = 0; j < i - 1; j++) # beside another name a line lower
-        if (placed_y[j] - y < 12 && y - placed_y[j] < 12 && placed_x[j] - x < 110 && x - placed_x[j] < 110) { y = placed_y[j] + 12; j = -1 }
-      placed_x[i - 1] = x; placed_y[i - 1] = y
+      x = across(at[1])
+      for (step = 0; step < 60; step++) { # where another name is, some lines lower or higher
+        y = down(at[2]) + (step % 2 ? 6 : -6) * (step + step % 2)
+        free = y > top && y < height - bottom - 4
+        for (j = 1; j < i; j++) if (placed_y[j] - y < 12 && y - placed_y[j] < 12 && placed_x[j] - x < 110 && x - placed_x[j] < 110) free = 0
+        if (free) break
+      }
+      placed_x[i] = x; placed_y[i] = y
       printf "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"#bbb\"/><circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\"/>\n", across(at[1]), down(at[2]), x + 6, y, across(at[1]), down(at[2]), colour_of[group_of[lines[i]]]
       text(x + 8, y + 4, "start", group_of[lines[i]])
     }
