@@ -118,6 +118,8 @@ for file in "$pieces" "$mhc"; do
 done
 program_on_path
 mkdir -p "$out/logs" "$out/trial" "$results"
+[ -e "$results/every" ] || echo "${EVERY:-1}" >"$results/every" # as it was begun
+every=$(<"$results/every")
 demonstration_log=$out/study.log
 SECONDS=0
 export BIGBIRD_DEVICE=${BIGBIRD_DEVICE:-cpu} BIGBIRD_THREADS=1
@@ -139,7 +141,7 @@ documents() { # documents SIDE SEED EVERY FILE...
   mv "$out/$1.places.part" "$out/$1.places.tsv"
 }
 once "$out/train.txt" documents train 1 1 "$pieces" "$mhc"
-once "$out/held-out.txt" documents held-out 2 "${EVERY:-1}" "$pieces"
+once "$out/held-out.txt" documents held-out 2 "$every" "$pieces"
 made "$out/tokenizer" bigbird train-bpe -q --lines "$out/train.txt" -o "$out/tokenizer" --vocab-size 10 --sample-bp 1M
 for side in train held-out; do
   made "$out/$side.json" bigbird tokenize -q -m "$out/tokenizer" --lines "$out/$side.txt" -o "$out/$side"
