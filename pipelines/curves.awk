@@ -1,6 +1,6 @@
 # Curves as SVG: awk -v title=... -v x_label=... -v y_label=... -f curves.awk TABLE >PICTURE.svg
 # TABLE: lines of `group <tab> run <tab> x <tab> y`. Runs of one group (seeds of one setting) have one colour; each is a line.
-# The axes span what is there.
+# The axes span what is there. -v marks=1: points with the names of their groups, in place of lines.
 BEGIN {
   FS = "\t"
   split("#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #000000", colours, " ") # Okabe and Ito: told apart by every eye
@@ -54,6 +54,23 @@ END {
   }
   text(left + (width - left - right) / 2, height - 14, "middle", x_label)
   printf "<text transform=\"translate(18 %.1f) rotate(-90)\" text-anchor=\"middle\">%s</text>\n", top + (height - top - bottom) / 2, y_label
+  if (marks) {
+    for (i = 1; i <= line_count; i++) {
+      split(substr(points[lines[i]], 2), at, ",")
+      x = across(at[1])
+      for (step = 0; step < 60; step++) { # where another name is, some lines lower or higher
+        y = down(at[2]) + (step % 2 ? 6 : -6) * (step + step % 2)
+        free = y > top && y < height - bottom - 4
+        for (j = 1; j < i; j++) if (placed_y[j] - y < 12 && y - placed_y[j] < 12 && placed_x[j] - x < 110 && x - placed_x[j] < 110) free = 0
+        if (free) break
+      }
+      placed_x[i] = x; placed_y[i] = y
+      printf "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"#bbb\"/><circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\"/>\n", across(at[1]), down(at[2]), x + 6, y, across(at[1]), down(at[2]), colour_of[group_of[lines[i]]]
+      text(x + 8, y + 4, "start", group_of[lines[i]])
+    }
+    print "</svg>"
+    exit
+  }
   for (i = 1; i <= line_count; i++) {
     count = split(substr(points[lines[i]], 2), pairs, " "); path = ""
     for (j = 1; j <= count; j++) {

@@ -63,6 +63,7 @@ std::string comparison_json(const AttentionComparison& comparison, const std::ve
   json["width"] = first.hidden_size;
   json["random_mode"] = name_of(first.random_mode);
   json["random_blocks"] = first.num_random_blocks;
+  if (comparison.left_to_right) json["left_to_right"] = true;
   json["systems"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < facts.size(); ++i)
     json["systems"].push_back(facts_json(comparison.systems[i], facts[i]));

@@ -13,7 +13,8 @@ namespace bigbird::apps {
 struct AttentionComparison {
   std::vector<ModelConfig> systems;  // one each, checked
   std::int64_t blocks = 0;
-  std::string svg, json;  // files; empty: none; json "-": stdout instead of the table
+  bool left_to_right = false;  // all of them, also those that need not be
+  std::string svg, json;       // files; empty: none; json "-": stdout instead of the table
 };
 
 // Gives the config what its attention asks of a model that is only drawn, and checks the attention as `where`
@@ -21,8 +22,8 @@ struct AttentionComparison {
 void check_drawn_attention(ModelConfig& config, std::int64_t blocks, const std::string& where);
 
 // The systems of "bigbird,star,...", each with what was typed of its options on top of `shared`, for so many
-// blocks. Error{usage} for a name that is none or stands there twice, and for a system that cannot compute
-// with what was typed.
+// blocks; left to right where `shared` is. Error{usage} for a name that is none or stands there twice, and
+// for a system that cannot compute with what was typed, or has no left-to-right form.
 std::vector<ModelConfig> compared_systems(const std::string& names, const ModelConfig& shared,
                                           std::int64_t blocks, const AttentionOptionGroup& typed);
 

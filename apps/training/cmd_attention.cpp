@@ -239,7 +239,8 @@ void take_shape_of_plan(const Verb& verb, AttentionRequest& request) {
 struct AttentionOutputs {
   std::string svg, json;
   std::string compare;  // names of systems
-  std::string model;    // its spans
+  bool left_to_right = false;
+  std::string model;  // its spans
   bool lists = false;
 };
 
@@ -269,6 +270,9 @@ void add_options(Verb& verb, AttentionRequest& request, RandomModeOptions& rando
   verb.add_option("--compare NAME,...", typed.compare,
                   "Attentions to compare, instead of one plan: a row for each, with keys, pairs, work and "
                   "bytes of a layer, and its graph");
+  verb.add_flag(
+      "--left-to-right", typed.left_to_right,
+      "Count the left-to-right form of each system of --compare, in which no token sees a later one");
   verb.add_option("-m,--model MODEL", typed.model,
                   "Model folder of adaptive-span: the spans of its heads, instead of a plan");
 }
@@ -277,7 +281,7 @@ void show_spans(const Verb& verb, const AttentionRequest& request, const Attenti
   std::vector<std::string> others = request.attention.flags();
   others.insert(others.end(), {"--length", "--heads", "--layer", "--block-size", "--random-blocks",
                                "--random-mode", "--plan", "--max-positions", "--global-tokens", "--lists",
-                               "--svg", "--head", "--compare", "--output"});
+                               "--svg", "--head", "--compare", "--left-to-right", "--output"});
   for (const std::string& option : others) {
     if (verb.given(option))
       throw_usage(fmt::format("{} with --model, which only prints spans", option),
@@ -309,8 +313,9 @@ void compare(const Verb& verb, AttentionRequest& request, const AttentionOutputs
     throw_usage("--random-mode file with --compare, which reads no plan", "leave one of the two out");
   require_length(verb, request);
   check(request);
+  request.config.causal = typed.left_to_right;
   compare_attention({compared_systems(typed.compare, request.config, request.blocks(), request.attention),
-                     request.blocks(), typed.svg, typed.json},
+                     request.blocks(), typed.left_to_right, typed.svg, typed.json},
                     verb);
 }
 
@@ -388,6 +393,8 @@ int cmd_attention(int argc, char** argv) {
     compare(verb, request, typed);
     return 0;
   }
+  if (typed.left_to_right)
+    throw_usage("--left-to-right without --compare, whose systems it is of", "give --compare NAME,...");
   request.attention.apply(config);
   request.pattern = name_of(config.attention);
   request.plan = random_mode.plan();

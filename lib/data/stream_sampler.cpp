@@ -100,9 +100,21 @@ StreamSegment StreamSampler::segment(std::int64_t stream, std::uint64_t number) 
   return segment_of(*found, number - before);
 }
 
-StreamSegment StreamSampler::segment_of(const Passage& passage, std::uint64_t number) const {
+// The place in the passage of the document that segment `number` is of.
+std::size_t StreamSampler::document_of(const Passage& passage, std::uint64_t number) {
   const auto after = std::upper_bound(passage.first_segments.begin(), passage.first_segments.end(), number);
-  const auto place = static_cast<std::size_t>(after - passage.first_segments.begin()) - 1;
+  return static_cast<std::size_t>(after - passage.first_segments.begin()) - 1;
+}
+
+StreamPlace StreamSampler::place(std::int64_t stream, std::uint64_t number) const {
+  const Passage& passage = once_.at(static_cast<std::size_t>(stream));
+  const std::size_t place = document_of(passage, number);
+  return {passage.documents[place],
+          static_cast<std::int64_t>(number - passage.first_segments[place]) * options_.length};
+}
+
+StreamSegment StreamSampler::segment_of(const Passage& passage, std::uint64_t number) const {
+  const std::size_t place = document_of(passage, number);
   const TokenView tokens = shards_.document_tokens(passage.documents[place]);
   const std::size_t read = tokens.size() + (shards_.is_text() ? 1 : 0);
   const auto length = static_cast<std::size_t>(options_.length);

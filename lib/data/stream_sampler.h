@@ -40,6 +40,12 @@ struct StreamSegment {
   bool begins = false;               // a document
 };
 
+// Where a segment begins: the number of its document in the shards, and of its first id there, [CLS] being 0.
+struct StreamPlace {
+  std::uint64_t document = 0;
+  std::int64_t token = 0;
+};
+
 // Safe from many threads. Refers to the shards, which must outlive it. Memory: 8 bytes a document, and 16 a
 // document for each of two epochs.
 class StreamSampler {
@@ -53,6 +59,8 @@ class StreamSampler {
 
   // Segments of a stream of one passage.
   std::uint64_t segments_of_stream(std::int64_t stream) const;
+  // Of one passage: where segment `number` of a stream begins.
+  StreamPlace place(std::int64_t stream, std::uint64_t number) const;
   // Segment `number` = 0, 1, ... of a stream: of the passage, or, in training order, without end.
   StreamSegment segment(std::int64_t stream, std::uint64_t number) const;
 
@@ -69,6 +77,7 @@ class StreamSampler {
   template <typename Order>
   Passage passage(std::int64_t stream, const Order& order) const;
   std::shared_ptr<const Passage> passage_of(std::int64_t stream, std::uint64_t epoch) const;
+  static std::size_t document_of(const Passage& passage, std::uint64_t number);
   StreamSegment segment_of(const Passage& passage, std::uint64_t number) const;
 
   const TokenShards& shards_;

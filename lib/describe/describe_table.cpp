@@ -223,6 +223,7 @@ const std::vector<TableKind>& table_kinds() {
       {"metrics of a run", {"step", "loss", "lr", "grad_norm"}, "an update", "bigbird report RUN"},
       {"validations of a run", {"step", "loss"}, "a validation", "bigbird report RUN"},
       {"memory of a run", {"where", "part", "bytes"}, "a part of the plan", "bigbird report RUN"},
+      {"losses of tokens", {"sample", "position", "token", "nats"}, "a predicted token", ""},
       {"learning rates tried", {"rate", "best_step", "valid_loss", "chosen"}, "a learning rate", ""},
       {"evaluation of classes", {"class", "precision", "recall", "f1", "support"}, "a class", ""},
       {"extracts", {"id", "summary", "sentences"}, "a document", "bigbird text summarize evaluate"},

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
@@ -191,7 +192,7 @@ std::optional<EvaluationReport> run_evaluation(
   options.evaluation.batch =
       std::min(options.evaluation.batch,
                static_cast<std::int64_t>(streams ? shards.document_count() : batches.sampler().size()));
-  options.evaluation.keep_scored = !options.baseline_from.empty();
+  options.evaluation.keep_scored = options.token_losses || !options.baseline_from.empty();
   options.evaluation.progress = true;
   const std::unique_ptr<kernels::Backend> backend = make_backend();
   const auto limits = [&](const ModelConfig&) {
@@ -211,7 +212,7 @@ std::optional<EvaluationReport> run_evaluation(
        {"the device", backend->arithmetic()},
        {"the model", folder.weights_digest()},
        {"the data", fmt::format("{} samples, {} tokens", batches.sampler().size(), shards.token_count())}});
-  const EvaluationResult result =
+  EvaluationResult result =
       streams ? evaluate_streams(*model, shards, tokenizer, options.length, options.seed, options.evaluation,
                                  team.ranks())
               : evaluate_pretraining(*model, batches, tokenizer, options.evaluation, team.ranks());
@@ -226,7 +227,9 @@ std::optional<EvaluationReport> run_evaluation(
     options.provenance.inputs.push_back({"data", options.data, ""});
     json["provenance"] = Json::parse(provenance_json(options.provenance));
   }
-  return EvaluationReport{json_text(json, 2) + "\n", result.tokens};
+  if (!options.token_losses) result.scored.clear();
+  return EvaluationReport{json_text(json, 2) + "\n", result.tokens, std::move(result.scored),
+                          options.provenance};
 }
 
 }  // namespace bigbird

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kernels/backend.h"
 #include "lib/data/pretrain_sampler.h"
@@ -25,6 +26,7 @@ struct EvaluationRunOptions {
   std::string baseline_from;  // prefix of the training shards; empty: no baselines
   std::int64_t length = 0;    // most tokens of a sample; 0: the model's number of positions
   EvaluationOptions evaluation;
+  bool token_losses = false;                   // wanted in EvaluationReport::scored
   std::uint64_t baseline_tokens = 20'000'000;  // that are counted; 0: all
   PretrainingObjective objective;              // nsp needs shards of more than one document
   std::uint64_t seed = 1;
@@ -35,6 +37,8 @@ struct EvaluationRunOptions {
 struct EvaluationReport {
   std::string json;  // one object, indented
   std::uint64_t tokens = 0;
+  std::vector<ScoredToken> scored;  // where token_losses are asked for
+  Provenance provenance;            // with the model and the data
 };
 
 // Collective: ranks share the batches, and the first one has the report. Folder and data are looked at before

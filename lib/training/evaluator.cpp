@@ -1,6 +1,8 @@
 // See evaluator.h.
 #include "lib/training/evaluator.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,6 +17,8 @@
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
 #include "lib/core/rng.h"
+#include "lib/io/files/file.h"
+#include "lib/io/tables/tsv.h"
 #include "lib/model/network/model.h"
 #include "lib/training/sampled_documents.h"
 
@@ -34,16 +38,22 @@ BatchResult evaluate_batch(Model& model, const PretrainingBatches& batches, cons
   std::vector<std::int32_t> left;
   const Batch batch = batches.piece_batch(pieces, &left);
   BatchResult result;
-  const auto losses = LossSums(model.forward(batch, {})).numbers();
+  const ForwardResult forward = model.forward(batch, {});
+  const auto losses = LossSums(forward).numbers();
   std::copy(losses.begin(), losses.end(), result.numbers.begin());
   double &tokens = result.numbers[LossSums::width], &bases = result.numbers[LossSums::width + 1];
   for (const std::int64_t length : batch.lengths) tokens += static_cast<double>(length);
-  for (std::size_t i = 0; i < batch.masked_labels.size(); ++i) {
+  const std::int32_t ahead = batches.objective().next ? 1 : 0;  // a row predicts the token behind it
+  for (std::size_t i = 0, sample = 0; i < batch.masked_labels.size(); ++i) {
+    while (batch.masked_rows[i] >= batch.token_offsets[sample + 1]) ++sample;
     const std::int32_t label = batch.masked_labels[i];
     bases += static_cast<double>(tokenizer.piece_length(static_cast<std::uint32_t>(label)));
     result.numbers[LossSums::width + 3] +=
         static_cast<double>(tokenizer.piece_characters(static_cast<std::uint32_t>(label)));
-    if (keep_scored) result.scored.push_back({left[i], label});
+    if (!keep_scored) continue;
+    const auto first = static_cast<std::int32_t>(batch.token_offsets[sample]);
+    result.scored.push_back(
+        {left[i], label, forward.mlm_losses[i], batch.masked_rows[i] - first + ahead, pieces[sample]});
   }
   result.numbers[LossSums::width + 2] = static_cast<double>(result.scored.size());
   return result;
@@ -211,6 +221,9 @@ EvaluationResult evaluate_streams(Model& model, const TokenShards& shards, const
         const std::size_t place = place_of(s);
         double* const sums = mine.data() + place * width;
         sums[1] += static_cast<double>(batch.lengths[s]);
+        StreamPlace at;
+        if (options.keep_scored) at = sampler.place(group.first + batch.places.streams[s], number);
+        const auto ahead = static_cast<std::int32_t>(at.token - batch.token_offsets[s] + 1);
         for (; label < batch.masked_rows.size() && batch.masked_rows[label] < batch.token_offsets[s + 1];
              ++label) {
           const auto id = static_cast<std::uint32_t>(batch.masked_labels[label]);
@@ -218,7 +231,9 @@ EvaluationResult evaluate_streams(Model& model, const TokenShards& shards, const
           sums[2] += static_cast<double>(tokenizer.piece_length(id));
           sums[4] += static_cast<double>(tokenizer.piece_characters(id));
           sums[5] += 1;
-          if (options.keep_scored) scored[place].push_back({left[label], batch.masked_labels[label]});
+          if (!options.keep_scored) continue;
+          scored[place].push_back({left[label], batch.masked_labels[label], result.mlm_losses[label],
+                                   batch.masked_rows[label] + ahead, at.document});
         }
       }
       // Hits are whole numbers: whose they are does not matter.
@@ -338,6 +353,16 @@ BaselineScores score_baselines(const NgramModel& model, const std::vector<Scored
     scores.bigram -= std::log(model.bigram(token.left, token.label));
   }
   return scores;
+}
+
+void write_token_losses(const std::string& path, const std::vector<ScoredToken>& tokens,
+                        const std::vector<std::string>& comments) {
+  OutputStream out(path);
+  TsvWriter table(out, {"sample", "position", "token", "nats"}, comments);
+  for (const ScoredToken& token : tokens)
+    table.row({std::to_string(token.sample), std::to_string(token.position), std::to_string(token.label),
+               fmt::format("{}", token.nats)});
+  out.close();
 }
 
 }  // namespace bigbird

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kernels/ranks/ranks.h"
@@ -15,10 +16,15 @@ namespace bigbird {
 class Model;
 class Tokenizer;
 
-// One masked token: what it was, and the true token to its left (the bigram baseline's context).
+// One predicted token: what it was, the true token to its left (the bigram baseline's context), what the
+// model's answer costs, and where it stands. The sample is the number of its piece, of streams of its
+// document; the position is counted in it from 0, which is [CLS].
 struct ScoredToken {
   std::int32_t left = 0;
   std::int32_t label = 0;
+  float nats = 0;
+  std::int32_t position = 0;
+  std::uint64_t sample = 0;
 };
 
 // How the weight of queries is spread over the age of keys (Rae et al. 2019, section 5.5): what a model
@@ -40,7 +46,7 @@ struct EvaluationResult {
   // covers the blank before it too.
   std::uint64_t bases_covered = 0;
   std::uint64_t characters_covered = 0;  // of text: of these bytes those that begin one
-  std::vector<ScoredToken> scored;       // every masked token, in order
+  std::vector<ScoredToken> scored;       // every predicted token, in order
   AttentionBuckets buckets;              // where they are asked for
 
   double mlm_loss() const;  // nats per masked token
@@ -113,5 +119,10 @@ struct BaselineScores {
   double bigram = 0;
 };
 BaselineScores score_baselines(const NgramModel& model, const std::vector<ScoredToken>& tokens);
+
+// A TSV of sample, position, token (its id) and nats, a row a predicted token, in the order of the samples.
+// `comments` as of TsvWriter.
+void write_token_losses(const std::string& path, const std::vector<ScoredToken>& tokens,
+                        const std::vector<std::string>& comments);
 
 }  // namespace bigbird

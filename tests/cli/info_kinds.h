@@ -51,6 +51,7 @@ inline const std::vector<Expectation>& expectations() {
       {"valid.tsv", "validations of a run"},  // but that of promoters, below
       {"memory.tsv", "memory of a run"},
       {"rates.tsv", "learning rates tried"},
+      {"token-losses.tsv", "losses of tokens"},
       {"config.toml", "options"},
       {"provenance.json", "provenance of an output"},
       {"trainer_state.json", "state of a run"},

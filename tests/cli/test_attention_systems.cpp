@@ -320,6 +320,28 @@ TEST(AttentionVerb, SystemsAreComparedSideBySide) {
   EXPECT_EQ(run_bigbird({"attention", "--compare", "star", "--length", "1M"}).status, 2);
 }
 
+TEST(AttentionVerb, SystemsAreComparedLeftToRight) {
+  const auto mean_keys = [](const Words& words) {
+    const RunResult run = run_bigbird(Words{"attention", "--compare"} + words +
+                                      Words{"--length", "128", "--block-size", "16", "-o", "-"});
+    EXPECT_EQ(run.status, 0) << run.err;
+    return nlohmann::json::parse(run.out).at("systems").at(0).at("keys_per_query").at("mean").get<double>();
+  };
+  // A token and up to 10 before it; those of whole blocks; and the form of both directions.
+  const Words window = {"longformer", "--attention-window", "20", "--global", "none"};
+  EXPECT_DOUBLE_EQ(mean_keys(window + Words{"--left-to-right"}), 11.0 - (10.0 * 11 / 2) / 128);
+  EXPECT_DOUBLE_EQ(mean_keys({"full", "--left-to-right"}), 16 * 4.5);
+  EXPECT_DOUBLE_EQ(mean_keys(window), 21.0 - (10.0 * 11) / 128);
+  const RunResult star =
+      run_bigbird({"attention", "--compare", "star", "--length", "128", "--left-to-right"});
+  EXPECT_EQ(star.status, 2);
+  EXPECT_TRUE(holds(star.err, "looks ahead")) << star.err;
+  const RunResult one =
+      run_bigbird({"attention", "--attention", "full", "--length", "64", "--left-to-right"});
+  EXPECT_EQ(one.status, 2);
+  EXPECT_TRUE(holds(one.err, "--compare")) << one.err;
+}
+
 TEST(AttentionVerb, SystemsOfTokensAreDrawnAndCompared) {
   const TemporaryFolder folder;
   const std::string svg = (folder / "c.svg").string(), file = (folder / "c.json").string();

@@ -3,11 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
+#include <string_view>
+#include <utility>
 
 #include "kernels/backend.h"
+#include "lib/data/pretrain_sampler.h"
 #include "lib/data/token_shards.h"
+#include "lib/io/tables/tsv.h"
 #include "lib/model/network/model.h"
 #include "lib/model_folder/checkpoint.h"
 #include "lib/training/pretraining.h"
@@ -103,6 +109,94 @@ TEST_F(Evaluate, ATrainedModelBeatsTheUnigramBaseline) {
   EXPECT_EQ(short_json.at("samples"), 5);
   EXPECT_FALSE(short_json.contains("provenance"));
   EXPECT_FALSE(short_json.contains("baseline"));
+}
+
+// What every token costs, at its place: the sum is the loss that is printed, and the ids are those of the
+// shards.
+TEST_F(Evaluate, LossesOfTokensStandWhereTheTokensAre) {
+  struct Case {
+    std::vector<std::string> options;  // of pretrain
+    std::string length;                // of a sample, or of a segment of a document
+    bool documents;                    // a sample is a document
+  };
+  const TokenShards shards(path("valid"));
+  const auto tokenizer = load_tokenizer(path("tokenizer"));
+  for (const Case& one :
+       {Case{{"--attention", "full", "--no-nsp"}, "128", false},
+        Case{{"--attention", "full", "--objective", "clm"}, "128", false},
+        Case{{"--attention", "transformer-xl", "--memory", "20", "--objective", "clm"}, "48", true}}) {
+    std::filesystem::remove_all(path("run"));
+    std::vector<std::string> words = {"pretrain",
+                                      "--train",
+                                      path("train"),
+                                      "-m",
+                                      path("tokenizer"),
+                                      "-o",
+                                      path("run"),
+                                      "--layers",
+                                      "1",
+                                      "--width",
+                                      "32",
+                                      "--heads",
+                                      "2",
+                                      "--length",
+                                      "128",
+                                      "--block-size",
+                                      "16",
+                                      "--batch",
+                                      "2",
+                                      "--steps",
+                                      "1",
+                                      "-@",
+                                      "1"};
+    words.insert(words.end(), one.options.begin(), one.options.end());
+    const RunResult trained = run_bigbird(words);
+    ASSERT_EQ(trained.status, 0) << trained.err;
+    const bool next = one.options.back() == "clm";
+    words = {"evaluate",
+             "-m",
+             path("run") + "/final",
+             "--data",
+             path("valid"),
+             "--length",
+             one.length,
+             "--losses",
+             path("losses.tsv"),
+             "--batch",
+             "3",
+             "-@",
+             "1",
+             "--no-provenance"};
+    if (!next) words.emplace_back("--no-nsp");
+    const RunResult run = run_bigbird(words);
+    ASSERT_EQ(run.status, 0) << run.err;
+    const auto json = nlohmann::json::parse(run.out);
+    const std::string count = next ? "predicted_tokens" : "masked_tokens",
+                      loss = next ? "clm_loss" : "mlm_loss";
+    const PretrainSampler sampler(shards, *tokenizer,
+                                  {.length = 128, .pairs = false, .seed = 1, .next = next});
+    TsvReader table(path("losses.tsv"));
+    EXPECT_EQ(table.columns(), (std::vector<std::string>{"sample", "position", "token", "nats"}));
+    std::vector<std::string_view> fields;
+    std::int64_t rows = 0;
+    double nats = 0;
+    std::set<std::pair<std::uint64_t, std::size_t>> places;
+    while (table.next(fields)) {
+      const auto sample = static_cast<std::uint64_t>(parse_integer(fields[0], "", ""));
+      const auto position = static_cast<std::size_t>(parse_integer(fields[1], "", ""));
+      ASSERT_GT(position, 0u);
+      EXPECT_TRUE(places.emplace(sample, position).second);
+      const auto token = one.documents
+                             ? static_cast<std::int64_t>(shards.document_tokens(sample)[position - 1])
+                             : static_cast<std::int64_t>(sampler.sample(sample, sample).ids.at(position));
+      EXPECT_EQ(parse_integer(fields[2], "", ""), token) << sample << ' ' << position;
+      nats += parse_number(fields[3], "", "");
+      ++rows;
+    }
+    EXPECT_EQ(rows, json.at(count).get<std::int64_t>());
+    EXPECT_GT(rows, 10);
+    EXPECT_NEAR(nats / static_cast<double>(rows), json.at(loss).get<double>(), 1e-6);
+  }
 }
 
 // Both accuracies, counted sample by sample with the library.

@@ -105,7 +105,10 @@ class InfoFiles : public testing::TextFixture {
                  out("rates-run"), "--steps", "1", "--eval-every", "1", "--eval-samples", "2", "--lr",
                  "1e-3,1e-4", "--final", "best"} +
                tiny);
-    run(1, {"evaluate", "-m", out("run/final"), "--data", out("shards"), "--samples", "2"}, "evaluate.json");
+    run(1,
+        {"evaluate", "-m", out("run/final"), "--data", out("shards"), "--samples", "2", "--losses",
+         out("token-losses.tsv")},
+        "evaluate.json");
     run(1, {"check", out("run/final"), "--write-digest", "--json"}, "check.json");
     run(1, {"info", out("run/final"), "--json"}, "info.json");
     run(1, {"convert", out("run/final"), out("converted")});

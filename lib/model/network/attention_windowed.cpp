@@ -85,6 +85,36 @@ void add_globals(const ModelConfig& config, const Batch& batch, bool whole_block
   pass.global_queries.push_back(std::move(queries));
 }
 
+// Of every gathered row, in its sequence.
+std::vector<std::int32_t> positions_of_globals(const PassContext& pass) {
+  const WindowedPass& windowed = *pass.windowed;
+  const std::int64_t last = pass.config.max_position_embeddings - 1;  // of padding too (encoder.cpp)
+  std::vector<std::int32_t> positions;
+  for (std::size_t s = 0; s + 1 < windowed.offsets.size(); ++s) {
+    for (std::int64_t row = windowed.offsets[s]; row < windowed.offsets[s + 1]; ++row) {
+      const std::int64_t token = windowed.rows[static_cast<std::size_t>(row)] - pass.batch.token_offsets[s];
+      positions.push_back(static_cast<std::int32_t>(std::min(token, last)));
+    }
+  }
+  return positions;
+}
+
+// Turns global queries [G, C], and the keys among global.key_value [T, 2C], by rotary positions, or their
+// gradients back.
+void rotate_globals(const PassContext& pass, const AttentionActivations& kept, kernels::Values query,
+                    kernels::Values key_value, bool back) {
+  if (pass.config.position_type != PositionType::rotary) return;
+  kernels::Rotary rotary;
+  rotary.positions = kept.rotations.positions;
+  rotary.rotations = kept.rotations.table;
+  rotary.heads = pass.config.num_attention_heads;
+  rotary.head_size = pass.config.head_size();
+  rotary.half = pass.config.rotary_dim / 2;
+  pass.backend.rotate({key_value, 2 * pass.width()}, rotary, pass.tokens(), back);
+  rotary.positions = kept.windowed.positions;
+  pass.backend.rotate({query, pass.width()}, rotary, pass.windowed->global_rows(), back);
+}
+
 // The calls over residue classes; pass.groups and pass.hidden are there.
 void add_classes(const ModelConfig& config, const Batch& batch, const kernels::AttentionBatch& call,
                  ResidueClassPlans& plans, kernels::Index first_slot, const ResidueClassActivations& kept,
@@ -305,6 +335,7 @@ WindowedActivations plan_windows(Arena& arena, const ModelConfig& config, std::i
   to.query_groups = arena.integers(what, tokens);
   to.key_groups = arena.integers(what, tokens);
   to.gathered = arena.values(what, globals * width);
+  if (config.position_type == PositionType::rotary) to.positions = arena.integers(what, globals);
   if (!training) return to;
   to.dof_keys = operands(globals * 3 * width);
   to.dcontext = operands(globals * width);
@@ -371,6 +402,7 @@ void windowed_stage(const PassContext& pass, const WindowedActivations& kept) {
   }
   if (windowed.global_rows() == 0) return;
   upload(kept.rows, windowed.rows);
+  if (kept.positions != nullptr) upload(kept.positions, positions_of_globals(pass));
   upload(kept.hidden, windowed.hidden);
   upload(kept.query_groups, windowed.query_groups);
   upload(kept.key_groups, std::vector<std::int32_t>(windowed.query_groups.size(), 0));
@@ -402,6 +434,7 @@ void windowed_attention_forward(const PassContext& pass, std::int64_t layer, con
   backend.linear_forward(input, tensors.global_key_value, global.key_value, rows);
   backend.gather_rows(input, work.rows, work.gathered, globals, width);
   backend.linear_forward(work.gathered, tensors.global_query, global.query, globals);
+  rotate_globals(pass, kept, global.query, global.key_value, false);
   backend.attention_forward(
       of_layer(windowed.global_queries[0], DropoutSite::global_query_probabilities, pass, layer),
       by_column({global.query, width}, global.key_value, 2 * width, 0, width), {global.context, width},
@@ -441,6 +474,7 @@ void windowed_attention_backward(const PassContext& pass, std::int64_t layer, co
       by_column({global.query, width}, global.key_value, 2 * width, 0, width), {global.context, width},
       global.log_sum_exp, {work.dcontext, width},
       {{work.dquery, width}, {work.dkey_value, 2 * width}, {work.dkey_value + width, 2 * width}});
+  rotate_globals(pass, kept, work.dquery, work.dkey_value, true);
   backend.gather_rows(input, work.rows, work.gathered, globals, width);
   backend.linear_backward_weight(work.dquery, work.gathered, tensors.global_query, gradients.global_query,
                                  globals);

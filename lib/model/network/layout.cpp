@@ -371,8 +371,8 @@ std::vector<float> initial_parameters(const ParameterLayout& layout, const Model
     const std::optional<double> drawn = init_range(spec, config);
     if (!drawn) continue;
     const double range = *drawn, centre = spec.init == Init::ones_normal ? 1.0 : 0.0;
-    const bool cut = spec.init != Init::unit_normal && spec.init != Init::width_normal &&
-                     spec.init != Init::centroids;
+    const bool cut =
+        spec.init != Init::unit_normal && spec.init != Init::width_normal && spec.init != Init::centroids;
     const std::uint64_t random_stream = hash_name(spec.name);
     const std::int64_t chunks = (spec.count + init_chunk - 1) / init_chunk;
     kernels::parallel_for(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {

@@ -101,6 +101,7 @@ struct WindowedActivations {
   std::uint8_t* hidden = nullptr;
   std::int32_t* query_groups = nullptr;
   std::int32_t* key_groups = nullptr;  // [T] zeros
+  std::int32_t* positions = nullptr;   // [G] of the gathered rows; null where positions are not rotary
   float* sums = nullptr;               // [H, T]; in training the layers' own
   float* second_sums = nullptr;        // [H, T] of the second group of keys
   kernels::Values second;              // [T, C] its output, then its gradient of the queries

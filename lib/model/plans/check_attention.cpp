@@ -130,10 +130,6 @@ void check_longformer(const ModelConfig& config, const std::string& where) {
                                 config.max_position_embeddings),
                     "fewer global tokens than a sequence has positions");
   }
-  if (config.position_type == PositionType::rotary) {
-    throw_bad_input(where + ": attention longformer has no rotary positions",
-                    "take absolute positions, or another attention");
-  }
 }
 
 void check_etc(const ModelConfig& config, const std::string& where) {

@@ -154,6 +154,22 @@ TEST(Longformer, L4DilationIsResidueClassesIsBruteForce) {
   }
 }
 
+// Queries and keys of global tokens are turned by their positions too.
+TEST(Longformer, RotaryPositionsAreOfGlobalTokensToo) {
+  for (const std::int64_t globals : {0, 6}) {
+    ModelConfig config = token_config(AttentionPattern::longformer);
+    config.position_type = PositionType::rotary;
+    config.rotary_dim = config.head_size();
+    config.attention_options.longformer = {.windows = {6}, .global_first = globals};
+    expect_listed(
+        config,
+        [&](std::int64_t, std::int64_t, std::int64_t i, std::int64_t j) {
+          return i < globals || j < globals || std::abs(i - j) <= 3;
+        },
+        ragged_lengths);
+  }
+}
+
 TEST(SparseTransformer, S3StridedAgainstTheMask) {
   for (const HeadsAs heads_as : {HeadsAs::merged, HeadsAs::split, HeadsAs::layers}) {
     for (const std::int64_t stride : {2, 7, 8, 33}) {
