@@ -39,7 +39,7 @@ plan_of() {
     bpt) echo --attention bpt --contextual 72 ;;
     etc) echo --attention etc --radius 200 --max-globals 64 --projections by-query --output-projection shared ;;
     reformer) echo --attention reformer --chunk-length 64 --hashes 4 ;;
-    routing) echo --attention routing --clusters 4 --cluster-window 512 --local-heads 2 ;;
+    routing) echo --attention routing --clusters 4 --cluster-window 512 --local-heads 2 --local-window 274 ;;
     performer | left-performer) echo --attention performer --features 256 ;;
     performer-relu) echo --attention performer --features 256 --kernel relu --projection gauss ;;
     left-band) echo --attention longformer --attention-window 1198 --global none ;;
@@ -50,7 +50,7 @@ plan_of() {
     left-transformer-xl) echo --attention transformer-xl --memory 342 ;;
     left-compressive) echo --attention compressive --memory 170 --compressed 172 --rate 2 --compression conv ;;
     left-reformer) echo --attention reformer --chunk-length 64 --hashes 8 ;;
-    left-routing) echo --attention routing --clusters 2 --cluster-window 1024 --local-heads 2 ;;
+    left-routing) echo --attention routing --clusters 2 --cluster-window 1024 --local-heads 2 --local-window 599 ;;
     wide) echo --attention longformer --attention-window 4096 --global none ;; # none of the models: a check
     *) fail "$1 is no model of this study" "bash pipelines/attention_study.sh --rows prints them" ;;
   esac
