@@ -43,6 +43,7 @@ const std::map<std::string, std::vector<std::string>> arguments_of_verbs = {
     {"text hibert evaluate", {"--data", "@documents.jsonl"}},
     {"text hibert finetune", {"--train", "@documents.jsonl", "-o", "@run"}},
     {"text hibert predict", {"@documents.jsonl"}},
+    {"text hibert pretrain", {"--train", "@documents.jsonl", "-m", "@tokenizer", "-o", "@run"}},
     {"text qa finetune", {"--train", "@questions.json", "-o", "@run"}},
     {"text qa predict", {"@questions.json", "-o", "@out.json"}},
     {"text summarize evaluate", {"--data", "@documents.jsonl"}},
