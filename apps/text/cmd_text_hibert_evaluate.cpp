@@ -26,10 +26,9 @@ int cmd_text_hibert_evaluate(int argc, char** argv) {
       "--data FILE", evaluation.data,
       "Documents and summaries: JSON Lines, CSV, TSV, or a folder of documents/ and summaries/");
   verb.add_option("-o,--output FILE", output, "File of the JSON; - is stdout");
-  verb.with_word(
-      verb.add_option("--sentences", options.sentences,
-                      "Sentences of an extract (default: what validation chose, else 3)"),
-      "auto", "0");
+  verb.with_word(verb.add_option("--sentences", options.sentences,
+                                 "Sentences of an extract (default: what validation chose, else 3)"),
+                 "auto", "0");
   verb.add_option("--batch", options.documents, "Documents at a time; more take more memory",
                   CLI::Range(1, 4096));
   data.add(verb, SummaryParts::both);

@@ -44,10 +44,9 @@ int cmd_text_hibert_predict(int argc, char** argv) {
   verb.add_option("-O,--output-type", form,
                   "Type of the output; `text summarize evaluate --predictions` takes each")
       ->type_name(choices(extract_form_names));
-  verb.with_word(
-      verb.add_option("--sentences", options.sentences,
-                      "Sentences of an extract (default: what validation chose, else 3)"),
-      "auto", "0");
+  verb.with_word(verb.add_option("--sentences", options.sentences,
+                                 "Sentences of an extract (default: what validation chose, else 3)"),
+                 "auto", "0");
   verb.add_option("--batch", options.documents, "Documents at a time; more take more memory",
                   CLI::Range(1, 4096));
   data.add(verb, SummaryParts::document);

@@ -143,7 +143,7 @@ TEST_P(TrainingOptionsOf, TheHelpShowsTheDefaults) {
                  "--dropout FLOAT=auto ",
                  "--recipe {standard,paper}=standard\n",
                  "--lr FLOAT=auto ",
-                 "--schedule {google,huggingface}=huggingface\n",
+                 "--schedule {google,huggingface,inverse-sqrt}=huggingface\n",
                  "--optimizer {google,torch,lamb,adafactor}=torch\n",
                  "--beta1 FLOAT=0.9 ",
                  "--beta2 FLOAT=0.999 ",
