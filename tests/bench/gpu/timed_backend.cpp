@@ -263,6 +263,38 @@ void TimedBackend::cluster_attention_backward(const ClusterBatch& batch, const s
   });
 }
 
+void TimedBackend::make_centroids(Index heads, Index clusters, Index head_size, const float* sums,
+                                  const float* counts, float* centroids) {
+  timed("make_centroids",
+        [&] { backend_.make_centroids(heads, clusters, head_size, sums, counts, centroids); });
+}
+
+void TimedBackend::route_tokens(const RoutingBatch& batch, const float* centroids, ConstRows rows,
+                                const RoutedTokens& to) {
+  timed("route_tokens", [&] { backend_.route_tokens(batch, centroids, rows, to); });
+}
+
+void TimedBackend::route_tokens_backward(const RoutingBatch& batch, const float* centroids,
+                                         const std::int32_t* nearest, ConstRows rows, const float* weight,
+                                         Rows gradient, float* sums, float* counts) {
+  timed("route_tokens_backward", [&] {
+    backend_.route_tokens_backward(batch, centroids, nearest, rows, weight, gradient, sums, counts);
+  });
+}
+
+void TimedBackend::routed_attention_forward(const RoutingBatch& batch, const RoutedPair& order,
+                                            const QueryKeyValue& inputs, Rows out, float* log_sum_exp) {
+  timed("routed_attention_forward",
+        [&] { backend_.routed_attention_forward(batch, order, inputs, out, log_sum_exp); });
+}
+
+void TimedBackend::routed_attention_backward(const RoutingBatch& batch, const RoutedPair& order,
+                                             const QueryKeyValue& inputs, const float* log_sum_exp,
+                                             ConstRows dout, const QueryKeyValueGradients& gradients) {
+  timed("routed_attention_backward",
+        [&] { backend_.routed_attention_backward(batch, order, inputs, log_sum_exp, dout, gradients); });
+}
+
 void TimedBackend::feature_attention_forward(const FeatureBatch& batch, const QueryKeyValue& inputs,
                                              Rows out) {
   timed("feature_attention_forward", [&] { backend_.feature_attention_forward(batch, inputs, out); });
