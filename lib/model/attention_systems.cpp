@@ -260,9 +260,8 @@ std::vector<AttentionSystem> make_systems() {
       {performer, "performer", "Performer", "every token, by products of random features in place of scores",
        false, true, true, false, performer_options()},
       {reformer, "reformer", "Reformer",
-       "tokens of its own bucket and near ones: those that random rotations sort into its chunk, and the "
-       "chunk before",
-       false, true, true, false, reformer_options()},
+       "tokens that random rotations sort into its chunk, and the chunk before", false, true, true, false,
+       reformer_options()},
       {routing, "routing", "Routing Transformer",
        "in some heads a window of tokens, in the others the tokens that are near the same centroids", false,
        true, true, false, routing_options()},
