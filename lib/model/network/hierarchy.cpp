@@ -83,7 +83,8 @@ std::vector<float> sinusoids(std::int64_t positions, std::int64_t width) {
   table.reserve(static_cast<std::size_t>(positions * width));
   for (std::int64_t position = 0; position < positions; ++position) {
     for (std::int64_t column = 0; column < width; ++column) {
-      const double power = static_cast<double>(column / 2 * 2) / static_cast<double>(width);
+      const std::int64_t even = column - column % 2;
+      const double power = static_cast<double>(even) / static_cast<double>(width);
       const double angle = static_cast<double>(position) / std::pow(10000.0, power);
       table.push_back(static_cast<float>(column % 2 == 0 ? std::sin(angle) : std::cos(angle)));
     }
