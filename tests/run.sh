@@ -190,7 +190,8 @@ run_asan() {
     left+=(InfoFiles CommandLine OnePlace MissingModel AttentionVerb TextQaEtc TextQaFormats ClusterSbatch SbatchWords ClusterPlan NumberShards
       TextShards OldNames OutputsPage FetchHuman
       Stem LongformerVerbs LedVerbs HardNegativesCommand FreshNegativesCommand PromoterBaselineVerbs ChromatinBaselineCommand
-      Formats/MergedShards Formats/ShardsOfPredictions Forms/MergedTexts TextGlue CompressiveRuns AdaptiveSpanRuns PerformerVerbs BptVerbs ReformerVerbs
+      Formats/MergedShards Formats/ShardsOfPredictions Forms/MergedTexts TextGlue CompressiveRuns AdaptiveSpanRuns PerformerVerbs BptVerbs
+      ReformerVerbs RoutingVerbs AttentionStudy
       VariantsBaseline VariantsTracks EvaluateOptions VariantsOptions VariantsWork GenomicsOptions TextPretrainData TextTables TextTraining)
   else
     # The emulated device is a third of the build. It finds accesses outside of allocations itself (kernels/cuda/emulation/global_watch.h),
