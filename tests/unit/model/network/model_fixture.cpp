@@ -353,6 +353,35 @@ std::vector<reference::TokenScoreLabels> reference_targets(const std::vector<Tok
   return all;
 }
 
+int expect_steps_along_gradients(Model& model, const Batch& batch, const std::vector<float>& parameters,
+                                 const ForwardOptions& options) {
+  const LossScale scale = mean_scale(model.forward(batch, options));
+  model.backward(scale);
+  const std::vector<float> gradients = model.host_gradients();
+  int tried = 0;
+  for (const TensorSpec& tensor : model.layout().tensors()) {
+    if (tensor.moving_decay) continue;
+    double square = 0;
+    for (std::int64_t i = tensor.offset; i < tensor.offset + tensor.count; ++i)
+      square += std::pow(static_cast<double>(gradients[static_cast<std::size_t>(i)]), 2);
+    const double norm = std::sqrt(square);
+    if (norm < 1e-2) continue;
+    ++tried;
+    const double step = 2e-3;
+    const auto loss = [&](double by) {
+      std::vector<float> at = parameters;
+      for (std::int64_t i = tensor.offset; i < tensor.offset + tensor.count; ++i) {
+        const auto place = static_cast<std::size_t>(i);
+        at[place] += static_cast<float>(by * static_cast<double>(gradients[place]) / norm);
+      }
+      model.set_parameters(at);
+      return scaled_loss(model.forward(batch, options), scale);
+    };
+    EXPECT_NEAR((loss(step) - loss(-step)) / (2 * step), norm, 0.02 * norm) << tensor.name;
+  }
+  return tried;
+}
+
 void expect_gradients(const Model& model, const reference::Parameters& expected, double tolerance) {
   const std::vector<float> actual = model.host_gradients();
   double largest = 0.0;
