@@ -78,6 +78,11 @@ std::string extras_of(const ModelConfig& config) {
   return options.empty() ? "" : options + ", ";
 }
 
+// Whether the tokens decide which keys a query has.
+bool by_content(const ModelConfig& config) {
+  return config.attention == AttentionPattern::reformer || config.attention == AttentionPattern::routing;
+}
+
 void print_heading(const AttentionRequest& request) {
   const ModelConfig& config = request.config;
   fmt::print(
@@ -92,9 +97,7 @@ void print_heading(const AttentionRequest& request) {
   if (told && !reason.empty()) {
     fmt::print("note\ta model takes full attention here: {}\n", reason);
   }
-  const bool by_content =
-      config.attention == AttentionPattern::reformer || config.attention == AttentionPattern::routing;
-  if (by_content && reason.empty())
+  if (by_content(config) && reason.empty())
     fmt::print("note\tthe tokens decide which keys a query has: below are those that it may have\n");
 }
 
@@ -107,8 +110,7 @@ struct LayerCounts {
 LayerCounts counts_of(const AttentionRequest& request, const Rows& rows) {
   const std::int64_t block_size = request.config.block_size;
   LayerCounts counts;
-  const AttentionPattern system = request.config.attention;
-  if (system == AttentionPattern::reformer || system == AttentionPattern::routing) {
+  if (by_content(request.config)) {
     const AttentionFacts facts = attention_facts(request.config, request.blocks());
     return {static_cast<std::int64_t>(facts.visible_pairs), facts.mean_keys, facts.most_keys};
   }

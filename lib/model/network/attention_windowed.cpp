@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "lib/model/attention_systems.h"
+#include "lib/model/network/encoder.h"
 #include "lib/model/plans/patterns.h"
 
 namespace bigbird {
@@ -104,12 +105,7 @@ std::vector<std::int32_t> positions_of_globals(const PassContext& pass) {
 void rotate_globals(const PassContext& pass, const AttentionActivations& kept, kernels::Values query,
                     kernels::Values key_value, bool back) {
   if (pass.config.position_type != PositionType::rotary) return;
-  kernels::Rotary rotary;
-  rotary.positions = kept.rotations.positions;
-  rotary.rotations = kept.rotations.table;
-  rotary.heads = pass.config.num_attention_heads;
-  rotary.head_size = pass.config.head_size();
-  rotary.half = pass.config.rotary_dim / 2;
+  kernels::Rotary rotary = rotary_of(pass.config, kept.rotations, pass.config.num_attention_heads);
   pass.backend.rotate({key_value, 2 * pass.width()}, rotary, pass.tokens(), back);
   rotary.positions = kept.windowed.positions;
   pass.backend.rotate({query, pass.width()}, rotary, pass.windowed->global_rows(), back);

@@ -104,14 +104,10 @@ void append_order(const std::vector<std::int32_t>& keys, std::int64_t key_count,
 void rotate_queries_and_keys(const PassContext& pass, const RotaryTable& rotations, kernels::Values qkv,
                              bool back) {
   if (pass.config.position_type != PositionType::rotary) return;
-  kernels::Rotary rotary;
-  rotary.positions = rotations.positions;
-  rotary.rotations = rotations.table;
   const kernels::Index shared = shares_queries(pass.config) ? 1 : 0;
-  rotary.heads = (2 - shared) * pass.config.num_attention_heads;  // query and key lie side by side
-  rotary.head_size = pass.config.head_size();
-  rotary.half = pass.config.rotary_dim / 2;
-  pass.backend.rotate({qkv, (3 - shared) * pass.width()}, rotary, pass.tokens(), back);
+  const kernels::Index heads = (2 - shared) * pass.config.num_attention_heads;  // of query and key
+  pass.backend.rotate({qkv, (3 - shared) * pass.width()}, rotary_of(pass.config, rotations, heads),
+                      pass.tokens(), back);
 }
 
 // The rows of one run in a matrix of `stride` columns, from column `column` on.
@@ -307,6 +303,16 @@ std::vector<float> rotary_table(const ModelConfig& config, std::int64_t position
     }
   }
   return rotations;
+}
+
+kernels::Rotary rotary_of(const ModelConfig& config, const RotaryTable& rotations, kernels::Index heads) {
+  kernels::Rotary rotary;
+  rotary.positions = rotations.positions;
+  rotary.rotations = rotations.table;
+  rotary.heads = heads;
+  rotary.head_size = config.head_size();
+  rotary.half = config.rotary_dim / 2;
+  return rotary;
 }
 
 void fill_rotary_table(kernels::Backend& backend, const ModelConfig& config, std::int64_t positions,

@@ -40,6 +40,8 @@ std::vector<float> rotary_table(const ModelConfig& config, std::int64_t position
 // The same on the device, where there is a table.
 void fill_rotary_table(kernels::Backend& backend, const ModelConfig& config, std::int64_t positions,
                        const RotaryTable& to);
+// How it turns so many heads that lie side by side in a row.
+kernels::Rotary rotary_of(const ModelConfig& config, const RotaryTable& rotations, kernels::Index heads);
 
 // Where a branch of a layer (attention or feed-forward) joins the residual stream, and on the way back, where
 // it leaves it.
