@@ -187,7 +187,7 @@ struct NormBackward {
 };
 
 // A token's vector is word[id] * word_scale + type[type] + position[position]. The last two may be
-// null: no such term.
+// null: no such term. EmbeddingIndices may scale the word's row further.
 struct EmbeddingTables {
   const float* word = nullptr;      // [vocabulary, width]
   const float* type = nullptr;      // [types, width]
@@ -209,6 +209,7 @@ struct EmbeddingIndices {
   const std::int32_t* types = nullptr;  // not read without their table, nor are the next
   const std::int32_t* positions = nullptr;
   Index tokens = 0;
+  const float* word_scales = nullptr;  // [tokens], beside word_scale; null: ones
   // [tokens] each: the tokens in the order of their rows, those of one row ascending, negative ids last, for
   // a backend that sums gradients in this order (Backend::wants_row_order()). Null: it sorts them.
   const std::int32_t* id_order = nullptr;

@@ -485,6 +485,14 @@ std::vector<std::size_t> positions_of(const Sequences& sequences) {
   return positions;
 }
 
+// By which token dropout multiplies the rows of the word table; empty without it.
+Vector word_scales(const EncoderConfig& config, const Sequences& sequences) {
+  if (!config.token_dropout) return {};
+  const std::vector<std::size_t>& counted =
+      sequences.query_lengths.empty() ? sequences.valid_lengths : sequences.query_lengths;
+  return token_dropout_scales(sequences.ids, sequences.padded_lengths, counted, config.mask_token);
+}
+
 }  // namespace
 
 FeedForwardTrace feed_forward_forward(const Network& network, const std::string& prefix, const Matrix& x) {
@@ -494,7 +502,9 @@ FeedForwardTrace feed_forward_forward(const Network& network, const std::string&
   trace.input = x;
   trace.normalised = pre ? network.layer_norm(norm, x) : x;
   trace.intermediate = network.linear(prefix + "intermediate.dense", trace.normalised);
-  trace.activated = activation_forward(trace.intermediate, network.config().activation);
+  const Activation form = network.config().activation;
+  trace.activated = network.config().gated ? gated_forward(trace.intermediate, form)
+                                           : activation_forward(trace.intermediate, form);
   trace.sum = sum(x, network.linear(prefix + "output.dense", trace.activated));
   trace.output = pre ? trace.sum : network.layer_norm(norm, trace.sum);
   return trace;
@@ -506,8 +516,10 @@ Matrix feed_forward_backward(Network& network, const std::string& prefix, const 
   const bool pre = network.config().pre_layer_norm;
   const Matrix d_sum = pre ? d_output : network.layer_norm_gradient(norm, trace.sum, d_output);
   const Matrix d_activated = network.linear_gradient(prefix + "output.dense", trace.activated, d_sum);
-  const Matrix d_intermediate =
-      activation_backward(trace.intermediate, d_activated, network.config().activation);
+  const Activation form = network.config().activation;
+  const Matrix d_intermediate = network.config().gated
+                                    ? gated_backward(trace.intermediate, d_activated, form)
+                                    : activation_backward(trace.intermediate, d_activated, form);
   Matrix d_branch = network.linear_gradient(prefix + "intermediate.dense", trace.normalised, d_intermediate);
   if (pre) d_branch = network.layer_norm_gradient(norm, trace.input, d_branch);
   return sum(d_sum, d_branch);
@@ -539,9 +551,10 @@ StackTrace stack_forward(const Network& network, const Sequences& sequences) {
   StackTrace trace;
   if (network.config().stem_stride > 0) stem_forward(network, sequences, trace);
   if (network.config().stem_stride == 0)
-    trace.embedded = embedding_forward(network.table(word_table), types_table(network),
-                                       positions_table(network), word_scale(network.config()), sequences.ids,
-                                       sequences.types, positions_of(sequences));
+    trace.embedded =
+        embedding_forward(network.table(word_table), types_table(network), positions_table(network),
+                          word_scale(network.config()), sequences.ids, sequences.types,
+                          positions_of(sequences), word_scales(network.config(), sequences));
   trace.stack_input = has_norm(network, embedding_layer_norm)
                           ? network.layer_norm(embedding_layer_norm, trace.embedded)
                           : trace.embedded;
@@ -577,7 +590,7 @@ void stack_backward(Network& network, const Sequences& sequences, const StackTra
   if (network.config().stem_stride > 0) return stem_backward(network, sequences, trace, d_x);
   const EmbeddingGradients tables = embedding_backward(
       network.table(word_table), types_table(network), positions_table(network), word_scale(network.config()),
-      sequences.ids, sequences.types, positions_of(sequences), d_x);
+      sequences.ids, sequences.types, positions_of(sequences), d_x, word_scales(network.config(), sequences));
   network.add_gradient(word_table, tables.word.values);
   if (network.has(type_table)) network.add_gradient(type_table, tables.type.values);
   if (network.has(position_table)) network.add_gradient(position_table, tables.position.values);

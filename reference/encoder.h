@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,14 @@ struct EncoderConfig {
   bool pre_layer_norm = false;
   bool rescale_embeddings = false;  // word embedding times sqrt(hidden)
   Activation activation = Activation::gelu_tanh;
+  // Of the masked-token head, where it is another.
+  std::optional<Activation> head_activation = {};
+  // The first product of feed-forward layers gives an input and a gate (gated_forward() of layers.h).
+  bool gated = false;
+  // ESM's token dropout (docs/specification.md 2.15): the embedding of the token mask_token is zeros, and
+  // those of all tokens of a sequence are multiplied by 0.88 / (1 - the share of it among the real ones).
+  bool token_dropout = false;
+  std::size_t mask_token = 0;
   // Rotary positions (Su et al. 2021): at position p of its sequence the pair (i, i + rotary_dim / 2) of
   // every head's query and key is turned by p * rotary_base^(-2 i / rotary_dim). 0: not turned.
   std::size_t rotary_dim = 0;

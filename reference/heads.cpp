@@ -60,7 +60,7 @@ HeadTrace masked_head(Network& network, const Matrix& hidden, const std::vector<
   const std::string transform = "cls.predictions.transform.dense";
   const std::string transform_norm = "cls.predictions.transform.LayerNorm";
   const std::string decoder_bias = "cls.predictions.bias";
-  const Activation form = network.config().activation;
+  const Activation form = network.config().head_activation.value_or(network.config().activation);
   const Matrix transformed = network.linear(transform, hidden);
   const Matrix activated = activation_forward(transformed, form);
   const Matrix decoder_input = network.layer_norm(transform_norm, activated);

@@ -135,6 +135,45 @@ Matrix activation_backward(const Matrix& x, const Matrix& d_y, Activation form) 
   return d_x;
 }
 
+namespace {
+
+// Columns first .. first + count - 1.
+Matrix columns_of(const Matrix& x, std::size_t first, std::size_t count) {
+  Matrix part(x.rows, count);
+  for (std::size_t i = 0; i < x.rows; ++i) {
+    for (std::size_t j = 0; j < count; ++j) part(i, j) = x(i, first + j);
+  }
+  return part;
+}
+
+}  // namespace
+
+Matrix gated_forward(const Matrix& x, Activation form) {
+  const std::size_t width = x.columns / 2;
+  Matrix y = activation_forward(columns_of(x, 0, width), form);
+  for (std::size_t i = 0; i < x.rows; ++i) {
+    for (std::size_t j = 0; j < width; ++j) y(i, j) *= x(i, width + j);
+  }
+  return y;
+}
+
+Matrix gated_backward(const Matrix& x, const Matrix& d_y, Activation form) {
+  const std::size_t width = x.columns / 2;
+  const Matrix input = columns_of(x, 0, width), activated = activation_forward(input, form);
+  Matrix d_activated(d_y), d_x(x.rows, x.columns);
+  for (std::size_t i = 0; i < x.rows; ++i) {
+    for (std::size_t j = 0; j < width; ++j) d_activated(i, j) *= x(i, width + j);
+  }
+  const Matrix d_input = activation_backward(input, d_activated, form);
+  for (std::size_t i = 0; i < x.rows; ++i) {
+    for (std::size_t j = 0; j < width; ++j) {
+      d_x(i, j) = d_input(i, j);
+      d_x(i, width + j) = d_y(i, j) * activated(i, j);
+    }
+  }
+  return d_x;
+}
+
 Matrix tanh_forward(const Matrix& x) {
   Matrix y(x);
   for (double& value : y.values) value = std::tanh(value);
@@ -150,16 +189,31 @@ Matrix tanh_backward(const Matrix& x, const Matrix& d_y) {
   return d_x;
 }
 
+Vector token_dropout_scales(const std::vector<std::size_t>& ids, const std::vector<std::size_t>& rows,
+                            const std::vector<std::size_t>& counted, std::size_t mask) {
+  Vector scales;
+  for (std::size_t s = 0; s < rows.size(); ++s) {
+    const std::size_t first = scales.size();
+    std::size_t masks = 0;
+    for (std::size_t i = first; i < first + rows[s]; ++i) masks += ids[i] == mask ? 1u : 0u;
+    const double kept = 1.0 - static_cast<double>(masks) / static_cast<double>(counted[s]);
+    for (std::size_t i = first; i < first + rows[s]; ++i)
+      scales.push_back(ids[i] == mask || kept == 0.0 ? 0.0 : (1.0 - 0.15 * 0.8) / kept);
+  }
+  return scales;
+}
+
 Matrix embedding_forward(const Matrix& word, const Matrix& type, const Matrix& position, double scale,
                          const std::vector<std::size_t>& ids, const std::vector<std::size_t>& types,
-                         const std::vector<std::size_t>& positions) {
+                         const std::vector<std::size_t>& positions, const Vector& word_scales) {
   Matrix y(ids.size(), word.columns);
   for (std::size_t t = 0; t < ids.size(); ++t) {
     if (ids[t] >= word.rows || types[t] >= type.rows || positions[t] >= position.rows) {
       throw std::invalid_argument("embedding: an id beyond its table");
     }
     for (std::size_t j = 0; j < word.columns; ++j) {
-      y(t, j) = word(ids[t], j) * scale + type(types[t], j) + position(positions[t], j);
+      const double factor = word_scales.empty() ? scale : scale * word_scales[t];
+      y(t, j) = word(ids[t], j) * factor + type(types[t], j) + position(positions[t], j);
     }
   }
   return y;
@@ -168,12 +222,13 @@ Matrix embedding_forward(const Matrix& word, const Matrix& type, const Matrix& p
 EmbeddingGradients embedding_backward(const Matrix& word, const Matrix& type, const Matrix& position,
                                       double scale, const std::vector<std::size_t>& ids,
                                       const std::vector<std::size_t>& types,
-                                      const std::vector<std::size_t>& positions, const Matrix& d_y) {
+                                      const std::vector<std::size_t>& positions, const Matrix& d_y,
+                                      const Vector& word_scales) {
   EmbeddingGradients gradients{Matrix(word.rows, word.columns), Matrix(type.rows, type.columns),
                                Matrix(position.rows, position.columns)};
   for (std::size_t t = 0; t < ids.size(); ++t) {
     for (std::size_t j = 0; j < word.columns; ++j) {
-      gradients.word(ids[t], j) += d_y(t, j) * scale;
+      gradients.word(ids[t], j) += d_y(t, j) * (word_scales.empty() ? scale : scale * word_scales[t]);
       gradients.type(types[t], j) += d_y(t, j);
       gradients.position(positions[t], j) += d_y(t, j);
     }

@@ -31,14 +31,18 @@ LayerNormGradients layer_norm_backward(const Matrix& x, const Vector& gamma, dou
 enum class Activation { gelu_tanh, gelu_erf, relu, silu };
 Matrix activation_forward(const Matrix& x, Activation form = Activation::gelu_tanh);
 Matrix activation_backward(const Matrix& x, const Matrix& d_y, Activation form = Activation::gelu_tanh);
+// Of a gated layer (Shazeer 2020, "GLU variants improve transformer"), whose rows are an input and as many
+// gates: activation(input) * gate.
+Matrix gated_forward(const Matrix& x, Activation form);
+Matrix gated_backward(const Matrix& x, const Matrix& d_y, Activation form);
 Matrix tanh_forward(const Matrix& x);
 Matrix tanh_backward(const Matrix& x, const Matrix& d_y);
 
-// Row t: word[ids[t]] * scale + type[types[t]] + position[positions[t]]; the tables are matrices with one row
-// per entry.
+// Row t: word[ids[t]] * scale * word_scales[t] + type[types[t]] + position[positions[t]]; the tables are
+// matrices with one row per entry. No word_scales are ones.
 Matrix embedding_forward(const Matrix& word, const Matrix& type, const Matrix& position, double scale,
                          const std::vector<std::size_t>& ids, const std::vector<std::size_t>& types,
-                         const std::vector<std::size_t>& positions);
+                         const std::vector<std::size_t>& positions, const Vector& word_scales = {});
 struct EmbeddingGradients {
   Matrix word;
   Matrix type;
@@ -47,7 +51,14 @@ struct EmbeddingGradients {
 EmbeddingGradients embedding_backward(const Matrix& word, const Matrix& type, const Matrix& position,
                                       double scale, const std::vector<std::size_t>& ids,
                                       const std::vector<std::size_t>& types,
-                                      const std::vector<std::size_t>& positions, const Matrix& d_y);
+                                      const std::vector<std::size_t>& positions, const Matrix& d_y,
+                                      const Vector& word_scales = {});
+
+// ESM's token dropout of sequences end to end, so many rows and tokens that count of each: what their word
+// rows are multiplied by, 0 for the mask, for others 0.88 / (1 - masks / counted), and zeros where all are
+// masks.
+Vector token_dropout_scales(const std::vector<std::size_t>& ids, const std::vector<std::size_t>& rows,
+                            const std::vector<std::size_t>& counted, std::size_t mask);
 
 // A convolution of one-hot letters: row i is bias + the sum over d of row ids[i + d - kernel / 2] of table d,
 // over the places that are in 0 .. letters - 1. Of `rows` rows, at least as many as letters. The tables are

@@ -10,7 +10,8 @@
 #   bash tests/run.sh --lint       clang-format; clang-tidy, with clang's warnings as errors
 #   bash tests/run.sh --mutations [NAME...]   that the suite notices defects: tests/mutations
 #   ... --no-install               never install packages; print the line that would
-# With CI=true in the environment g++'s warnings are errors too, and a test of real data must not skip where the data are.
+# With CI=true in the environment the emulated device, the builds for a GPU, sanitizers, pages and clang-tidy take turns: a third of each, by the
+# commit (BIGBIRD_TURN=0, 1 or 2 names another). g++'s warnings are errors then, and a test of real data must not skip where the data are.
 # Each part's seconds, and those of its processes' CPU time, are appended to build/parts.tsv.
 set -euo pipefail
 mode="test"
@@ -57,6 +58,22 @@ part() { # part NAME COMMAND...: runs it, and notes how long it took and how lon
   rm -f "build/times.$$.before" "build/times.$$.after"
 }
 
+# CI runs what takes long in turns: a third of it, which the commit names, so that a commit always has the same one.
+# BIGBIRD_TURN=0, 1 or 2 names another. Without CI all of it runs.
+turn=all
+if [ "${CI:-}" = true ]; then
+  commit=$(git rev-parse HEAD 2>/dev/null || echo 0)
+  turn=${BIGBIRD_TURN:-$((16#${commit:0:6} % 3))}
+  say "turn $turn of 0, 1 and 2 (BIGBIRD_TURN)"
+fi
+is_turn() { [ "$turn" = all ] || [ "$turn" = "$1" ]; }
+third() { # third WORD... prints those whose turn it is: the first, fourth ..., the second, fifth ... or the others
+  local i=0 word
+  for word in "$@"; do
+    if is_turn $((i++ % 3)); then printf '%s\n' "$word"; fi
+  done
+}
+
 run_ctest() { # run_ctest PRESET CTEST_OPTION...
   local preset=$1 log=build/$1/suite.log status=0
   shift
@@ -80,12 +97,23 @@ run_tests() {
     # By make, as who types the build's lines without a generator: it links objects in another order than Ninja. The other builds are Ninja's.
     [ -f build/release/CMakeCache.txt ] || one+=(-G "Unix Makefiles")
   fi
-  configure release -DBIGBIRD_TESTS=ON -DBIGBIRD_BENCH=ON "-DBIGBIRD_CUDA=${BIGBIRD_CUDA:-AUTO}" "-DBIGBIRD_WERROR=$werror" ${one[@]+"${one[@]}"}
+  local device=OFF # what a GPU needs, and the benchmarks
+  if is_turn 0; then device=ON; fi
+  if [ $device = ON ]; then one+=("-DBIGBIRD_CUDA=${BIGBIRD_CUDA:-AUTO}"); else one+=(-DBIGBIRD_CUDA=OFF); fi
+  configure release -DBIGBIRD_TESTS=ON -DBIGBIRD_BENCH=$device "-DBIGBIRD_WERROR=$werror" ${one[@]+"${one[@]}"}
   part build build release
-  # Two thirds of the emulated device's second order are left to runs by hand.
-  local thirds=()
-  if [ "${CI:-}" = true ]; then thirds=(--exclude-regex '^cuda/in_another_order/[23]$'); fi
-  part suite run_ctest release ${thirds[@]+"${thirds[@]}"}
+  part suite whole_suite
+}
+
+# The emulated device, ranks as processes and what a GPU's scripts do are two thirds of the time.
+whole_suite() {
+  local long='^(cuda|emulated|gpu|mpi)$'
+  if [ "$turn" = all ]; then
+    run_ctest release
+    return
+  fi
+  run_ctest release --label-exclude "$long"
+  run_ctest release --label-regex "$long" --tests-information "$((turn + 1)),,3"
 }
 
 installed_demonstration() {
@@ -145,7 +173,9 @@ examples() {
 }
 # What the pages show, likewise.
 pages() {
-  bash tests/cli/pages.sh build/prefix/bin/bigbird build/pages build/demo build/demonstration
+  local of_turn
+  mapfile -t of_turn < <(third docs/*.md)
+  bash tests/cli/pages.sh build/prefix/bin/bigbird build/pages build/demo build/demonstration README.md "${of_turn[@]}"
 }
 
 run_program() {
@@ -153,11 +183,13 @@ run_program() {
   part examples examples
   part pages pages
   part page page_in_browser
-  part verification bash tests/gpu/rehearse.sh build/release
   part peers peers
-  part packaging packaging
-  # One architecture, as the build: both are two minutes of a processor more.
-  part ptxas12 may_skip bash tests/gpu/ptxas12.sh --ptx build/release sm_90
+  if is_turn 1; then part packaging packaging; fi
+  if is_turn 0; then
+    part verification bash tests/gpu/rehearse.sh build/release
+    # One architecture, as the build: both are two minutes of a processor more.
+    part ptxas12 may_skip bash tests/gpu/ptxas12.sh --ptx build/release sm_90
+  fi
 }
 
 clusters() {
@@ -180,7 +212,11 @@ run_asan() {
   # What stray memory can hide in: all that reads files, moves buffers or runs kernels. Golden numbers, gradients and the
   # oracles compute the same values over again, policy reads text, and rooms that call others to do the work (metrics, parts,
   # inference, finetuning, calibration, report, bench) are run by the command line's tests.
-  local watched=(core io tokenization data genomes model model_folder training genomics text quantization kernels ranks cli)
+  local thirds=("core io tokenization data genomes model model_folder quantization" "training genomics text kernels ranks" cli) watched=()
+  for turn_of in 0 1 2; do
+    # shellcheck disable=SC2206
+    if is_turn $turn_of; then watched+=(${thirds[turn_of]}); fi
+  done
   # Suites of the command line that run what others do once more, with other options or another attention, and compare weights; the
   # model that ships is scored with for seconds, and graphs are searched for minutes.
   local left=(EveryVerb/TrainingOptionsOf TrainingChoices AttentionSystems EtcPretrain ShippedModel TheoryGraphs)
@@ -209,7 +245,11 @@ run_asan() {
 run_tsan() {
   ensure_packages "${packages_base[@]}" "${packages_test[@]}" "${packages_lint[@]}"
   # Where threads are started or shared; that the smallest set of libraries is enough for a program shows in them too.
-  local threaded=(core data genomes kernels ranks training metrics parts inference genomics)
+  local thirds=("training data core" "genomes genomics parts inference" "kernels ranks metrics") threaded=()
+  for turn_of in 0 1 2; do
+    # shellcheck disable=SC2206
+    if is_turn $turn_of; then threaded+=(${thirds[turn_of]}); fi
+  done
   # Rooms whose threads are those of the rooms above, over other data.
   [ "${CI:-}" = true ] || threaded+=(finetuning calibration text quantization)
   configure tsan ${sanitizer_lines[@]+"${sanitizer_lines[@]}"}
@@ -243,13 +283,23 @@ tidy() {
     mapfile -t together < <(printf '%s\n' "${together[@]}" | grep -v '^build/lint/tests/')
     mapfile -t checked < <(printf '%s\n' "${sources[@]}" | grep -v '^tests/')
   fi
-  {
+  local units unit number=0 changed=build/lint/changed
+  mapfile -t units < <(
     printf '%s\n' "${together[@]}"
     printf '%s\n' "${checked[@]}" | grep -E '\.(cpp|cu)$' | grep -v '^tests/fuzz/' |
       grep -vxE 'kernels/(cuda/(runtime\.cu|gemm_cublaslt\.cpp|built_architectures\.cpp)|ranks/mpi_plugin\.cpp)' |
       grep -vxFf <(sed -n "s|^#include \"$root/\(.*\)\"\$|\1|p" "${together[@]}") | xargs ls -S
-  } | xargs -P "$jobs" -n 1 bash tests/tidy.sh build/lint
-  say "lint: ${#checked[@]} files are clean"
+  )
+  # What the last commits changed is read whatever the turn is.
+  git diff --name-only HEAD~40 HEAD -- '*.cpp' '*.cu' >$changed 2>/dev/null || : >$changed
+  for unit in "${units[@]}"; do
+    if is_turn $((number++ % 3)) ||
+      { echo "$unit" && sed -n "s|^#include \"$root/\(.*\)\"\$|\1|p" "$unit"; } | grep -qxFf $changed; then
+      echo "$unit"
+    fi
+  done >build/lint/units
+  xargs -P "$jobs" -n 1 bash tests/tidy.sh build/lint <build/lint/units
+  say "lint: $(wc -l <build/lint/units) of ${#units[@]} units are clean"
 }
 
 run_lint() {

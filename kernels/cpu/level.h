@@ -214,6 +214,8 @@ struct Level {
                                      Activation activation);
   void (*activation_backward)(const float* pre, const float* dy, float* dx, Index count,
                               Activation activation);
+  // y[j] = a[j] * b[j]. y may be either.
+  void (*multiply)(const float* a, const float* b, float* y, Index count);
   void (*tanh_forward)(const float* x, float* y, Index count);
   void (*tanh_backward)(const float* y, const float* dy, float* dx, Index count);
 

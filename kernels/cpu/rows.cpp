@@ -43,10 +43,10 @@ void normalise_row(const Level& level, ConstValues x, const Norm& norm, Values y
 // Elements that are widened together, in the first-level cache.
 constexpr Index stretch = 1024;
 
-// body(first, count, two stretches of floats) over [first, first + count).
-template <typename Body>
+// body(first, count, so many stretches of floats) over [first, first + count).
+template <Index stretches = 2, typename Body>
 void for_each_as_floats(Index first, Index count, const Body& body) {
-  alignas(64) float room[2 * stretch];
+  alignas(64) float room[static_cast<std::size_t>(stretches * stretch)];
   for (Index at = first; at < first + count; at += stretch)
     body(at, std::min(stretch, first + count - at), room);
 }
@@ -56,6 +56,10 @@ const float* widened(const Level& level, ConstValues values, float* room, Index 
   if (values.type() == ElementType::fp32) return floats(values);
   level.widen(values.as<bf16>(), room, count);
   return room;
+}
+
+float word_scale_of(const EmbeddingIndices& indices, const EmbeddingTables& tables, Index token) {
+  return indices.word_scales == nullptr ? tables.word_scale : tables.word_scale * indices.word_scales[token];
 }
 
 }  // namespace
@@ -69,8 +73,8 @@ void CpuBackend::embedding_forward(const EmbeddingIndices& indices, const Embedd
       };
       const float* const type = row_of(tables.type, indices.types);
       const float* const position = row_of(tables.position, indices.positions);
-      level_.sum_of_three(tables.word + indices.ids[t] * width, tables.word_scale, type, position,
-                          floats(y) + t * width, width);
+      level_.sum_of_three(tables.word + indices.ids[t] * width, word_scale_of(indices, tables, t), type,
+                          position, floats(y) + t * width, width);
     }
   });
 }
@@ -85,7 +89,7 @@ void CpuBackend::embedding_backward(ConstValues dy, const EmbeddingIndices& indi
     for (Index t = 0; t < indices.tokens; ++t) {
       const float* const gradient = floats(dy) + t * width + first;
       if (const std::int32_t id = indices.ids[t]; id >= 0)
-        level_.add_scaled(gradient, tables.word_scale, row_of(gradients.word, id), count);
+        level_.add_scaled(gradient, word_scale_of(indices, tables, t), row_of(gradients.word, id), count);
       if (gradients.type != nullptr)
         level_.add_scaled(gradient, 1.0f, row_of(gradients.type, indices.types[t]), count);
       if (gradients.position == nullptr) continue;
@@ -286,6 +290,58 @@ void CpuBackend::activation_backward(ConstValues pre, ConstValues dy, Values dx,
                                  widened(level_, dy + at, gradient, some), made, some, activation);
       if (narrow) level_.narrow(made, nullptr, (dx + at).as<bf16>(), some);
     });
+  });
+}
+
+void CpuBackend::gated_activation_forward(ConstValues pre, Values y, Index rows, Index width,
+                                          Activation activation) {
+  parallel_pieces(rows, rows_per_task(2 * width), [&](Index first, Index number) {
+    for (Index row = first; row < first + number; ++row) {
+      for_each_as_floats<3>(0, width, [&](Index at, Index some, float* room) {
+        float* const gate_room = room + stretch;
+        float* const made = room + 2 * stretch;
+        const ConstValues of_row = pre + (2 * row * width + at);
+        level_.add_bias_activation(widened(level_, of_row, room, some), nullptr, nullptr, made, some,
+                                   activation);
+        const bool narrow = y.type() == ElementType::bf16;
+        const Values to = y + (row * width + at);
+        level_.multiply(made, widened(level_, of_row + width, gate_room, some), narrow ? made : floats(to),
+                        some);
+        if (narrow) level_.narrow(made, nullptr, to.as<bf16>(), some);
+      });
+    }
+  });
+}
+
+void CpuBackend::gated_activation_backward(ConstValues pre, ConstValues dy, Values dpre, Index rows,
+                                           Index width, Activation activation) {
+  parallel_pieces(rows, rows_per_task(2 * width), [&](Index first, Index number) {
+    for (Index row = first; row < first + number; ++row) {
+      for_each_as_floats<5>(0, width, [&](Index at, Index some, float* room) {
+        const auto part = [room](int i) { return room + i * stretch; };
+        const ConstValues of_row = pre + (2 * row * width + at);
+        const float* const x = widened(level_, of_row, part(0), some);
+        const float* const gate = widened(level_, of_row + width, part(1), some);
+        const float* const gradient = widened(level_, dy + (row * width + at), part(2), some);
+        float* const of_gate = part(3);
+        float* const of_x = part(4);
+        level_.add_bias_activation(x, nullptr, nullptr, of_gate, some, activation);
+        level_.multiply(of_gate, gradient, of_gate, some);
+        level_.multiply(gradient, gate, of_x, some);
+        level_.activation_backward(x, of_x, of_x, some, activation);
+        // Both are made before either half of the row, which may be read from here, is written.
+        const Values to = dpre + (2 * row * width + at);
+        const auto store = [&](const float* from, Values half) {
+          if (half.type() == ElementType::bf16) {
+            level_.narrow(from, nullptr, half.as<bf16>(), some);
+          } else {
+            std::copy_n(from, some, floats(half));
+          }
+        };
+        store(of_x, to);
+        store(of_gate, to + width);
+      });
+    }
   });
 }
 

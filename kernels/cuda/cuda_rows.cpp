@@ -20,7 +20,8 @@ void CudaBackend::embedding_backward(ConstValues dy, const EmbeddingIndices& ind
                                      const EmbeddingTables& tables, const EmbeddingGradients& gradients) {
   const auto add_rows = [&](const std::int32_t* keys, const std::int32_t* order, Index key_count, float scale,
                             float* table) {
-    add_rows_by_key(dy, {keys, indices.tokens, key_count, order}, scale, table, tables.width,
+    const float* const scales = table == gradients.word ? indices.word_scales : nullptr;
+    add_rows_by_key(dy, {keys, indices.tokens, key_count, order, scales}, scale, table, tables.width,
                     workspace(rows_by_key_workspace(indices.tokens, tables.width, key_count)), stream_);
   };
   add_rows(indices.ids, indices.id_order, tables.vocabulary, tables.word_scale, gradients.word);
@@ -80,6 +81,16 @@ void CudaBackend::activation_forward(ConstValues pre, Values y, Index count, Act
 void CudaBackend::activation_backward(ConstValues pre, ConstValues dy, Values dx, Index count,
                                       Activation activation) {
   cuda::activation_backward(pre, dy, dx, count, activation, stream_);
+}
+
+void CudaBackend::gated_activation_forward(ConstValues pre, Values y, Index rows, Index width,
+                                           Activation activation) {
+  cuda::gated_activation_forward(pre, y, rows, width, activation, stream_);
+}
+
+void CudaBackend::gated_activation_backward(ConstValues pre, ConstValues dy, Values dpre, Index rows,
+                                            Index width, Activation activation) {
+  cuda::gated_activation_backward(pre, dy, dpre, rows, width, activation, stream_);
 }
 
 void CudaBackend::tanh_forward(ConstValues x, Values y, Index count) {

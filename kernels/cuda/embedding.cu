@@ -22,6 +22,7 @@ struct EmbeddingForward {
   const Table* type;  // may be null, as the next
   const Table* position;
   float word_scale;
+  const float* word_scales;  // may be null
   T* y;
   Index tokens;
   Index width;
@@ -29,6 +30,7 @@ struct EmbeddingForward {
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     const Index token = Index{thread.block()} * warps_per_block + thread.warp();
     if (token >= tokens) return;
+    const float scale = word_scales == nullptr ? word_scale : word_scale * word_scales[token];
     const Table* const of_word = word + Index{ids[token]} * width;
     const Table* const of_type = type == nullptr ? nullptr : type + Index{types[token]} * width;
     const Table* const of_position =
@@ -39,7 +41,7 @@ struct EmbeddingForward {
       load_floats(of_word + column, values);
       if (of_type != nullptr) load_floats(of_type + column, more);
 #pragma unroll
-      for (int i = 0; i < N; ++i) values[i] = values[i] * word_scale + more[i];
+      for (int i = 0; i < N; ++i) values[i] = values[i] * scale + more[i];
       if (of_position != nullptr) {
         load_floats(of_position + column, more);
 #pragma unroll
@@ -227,6 +229,7 @@ struct SumRuns {
   static constexpr int blocks_per_sm = 3;
   const T* dy;
   SortedTokens sorted;
+  const float* scales;  // of tokens; may be null
   float scale;
   float* table;
   float* head;
@@ -255,6 +258,11 @@ struct SumRuns {
           const std::int32_t token = sorted.order[first + i];
           keys[i] = sorted.keys.of(token);
           load_floats(dy + Index{token} * width + column, rows[i]);
+          if (scales != nullptr) {
+            const float factor = scales[token];
+#pragma unroll
+            for (int j = 0; j < N; ++j) rows[i][j] *= factor;
+          }
         }
       }
 #pragma unroll
@@ -388,8 +396,8 @@ void embedding_forward(const EmbeddingIndices& indices, const TableValues& table
     with_access<Table, T>(vectors, [&](auto n) {
       launch(EmbeddingForward<Table, T, n()>{indices.ids, indices.types, indices.positions,
                                              tables.word.as<Table>(), tables.type.as<Table>(),
-                                             tables.position.as<Table>(), word_scale, y.as<T>(),
-                                             indices.tokens, width},
+                                             tables.position.as<Table>(), word_scale, indices.word_scales,
+                                             y.as<T>(), indices.tokens, width},
              {.blocks = blocks_for(indices.tokens, warps_per_block)}, stream);
     });
   });
@@ -437,7 +445,8 @@ void add_rows_by_key(ConstValues dy, const TokenKeys& by, float scale, float* ta
     with_access<T>(vectors, [&](auto n) {
       const LaunchShape shape{.blocks = blocks_for(pieces, warps_per_block),
                               .blocks_y = blocks_for(width, Index{32} * n())};
-      launch(SumRuns<T, n()>{dy.as<T>(), sorted, scale, table, head, tail, width, pieces}, shape, stream);
+      launch(SumRuns<T, n()>{dy.as<T>(), sorted, by.scales, scale, table, head, tail, width, pieces}, shape,
+             stream);
       launch(JoinRuns<n()>{sorted, scale, table, head, tail, width, pieces}, shape, stream);
     });
   });

@@ -154,6 +154,11 @@ void layernorm_backward_dropout(const NormBackward& pass, const Norm& norm, cons
 void activation_forward(ConstValues x, Values y, Index count, Activation activation, Stream stream);
 void activation_backward(ConstValues pre, ConstValues dy, Values dx, Index count, Activation activation,
                          Stream stream);
+// gated.cu, likewise: of gated layers; dpre may be pre.
+void gated_activation_forward(ConstValues pre, Values y, Index rows, Index width, Activation activation,
+                              Stream stream);
+void gated_activation_backward(ConstValues pre, ConstValues dy, Values dpre, Index rows, Index width,
+                               Activation activation, Stream stream);
 // y may be x; dx may be dy.
 void tanh_forward(ConstValues x, Values y, Index count, Stream stream);
 void tanh_backward(ConstValues y, ConstValues dy, Values dx, Index count, Stream stream);
@@ -207,14 +212,15 @@ struct TokenKeys {
   Index tokens = 0;
   Index key_count = 0;
   const std::int32_t* order = nullptr;  // the tokens sorted, as EmbeddingIndices says; null: sorted here
+  const float* scales = nullptr;        // [tokens] what each row is multiplied by; null: ones
 };
 
 // Device memory for add_rows_by_key, in bytes: about 10, and 1/32 of a row in fp32, for each token.
 std::size_t rows_by_key_workspace(Index tokens, Index width, Index key_count);
 
-// table[keys[t]] += scale * dy[t] for every token t, in fp32 and in an order fixed by the keys: the tokens
-// are sorted by key, cut into even pieces, and each run of equal keys is summed in order. One call per table;
-// the workspace serves one after another.
+// table[keys[t]] += scale * scales[t] * dy[t] for every token t, in fp32 and in an order fixed by the keys:
+// the tokens are sorted by key, cut into even pieces, and each run of equal keys is summed in order. One call
+// per table; the workspace serves one after another.
 void add_rows_by_key(ConstValues dy, const TokenKeys& by, float scale, float* table, Index width,
                      void* workspace, Stream stream);
 

@@ -1,10 +1,11 @@
-// Stable hashes: of text, for random streams that are keyed by a name, and of numbers, to tell arrays apart.
-// Not for untrusted input.
+// Hashes. Stable ones of text, for random streams that are keyed by a name, and of numbers, to tell arrays
+// apart, and one for tables. Not for untrusted input.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -19,6 +20,13 @@ constexpr std::uint64_t fnv1a_64(std::string_view text) {
   }
   return hash;
 }
+
+// For maps with texts for keys that are asked for parts of a text: std::unordered_map<std::string, T,
+// TextHash, std::equal_to<>>.
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+};
 
 // Of arrays of numbers, one behind the other, eight bytes at a time.
 class NumberDigest {

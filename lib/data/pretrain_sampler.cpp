@@ -59,6 +59,10 @@ void PretrainSampler::join_documents(const Tokenizer& tokenizer) {
 }
 
 void PretrainSampler::check_budget() const {
+  if (options_.pairs && !special_.has_sep) {
+    throw_bad_input(shards_.prefix() + ": pairs of sentences with a vocabulary that has no [SEP]",
+                    message("leave next-sentence prediction out with `no_nsp`"));
+  }
   if (budget_ < 2) {
     throw_usage(message("`length` {}: no room for two tokens next to the special ones", options_.length),
                 message("use at least one block, such as `length` 64"));
@@ -171,7 +175,8 @@ PretrainSample PretrainSampler::joined_sample(const Append& append) const {
   sample.ids.reserve(static_cast<std::size_t>(options_.length));
   sample.ids.push_back(static_cast<std::int32_t>(special_.cls));
   append(sample.ids, asked ? &sample.sentences : nullptr);
-  if (!asked && !options_.next) sample.ids.push_back(static_cast<std::int32_t>(special_.sep));
+  if (!asked && !options_.next && special_.has_sep)
+    sample.ids.push_back(static_cast<std::int32_t>(special_.sep));
   sample.types.assign(sample.ids.size(), asked ? 1 : 0);
   return sample;
 }
@@ -198,7 +203,7 @@ PretrainSample PretrainSampler::sample(std::uint64_t piece_number, std::uint64_t
   sample.ids.push_back(cls);
   append_tokens(piece.sentence, piece.offset, piece.tokens, sample.ids);
   if (!options_.pairs) {
-    if (!options_.next) sample.ids.push_back(sep);
+    if (!options_.next && special_.has_sep) sample.ids.push_back(sep);
     sample.types.assign(sample.ids.size(), 0);
     return sample;
   }

@@ -39,6 +39,12 @@ std::int64_t input_length(const RunOptions& options, const ModelConfig& config, 
   return whole_blocks(options.length, config.block_size);
 }
 
+void choose_pooling(const std::optional<HeadPooling>& pooling, bool fresh_head, ModelConfig& config) {
+  if (!pooling) return;
+  config.pooling = *pooling;
+  if (fresh_head && config.pools()) config.head_form = HeadForm::bigbird;
+}
+
 std::vector<Draw> draws_of_run(std::uint64_t seed, std::uint64_t samples, std::uint64_t first,
                                std::uint64_t count) {
   std::vector<Draw> draws;

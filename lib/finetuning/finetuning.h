@@ -28,6 +28,10 @@ namespace bigbird {
 // takes. Error{usage} for a length outside 3 .. max_position_embeddings.
 std::int64_t input_length(const RunOptions& options, const ModelConfig& config, std::int64_t longest);
 
+// What a head of classes is to read, where that is asked for. A head in RoBERTa's form reads one row: a fresh
+// one that is to read more takes BigBird's form.
+void choose_pooling(const std::optional<HeadPooling>& pooling, bool fresh_head, ModelConfig& config);
+
 // One draw of the run: its number from the first update on, and the sample that it is.
 struct Draw {
   std::uint64_t number = 0;

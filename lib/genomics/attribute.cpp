@@ -204,7 +204,7 @@ std::shared_ptr<ModelAttributor::Walk> ModelAttributor::begin(const std::string&
   walk->sequence = sequence;
   tokenizer.encode(sequence, walk->tokens, &walk->starts);
   walk->starts.push_back(static_cast<std::uint32_t>(sequence.size()));
-  const auto room = static_cast<std::size_t>(most_tokens(runner_.config()) - 2);
+  const auto room = static_cast<std::size_t>(most_tokens(runner_.config())) - tokenizer.special().around();
   walk->cut = walk->tokens.size() > room;
   if (walk->cut) walk->tokens.resize(room);
   for (std::size_t i = 0; i < walk->tokens.size(); ++i) {

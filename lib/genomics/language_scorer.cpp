@@ -242,7 +242,8 @@ void LanguageScorer::stage(const std::string& where, std::size_t number, Batch& 
     for (std::size_t strand = 0; strand < strands(); ++strand) {
       const std::size_t at = number * strands() + strand;
       StagedChange& of = batch.staged[m][at];
-      const std::size_t longer = std::max(of.reference.ids.size(), of.alternative.ids.size()) + 2;
+      const std::size_t longer =
+          std::max(of.reference.ids.size(), of.alternative.ids.size()) + special.around();
       const std::int64_t most = most_tokens(model.runner.config());
       if (static_cast<std::int64_t>(longer) > most) {
         throw_bad_input(fmt::format("{}: its window has {} tokens with [CLS] and [SEP], and {} takes {}",
@@ -256,9 +257,7 @@ void LanguageScorer::stage(const std::string& where, std::size_t number, Batch& 
         const auto pass_with = [&](std::size_t masked_from) {
           Pass pass;
           pass.pad_to = pad_to;
-          pass.ids.push_back(static_cast<std::int32_t>(special.cls));
-          pass.ids.insert(pass.ids.end(), tokens.ids.begin(), tokens.ids.end());
-          pass.ids.push_back(static_cast<std::int32_t>(special.sep));
+          pass.ids = between_special_pieces(std::span(tokens.ids), special);
           for (std::size_t i = masked_from; i < end; ++i)
             pass.ids[i + 1] = static_cast<std::int32_t>(special.mask);
           return pass;

@@ -104,12 +104,12 @@ class WindowPooler {
                const std::function<void(EmbeddingRow)>& row)
       : pooling_(pooling), tokenizer_(tokenizer), width_(width), row_(row) {}
 
-  // hidden: [CLS], the tokens, [SEP].
+  // hidden: [CLS], the tokens, [SEP] where there is one.
   void pool(const EncodedWindow& encoded, std::span<const float> hidden, std::vector<float>& out) const {
     const auto vector = [&](std::size_t token) { return hidden.subspan((token + 1) * width_, width_); };
-    const std::size_t end = pooling_.with_ends ? 0 : 1;
     const std::span<const float> pooled =
-        hidden.subspan(end * width_, (encoded.tokens.size() + 2 - 2 * end) * width_);
+        pooling_.with_ends ? hidden.first((encoded.tokens.size() + tokenizer_.special().around()) * width_)
+                           : hidden.subspan(width_, encoded.tokens.size() * width_);
     const std::size_t first = out.size();
     Mean mean(width_);
     switch (pooling_.kind) {
@@ -291,7 +291,8 @@ void Embedder::encode(const Window& window, std::vector<std::uint32_t>& tokens,
                       std::vector<std::uint32_t>& offsets) {
   tokenizer().encode_with_special_pieces(
       options_.lowers ? in_small_letters(window.sequence, tokenizer()) : window.sequence, tokens, &offsets);
-  const auto most = static_cast<std::size_t>(std::max<std::int64_t>(options_.longest - 2, 0));
+  const auto ends = static_cast<std::int64_t>(tokenizer().special().around());
+  const auto most = static_cast<std::size_t>(std::max<std::int64_t>(options_.longest - ends, 0));
   if (options_.longest == 0 || tokens.size() <= most) return;
   tokens.resize(most);
   offsets.resize(most);

@@ -73,17 +73,13 @@ std::vector<std::int32_t> with_cls_and_sep(const std::vector<std::uint32_t>& tok
                                            const Tokenizer& tokenizer, const ModelConfig& config,
                                            const std::string& where) {
   const std::int64_t most = most_tokens(config);
-  if (static_cast<std::int64_t>(tokens.size()) + 2 > most) {
-    throw_bad_input(fmt::format("{}: {} tokens with [CLS] and [SEP], and the model takes {}", where,
-                                tokens.size() + 2, most),
-                    "give a shorter sequence, or cut it into windows");
+  const std::size_t all = tokens.size() + tokenizer.special().around();
+  if (static_cast<std::int64_t>(all) > most) {
+    throw_bad_input(
+        fmt::format("{}: {} tokens with [CLS] and [SEP], and the model takes {}", where, all, most),
+        "give a shorter sequence, or cut it into windows");
   }
-  std::vector<std::int32_t> ids;
-  ids.reserve(tokens.size() + 2);
-  ids.push_back(static_cast<std::int32_t>(tokenizer.special().cls));
-  for (const std::uint32_t token : tokens) ids.push_back(static_cast<std::int32_t>(token));
-  ids.push_back(static_cast<std::int32_t>(tokenizer.special().sep));
-  return ids;
+  return between_special_pieces(std::span(tokens), tokenizer.special());
 }
 
 std::shared_ptr<DeviceThread> device_thread_of(kernels::Backend& backend) {

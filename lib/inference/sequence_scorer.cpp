@@ -94,6 +94,10 @@ KnownSequence SequenceScorer::as_known(std::string_view sequence, const EncodedS
           encoded};
 }
 
+const SpecialIds& SequenceScorer::first_special() const {
+  return runners_.front()->tokenizer().special();
+}
+
 EncodedSequence SequenceScorer::encode_both(std::string_view sequence, const KnownSequence* known,
                                             std::span<const std::int64_t> offsets) const {
   EncodedSequence encoded;
@@ -127,7 +131,8 @@ EncodedSequence SequenceScorer::encode_both(std::string_view sequence, const Kno
         continue;
       }
       const std::span<const std::int32_t> all = known->encoded.ids[model * strands() + strand];
-      const KnownEncoding before{known_bases, all.subspan(1, all.size() - 2), known_offsets};
+      const std::size_t tokens = all.size() - runner.tokenizer().special().around();
+      const KnownEncoding before{known_bases, all.subspan(1, tokens), known_offsets};
       encoded.cut |= encode_window_like(runner.tokenizer(), bases, most, before, ids, encoded.taken);
     }
   }

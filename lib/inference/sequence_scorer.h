@@ -19,6 +19,8 @@
 
 namespace bigbird {
 
+struct SpecialIds;
+
 struct ScorerOptions {
   std::vector<std::string> models;  // folders with a classification head and the same profiles and window
   Strands strands = Strands::both;  // both: the reverse complement too, tokenized anew
@@ -76,6 +78,8 @@ class SequenceScorer {
   // Output columns, as FinetunedModel::profiles() says.
   const std::vector<Profile>& profiles() const { return model().profiles(); }
   std::size_t outputs() const { return profiles().size(); }
+  // Of the first model's tokenizer.
+  const SpecialIds& first_special() const;
   bool gives_probabilities() const { return model().gives_probabilities(); }
   // The window that the models were trained with, where their folders tell.
   const std::optional<ModelWindow>& window() const { return model().window(); }

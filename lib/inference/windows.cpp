@@ -196,12 +196,9 @@ namespace {
 
 bool put_between_cls_and_sep(const Tokenizer& tokenizer, const std::vector<std::uint32_t>& tokens,
                              std::int64_t max_tokens, std::vector<std::int32_t>& ids) {
-  const std::size_t kept = std::min(tokens.size(), static_cast<std::size_t>(max_tokens - 2));
-  ids.clear();
-  ids.reserve(kept + 2);
-  ids.push_back(static_cast<std::int32_t>(tokenizer.special().cls));
-  for (std::size_t i = 0; i < kept; ++i) ids.push_back(static_cast<std::int32_t>(tokens[i]));
-  ids.push_back(static_cast<std::int32_t>(tokenizer.special().sep));
+  const SpecialIds& special = tokenizer.special();
+  const std::size_t kept = std::min(tokens.size(), static_cast<std::size_t>(max_tokens) - special.around());
+  ids = between_special_pieces(std::span(tokens).first(kept), special);
   return kept < tokens.size();
 }
 

@@ -15,7 +15,8 @@ namespace bigbird {
 namespace {
 
 constexpr std::int64_t longformer_pad = 1;
-constexpr double led_epsilon = 1e-5;  // its LayerNorms have no other
+constexpr double esm_rotary_base = 10000.0;  // it has no other
+constexpr double led_epsilon = 1e-5;         // its LayerNorms have no other
 constexpr std::array<std::pair<RandomMode, const char*>, 5> mode_names{{{RandomMode::google, "google"},
                                                                         {RandomMode::hf_train, "hf-train"},
                                                                         {RandomMode::hf_eval, "hf-eval"},
@@ -163,10 +164,31 @@ bool is_led_architecture(const ModelConfig& config) {
   return config.quantization == nullptr && computes_as_led(config);
 }
 
+bool is_esm_architecture(const ModelConfig& config) {
+  if (!config.has_esm_form() || config.attention != AttentionPattern::full || config.causal ||
+      config.has_stem() || config.pools() || config.quantization != nullptr)
+    return false;
+  const bool turned = config.position_type == PositionType::rotary &&
+                      config.rotary_dim == config.head_size() && config.rotary_base == esm_rotary_base;
+  const bool layers = config.norm_type == NormType::prenorm && config.final_norm &&
+                      config.embedding_norm != EmbeddingNorm::after_dropout && config.type_vocab_size == 0 &&
+                      (config.position_type == PositionType::absolute || turned) && config.use_bias &&
+                      config.output_bias && config.feed_forward_bias && !config.gated_feed_forward &&
+                      !config.rescale_embeddings && config.activation == Activation::gelu_erf &&
+                      config.masked_head_activation() == Activation::gelu_erf;
+  const bool head = config.head == HeadType::encoder || config.head == HeadType::masked_lm ||
+                    (config.head == HeadType::classification && config.head_form == HeadForm::roberta);
+  return layers && head;
+}
+
 bool is_huggingface_architecture(const ModelConfig& config) {
   if (config.quantization != nullptr) return false;  // it would take the integers for the weights
   if (config.has_stem() || config.pools() || config.causal) return false;
-  if (is_longformer_architecture(config) || is_led_architecture(config)) return true;
+  if (is_longformer_architecture(config) || is_led_architecture(config) || is_esm_architecture(config))
+    return true;
+  if (config.has_esm_form() || config.gated_feed_forward || !config.feed_forward_bias ||
+      config.head_activation || config.token_dropout)
+    return false;
   if (system_of(config.attention).by_own_length) return false;  // none of BigBird's
   const bool either_form =
       config.head != HeadType::classification && config.head != HeadType::question_answering;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -160,8 +161,11 @@ struct ModelConfig {
   double classifier_dropout = -1.0;           // negative: null in the file, hidden_dropout_prob is used
   double initializer_range = 0.02;
   double layer_norm_eps = 1e-12;
-  bool use_bias = true;             // q, k, v biases
-  bool output_bias = true;          // of attention's output product
+  bool use_bias = true;           // q, k, v biases
+  bool output_bias = true;        // of attention's output product
+  bool feed_forward_bias = true;  // of both products of a layer's feed-forward part
+  // The first of these gives an input and a gate: the second reads activation(input) * gate (Shazeer 2020).
+  bool gated_feed_forward = false;
   bool rescale_embeddings = false;  // word embedding times sqrt(hidden_size)
   // False: the masked-token head, or the decoder, has an output table of its own beside the word table.
   bool tie_word_embeddings = true;
@@ -175,6 +179,11 @@ struct ModelConfig {
   bool final_norm = true;  // pre-LN only: a LayerNorm after the last layer
   EmbeddingNorm embedding_norm = EmbeddingNorm::after_dropout;
   Activation activation = Activation::gelu_tanh;  // of the feed-forward layers and the heads
+  std::optional<Activation> head_activation;      // of the masked-token head, where it is another
+  // ESM's token dropout (docs/specification.md 2.15): the word row of mask_token_id is zeros as an input, and
+  // those of a sequence are multiplied by 0.88 / (1 - its share of that token).
+  bool token_dropout = false;
+  std::int64_t mask_token_id = -1;  // of models in ESM's form, which has_esm_form(); -1: all others
   PositionType position_type = PositionType::absolute;
   std::int64_t rotary_dim = 0;  // of every head, even, at most head_size; rotary only
   double rotary_base = 10000.0;
@@ -207,6 +216,9 @@ struct ModelConfig {
   std::shared_ptr<const Quantization> quantization;
 
   std::int64_t head_size() const { return hidden_size / num_attention_heads; }
+  // Outputs of the first product of a feed-forward part.
+  std::int64_t inner_outputs() const { return (gated_feed_forward ? 2 : 1) * intermediate_size; }
+  Activation masked_head_activation() const { return head_activation.value_or(activation); }
   bool pools() const { return head == HeadType::classification && pooling.kind != HeadPooling::Kind::first; }
   bool has_stem() const { return stem.stride > 0; }
   std::int64_t tokens_of_a_row() const { return has_stem() ? stem.stride : 1; }
@@ -215,9 +227,12 @@ struct ModelConfig {
   // use it, and Longformer's heads none.
   bool has_pooler() const {
     if (uses_pooler()) return true;
-    return attention != AttentionPattern::longformer && attention != AttentionPattern::etc &&
+    return !has_esm_form() && attention != AttentionPattern::longformer &&
+           attention != AttentionPattern::etc &&
            (head == HeadType::masked_lm || head == HeadType::classification);
   }
+  // A model of transformers' esm: its heads have no pooler, and its config names [MASK].
+  bool has_esm_form() const { return mask_token_id >= 0; }
   bool uses_pooler() const {
     return attention != AttentionPattern::etc &&
            ((head == HeadType::encoder && pooler) || head == HeadType::pretraining);
@@ -256,11 +271,13 @@ bool computes_as_led(const ModelConfig& config);
 // Whether its led can hold this architecture: that, and no int8 layers.
 bool is_led_architecture(const ModelConfig& config);
 
-// Whether Hugging Face's longformer or led can hold this architecture, or its big_bird (post-LN, absolute
-// positions, its LayerNorms, a head that it has), or its bigbird_pegasus (pre-LN with a decoder of its own
-// weights), the last two with attention of BigBird's family.
-// Other models are written with model_type "bigbird_extended", which transformers refuses by name instead of
-// computing something else.
+// Whether Hugging Face's esm can hold this architecture: has_esm_form(), with layers and a head that it has.
+bool is_esm_architecture(const ModelConfig& config);
+
+// Whether Hugging Face's longformer, led or esm can hold this architecture, or its big_bird (post-LN,
+// absolute positions, its LayerNorms, a head that it has), or its bigbird_pegasus (pre-LN with a decoder of
+// its own weights), the last two with attention of BigBird's family. Other models are written with model_type
+// "bigbird_extended", which transformers refuses by name instead of computing something else.
 bool is_huggingface_architecture(const ModelConfig& config);
 
 // What models of attention bpt have in common: a LayerNorm of the embeddings after dropout, no positions,

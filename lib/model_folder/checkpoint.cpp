@@ -108,7 +108,8 @@ void write_model_files(const std::string& folder, const ModelConfig& of, const P
   ModelConfig config = of;
   if (!int8) config.quantization = nullptr;
   const bool longformer = !gena && is_longformer_architecture(config);
-  const Dialect dialect = longformer ? Dialect::longformer : options.dialect;
+  const bool esm = !gena && is_esm_architecture(config);
+  const Dialect dialect = longformer ? Dialect::longformer : esm ? Dialect::esm : options.dialect;
   const std::vector<std::string> int8_names = int8_weights(config);
   const std::string dtype = torch_dtype(options.type);
   write_text_atomic(folder + "/config.json",
@@ -118,10 +119,10 @@ void write_model_files(const std::string& folder, const ModelConfig& of, const P
   std::vector<std::vector<std::uint16_t>> narrow;  // owns what is written in 16 bits
   std::deque<Int8Tensor> integers;                 // and this in 8
   GenaBuffers buffers;
-  std::vector<float> positions;  // of a Longformer, with the rows that its file has more
+  std::vector<float> positions;  // of a Longformer or esm, with the rows that its file has more
   for (TensorSpec spec : layout.tensors()) {
     const float* values = parameters.data() + spec.offset;
-    if (longformer && is_position_table(spec.name)) {
+    if ((longformer || esm) && is_position_table(spec.name)) {
       positions = longformer_positions(values, spec.shape[0], config);
       values = positions.data();
       spec.count = static_cast<std::int64_t>(positions.size());
@@ -151,6 +152,14 @@ void write_model_files(const std::string& folder, const ModelConfig& of, const P
       tensors.push_back({copy, options.type, spec.shape, data});
   }
   if (gena) add_gena_buffers(config, buffers, tensors);
+  // What esm's class has beside the parts that are read, so that it loads without a warning.
+  const std::int64_t maps = config.num_hidden_layers * config.num_attention_heads;
+  const std::vector<float> contacts(static_cast<std::size_t>(esm ? maps : 0), 0.0f);
+  if (esm) {
+    const std::string contact_head = "esm.contact_head.regression.";
+    tensors.push_back({contact_head + "weight", TensorType::f32, {1, maps}, contacts.data()});
+    tensors.push_back({contact_head + "bias", TensorType::f32, {1}, contacts.data()});
+  }
   std::map<std::string, std::string> metadata = options.metadata;
   metadata.emplace("format", "pt");
   write_safetensors(folder + "/model.safetensors", tensors, metadata);

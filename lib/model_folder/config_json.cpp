@@ -17,6 +17,7 @@
 #include "lib/model/plans/plan_table.h"
 #include "lib/model/quantization.h"
 #include "lib/model_folder/dialect.h"
+#include "lib/model_folder/esm.h"
 #include "lib/model_folder/etc_lift.h"
 #include "lib/model_folder/int8_folder.h"
 #include "lib/model_folder/led.h"
@@ -207,6 +208,12 @@ auto parse_in_file(const Parse& parse, const std::string& name, const std::strin
   }
 }
 
+Activation activation_of(const std::string& name, const std::string& where) {
+  if (const auto known = find_value(activation_names, name)) return *known;
+  throw_bad_input(fmt::format("{} {} is not supported", where, name),
+                  "gelu_new (BigBird's, the tanh form), gelu (the erf form), relu and silu are");
+}
+
 }  // namespace
 
 std::string AttentionChoice::identity() const {
@@ -321,13 +328,7 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
   fields.boolean("use_bias", config.use_bias);
   fields.boolean("rescale_embeddings", config.rescale_embeddings);
   fields.boolean("tie_word_embeddings", config.tie_word_embeddings);
-  const std::string activation = fields.text("hidden_act", "gelu_new");
-  if (const auto known = find_value(activation_names, activation)) {
-    config.activation = *known;
-  } else {
-    throw_bad_input(fmt::format("{}: hidden_act {} is not supported", file, activation),
-                    "gelu_new (BigBird's, the tanh form), gelu (the erf form), relu and silu are");
-  }
+  config.activation = activation_of(fields.text("hidden_act", "gelu_new"), file + ": hidden_act");
   const std::string attention = fields.text("attention_type", "block_sparse");
   if (attention == "original_full") {
     config.attention = AttentionPattern::full;
@@ -377,6 +378,12 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
     ours.boolean("pooler", config.pooler);
     ours.boolean("causal", config.causal);
     ours.boolean("output_bias", config.output_bias);
+    ours.boolean("feed_forward_bias", config.feed_forward_bias);
+    ours.boolean("gated_feed_forward", config.gated_feed_forward);
+    if (const std::string name = ours.text("head_activation", ""); !name.empty())
+      config.head_activation = activation_of(name, file + ": bigbird: head_activation");
+    ours.boolean("token_dropout", config.token_dropout);
+    ours.number("mask_token_id", config.mask_token_id);
     if (config.has_any_decoder()) read_decoder(*own, file, config);
     if (config.has_documents()) read_documents(*own, file, config.documents);
     ours.number("rotary_dim", config.rotary_dim);
@@ -434,6 +441,7 @@ std::string architecture_name(HeadType head) {
 
 std::string architecture_name(const ModelConfig& config) {
   if (is_led_architecture(config)) return led_class;
+  if (is_esm_architecture(config)) return esm_class(config.head);
   return is_longformer_architecture(config) ? longformer_class(config.head) : architecture_name(config.head);
 }
 
@@ -446,6 +454,7 @@ std::string config_json(const ModelConfig& config, const std::string& torch_dtyp
   if (config.has_decoder() && is_huggingface_architecture(config))
     return pegasus_config_json(config, torch_dtype);
   if (is_longformer_architecture(config)) return longformer_config_json(config, torch_dtype);
+  if (is_esm_architecture(config)) return esm_config_json(config, torch_dtype);
   return own_config_json(config, torch_dtype);
 }
 
@@ -500,6 +509,11 @@ std::string own_config_json(const ModelConfig& config, const std::string& torch_
   own["embedding_norm"] = name_of(config.embedding_norm);
   if (config.causal) own["causal"] = true;
   if (!config.output_bias) own["output_bias"] = false;
+  if (!config.feed_forward_bias) own["feed_forward_bias"] = false;
+  if (config.gated_feed_forward) own["gated_feed_forward"] = true;
+  if (config.head_activation) own["head_activation"] = activation_name(*config.head_activation);
+  if (config.token_dropout) own["token_dropout"] = true;
+  if (config.has_esm_form()) own["mask_token_id"] = config.mask_token_id;
   own["positions"] = name_of(config.position_type);
   if (config.head_form != HeadForm::bigbird) own["head_form"] = name_of(config.head_form);
   if (!config.pooler) own["pooler"] = false;

@@ -15,6 +15,7 @@
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
 #include "lib/model/plans/plan_table.h"
+#include "lib/model_folder/esm.h"
 #include "lib/model_folder/led.h"
 #include "lib/model_folder/longformer.h"
 #include "lib/model_folder/pegasus.h"
@@ -23,13 +24,14 @@ namespace bigbird {
 namespace {
 
 // First those that can be written.
-constexpr std::array<std::pair<Dialect, const char*>, 9> dialect_names{
+constexpr std::array<std::pair<Dialect, const char*>, 10> dialect_names{
     {{Dialect::huggingface, "hf"},
      {Dialect::gena, "gena"},
      {Dialect::bert, "bert"},
      {Dialect::roberta, "roberta"},
      {Dialect::longformer, "longformer"},
      {Dialect::led, "led"},
+     {Dialect::esm, "esm"},
      {Dialect::etcmodel, "etcmodel"},
      {Dialect::pegasus, "pegasus"},
      {Dialect::original_pegasus, "original-pegasus"}}};
@@ -39,6 +41,7 @@ constexpr const char* decoder_position_table = "decoder.embeddings.position_embe
 constexpr const char* type_table = "bert.embeddings.token_type_embeddings.weight";
 constexpr std::string_view layout_suffix = "attention.self.sparse_self_attention.master_layout";
 constexpr std::string_view angles_suffix = "attention.self.rotary_emb.inv_freq";
+constexpr std::string_view esm_angles_suffix = "attention.self.rotary_embeddings.inv_freq";
 
 struct Spelling {
   std::string_view theirs;
@@ -59,8 +62,8 @@ constexpr std::array<Spelling, 2> name_ends{
 constexpr std::array<Spelling, 3> gena_norms{{{".pre_attention_ln.", ".attention.output.LayerNorm."},
                                               {".post_attention_ln.", ".output.LayerNorm."},
                                               {"bert.encoder.last_layer_ln.", "bert.encoder.LayerNorm."}}};
-constexpr std::array<std::string_view, 4> without_parameters{
-    "embeddings.position_ids", "embeddings.token_type_ids", layout_suffix, angles_suffix};
+constexpr std::array<std::string_view, 5> without_parameters{
+    "embeddings.position_ids", "embeddings.token_type_ids", layout_suffix, angles_suffix, esm_angles_suffix};
 
 bool replace(std::string& name, std::string_view from, std::string_view to) {
   const std::size_t at = name.find(from);
@@ -164,6 +167,7 @@ std::string layout_name(const std::string& stored_name, Dialect dialect) {
   for (const std::string_view end : without_parameters) {
     if (has_suffix(name, end)) return {};
   }
+  if (dialect == Dialect::esm) return esm_layout_name(name);
   for (const Spelling& front : fronts) {
     if (!name.starts_with(front.theirs)) continue;
     name.replace(0, front.theirs.size(), front.ours);
@@ -203,6 +207,7 @@ std::string stored_name(const std::string& layout_name, const ModelConfig& confi
         .value_or(layout_name);
   }
   if (dialect == Dialect::longformer) return longformer_stored_name(layout_name);
+  if (dialect == Dialect::esm) return esm_stored_name(layout_name);
   if (dialect == Dialect::led || is_led_architecture(config)) return led_stored_name(layout_name);
   const bool pegasus = config.has_decoder() && is_huggingface_architecture(config);
   return pegasus ? pegasus_stored_name(layout_name) : layout_name;
@@ -212,9 +217,11 @@ std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& 
                                   std::int64_t pad, std::vector<std::string>& notes) {
   const bool warm = is_bert_or_roberta(dialect);
   const bool sinusoid = dialect == Dialect::original_pegasus;
-  if (dialect == Dialect::longformer && spec.name == position_table && tensor.shape.size() == 2 &&
-      tensor.shape[0] == spec.shape[0] + 2 && tensor.shape[1] == spec.shape[1])
-    return repeated_rows(tensor, 2, spec.shape[0]);
+  const std::int64_t unused = pad + 1;  // of a Longformer, whose pad token is 1, too
+  if ((dialect == Dialect::longformer || dialect == Dialect::esm) && spec.name == position_table &&
+      tensor.shape.size() == 2 && tensor.shape[0] == spec.shape[0] + unused &&
+      tensor.shape[1] == spec.shape[1])
+    return repeated_rows(tensor, unused, spec.shape[0]);
   if (!(warm || sinusoid) || tensor.shape.size() != 2 || spec.shape.size() != 2 ||
       tensor.shape[1] != spec.shape[1])
     return {};
@@ -223,7 +230,7 @@ std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& 
     const bool of_positions = spec.name == position_table || spec.name == decoder_position_table;
     return of_positions && rows < wanted ? continued_sinusoid(tensor, wanted, notes) : std::vector<float>();
   }
-  const std::int64_t first = dialect == Dialect::roberta ? pad + 1 : 0;
+  const std::int64_t first = dialect == Dialect::roberta ? unused : 0;
   if (spec.name == position_table && first < rows && rows - first <= wanted) {
     if (rows - first == wanted) return repeated_rows(tensor, first, wanted);
     notes.push_back(
@@ -293,7 +300,7 @@ bool has_attention_biases(const std::string& folder) {
 void check_rotary_angles(const WeightFiles& weights, const ModelConfig& config) {
   if (config.position_type != PositionType::rotary) return;
   for (const StoredTensor& tensor : weights.tensors()) {
-    if (!has_suffix(tensor.name, angles_suffix)) continue;
+    if (!has_suffix(tensor.name, angles_suffix) && !has_suffix(tensor.name, esm_angles_suffix)) continue;
     std::vector<float> stored(static_cast<std::size_t>(tensor.elements()));
     read_floats(tensor, stored);
     bool equal = static_cast<std::int64_t>(stored.size()) == config.rotary_dim / 2;

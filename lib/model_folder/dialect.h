@@ -8,6 +8,7 @@
 //   roberta      RoBERTa, the same; its first positions (pad id + 1 of them) are never used and dropped
 //   longformer   longformer of transformers (allenai/longformer-*), and what this program writes of models
 //                that it can hold; its first two positions, never used, are dropped
+//   esm          esm of transformers and Nucleotide Transformer (esm.h)
 //   led          led of transformers (allenai/led-*), and what this program writes of models with such stacks
 //   etcmodel     google-research's ETC: etc_config.json and a checkpoint of TensorFlow (etc_checkpoint.h)
 //   pegasus      bigbird_pegasus of transformers, and what this program writes of models with such a decoder
@@ -27,7 +28,18 @@
 
 namespace bigbird {
 
-enum class Dialect { huggingface, gena, bert, roberta, longformer, led, etcmodel, pegasus, original_pegasus };
+enum class Dialect {
+  huggingface,
+  gena,
+  bert,
+  roberta,
+  longformer,
+  led,
+  esm,
+  etcmodel,
+  pegasus,
+  original_pegasus
+};
 std::string name_of(Dialect dialect);
 // Those that can be written: huggingface ("hf") and gena. Error{usage} otherwise.
 Dialect parse_written_dialect(const std::string& name);
@@ -56,7 +68,8 @@ std::string layout_name(const std::string& stored_name, Dialect dialect = Dialec
 // The name in a GENA-LM file of a tensor of the layout.
 std::string gena_name(const std::string& layout_name, const ModelConfig& config);
 // The name that a tensor of the layout has in a file: gena_name(), longformer_stored_name(),
-// led_stored_name() or pegasus_stored_name() of a model that led or bigbird_pegasus can hold, else its own.
+// esm_stored_name(), led_stored_name() or pegasus_stored_name() of a model that led or bigbird_pegasus can
+// hold, else its own.
 std::string stored_name(const std::string& layout_name, const ModelConfig& config, Dialect dialect);
 
 // BERT and RoBERTa, which with other attention than their own begin a model of another kind.
@@ -68,8 +81,8 @@ inline constexpr std::int64_t warm_position_repeats = 8;
 
 // Values for the shape that `spec` asks for, of a tensor of another shape; empty when nothing is known to be
 // done. Warm starts repeat position rows (bert, roberta), and the one token type of RoBERTa, or continue
-// Pegasus's sinusoid (continued_sinusoid()); what was done is appended to notes. A Longformer's positions and
-// a RoBERTa's are those of the file without the first ones, `pad` + 1 of them, that no token has.
+// Pegasus's sinusoid (continued_sinusoid()); what was done is appended to notes. A Longformer's positions,
+// a RoBERTa's and esm's are those of the file without the first ones, `pad` + 1 of them, that no token has.
 std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& spec, Dialect dialect,
                                   std::int64_t pad, std::vector<std::string>& notes);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
@@ -11,6 +12,7 @@
 #include "lib/model/plans/plan_table.h"
 #include "lib/model_folder/config_json.h"
 #include "lib/model_folder/dialect.h"
+#include "lib/model_folder/esm.h"
 #include "lib/model_folder/etc_checkpoint.h"
 #include "lib/model_folder/led.h"
 #include "lib/model_folder/longformer.h"
@@ -69,19 +71,55 @@ bool is_sparse(const OrderedJson& json) {
          json.value("sparse_attention", OrderedJson()).is_object();
 }
 
+// Kinds of models for DNA whose layers are other than an encoder's with attention, by model_type.
+struct OtherLayers {
+  std::string_view type;
+  std::string_view layers;
+};
+constexpr std::array<OtherLayers, 8> other_layers{{{"hyenadna", "HyenaDNA's are long convolutions"},
+                                                   {"caduceus", "Caduceus's are state spaces (Mamba)"},
+                                                   {"mamba", "Mamba's are state spaces"},
+                                                   {"stripedhyena", "Evo's are convolutions (StripedHyena)"},
+                                                   {"evo", "Evo's are convolutions (StripedHyena)"},
+                                                   {"evo2", "Evo 2's are convolutions (StripedHyena)"},
+                                                   {"convnet", "GPN's are dilated convolutions"},
+                                                   {"gpn", "GPN's are dilated convolutions"}}};
+
+[[noreturn]] void refuse_type(const std::string& type, const std::string& file) {
+  std::string lower = type;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  const auto known = std::find_if(other_layers.begin(), other_layers.end(),
+                                  [&](const OtherLayers& other) { return lower == other.type; });
+  throw_bad_input(fmt::format("{}: model_type {} is not read", file, one_line_name(type)),
+                  known != other_layers.end()
+                      ? fmt::format("layers with attention are read, and {}", known->layers)
+                      : "big_bird, bigbird_pegasus, bert, roberta, longformer, led, esm (Nucleotide "
+                        "Transformer), GENA-LM's bert, and pegasus as a warm start are");
+}
+
+// Of a config that names a class and no type, as DNABERT's and Nucleotide Transformer's second version's.
+std::string type_of_class(const OrderedJson& json) {
+  const auto classes = json.find("architectures");
+  if (classes == json.end() || !classes->is_array() || classes->empty() || !(*classes)[0].is_string())
+    return "big_bird";
+  const auto name = (*classes)[0].get<std::string>();
+  return name.starts_with("Esm") ? "esm" : name.starts_with("Bert") ? "bert" : "big_bird";
+}
+
 Dialect dialect_of_config(const OrderedJson& json, const std::string& file) {
-  const std::string type = text_of(json, "model_type", "big_bird");
+  const std::string type = text_of(json, "model_type", type_of_class(json));
   if (type == "big_bird" || type == "bigbird_extended") return Dialect::huggingface;
   if (type == "roberta") return Dialect::roberta;
   if (type == "longformer") return Dialect::longformer;
   if (type == "led") return Dialect::led;
   if (type == "bigbird_pegasus") return Dialect::pegasus;
   if (type == "pegasus") return Dialect::original_pegasus;
-  if (type != "bert") {
-    throw_bad_input(
-        fmt::format("{}: model_type {} is not read", file, one_line_name(type)),
-        "big_bird, bigbird_pegasus, bert, roberta, longformer, led, GENA-LM's bert, and pegasus as a warm "
-        "start are");
+  if (type == "esm") return Dialect::esm;
+  if (type != "bert") refuse_type(type, file);
+  if (json.contains("alibi_starting_size")) {
+    throw_bad_input(file + ": a BERT with ALiBi (alibi_starting_size), as DNABERT-2, which is not read",
+                    "DNABERT, Nucleotide Transformer and GENA-LM are read");
   }
   const bool gena = is_sparse(json) || json.contains("pre_layer_norm") ||
                     text_of(json, "position_embedding_type", "absolute") == "rotary";
@@ -290,6 +328,7 @@ std::string translated_config(const std::string& config_text, const std::string&
   if (dialect == Dialect::led) return translated_led_config(config_text, file);
   if (dialect == Dialect::original_pegasus) return translated_original_pegasus(std::move(json), file);
   refuse_decoder(json, file);
+  if (dialect == Dialect::esm) return translated_esm_config(config_text, file);
   const bool is_roberta = dialect == Dialect::roberta;
   const bool as_longformer = is_roberta && attention == AttentionPattern::longformer;
   const bool starts_another = attention.value_or(AttentionPattern::full) != AttentionPattern::full;

@@ -229,7 +229,7 @@ class Loader {
 
   // BERT's head of classes is a dense layer on its pooler: a new one begins from that.
   void choose_pooler() {
-    if (!is_bert_or_roberta(model_.dialect) || is_warm_start()) return;
+    if (!(is_bert_or_roberta(model_.dialect) || model_.dialect == Dialect::esm) || is_warm_start()) return;
     if (!stored_.contains("bert.pooler.weight")) {
       model_.config.pooler = model_.config.head != HeadType::encoder;
     } else if (model_.dialect == Dialect::bert && model_.config.head == HeadType::classification) {

@@ -1,5 +1,6 @@
-// How names of folders of transformers with BART's two stacks (bigbird_pegasus, led) are respelt, and the
-// names of the decoder's layers, which they share. two_stacks_config.cpp has their config.json.
+// How names of folders of transformers with BART's two stacks (bigbird_pegasus, led), and of esm, are
+// respelt, and the names of the decoder's layers, which the two share. two_stacks_config.cpp has their
+// config.json.
 #pragma once
 
 #include <array>

@@ -79,6 +79,14 @@ class SpecialPieces {
     return false;
   }
 
+  // Whether the first file that has the key gives no piece.
+  bool is_null(const char* key) const {
+    for (const nlohmann::json& file : names_) {
+      if (const auto entry = file.find(key); entry != file.end()) return entry->is_null();
+    }
+    return false;
+  }
+
   // What tokenizer_config.json says of a setting; nothing without the file, the setting, or another type.
   std::optional<bool> flag(const char* key) const {
     if (!has_config_) return std::nullopt;
@@ -263,8 +271,8 @@ TokenizerSource read_merges(const std::string& folder, const std::string& vocabu
   return source;
 }
 
-// Classes of transformers that read a vocab.txt as BERT's; others cut words otherwise (BertJapaneseTokenizer,
-// EsmTokenizer).
+// Classes of transformers that read a vocab.txt as BERT's; others cut words otherwise
+// (BertJapaneseTokenizer).
 constexpr std::array<std::string_view, 9> bert_classes{"Bert",       "DistilBert", "Electra",
                                                        "MobileBert", "ConvBert",   "SqueezeBert",
                                                        "LayoutLM",   "RetriBert",  "PreTrained"};
@@ -341,21 +349,61 @@ void mark_special(const std::vector<std::string>& pieces, const SpecialIds& spec
   std::sort(added.begin(), added.end(), [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
 }
 
+// A vocab.txt of k-mers: of EsmTokenizer, which ends no sequence where its eos_token is null, or of DNABERT,
+// which BertTokenizer reads there as words.
+TokenizerSource read_kmers(const SpecialPieces& settings, const std::string& path, std::string bytes,
+                           TokenizerJson definition, bool overlapping) {
+  TokenizerSource source;
+  source.kind = TokenizerSource::Kind::kmers;
+  source.path = path;
+  source.kmers = {std::move(definition.pieces), overlapping};
+  source.pieces = source.kmers.pieces;
+  std::size_t pieces_of_bases = 0;
+  for (const std::string& piece : source.pieces) {
+    if (is_piece_of_bases(piece)) {
+      ++pieces_of_bases;
+    } else if (piece.size() < 3 || (piece.front() != '<' && piece.front() != '[')) {
+      throw_bad_input(
+          fmt::format("{}: piece '{}' is of neither bases nor special", path, escape_controls(piece)),
+          "vocabularies of EsmTokenizer are read where they are of DNA, in capital A C G T N");
+    }
+  }
+  if (pieces_of_bases == 0) throw_bad_input(path + ": no piece is of bases", train_hint);
+  SpecialPieces pieces = settings;
+  pieces.add_all(source.pieces);
+  source.special = {pieces.pad(),
+                    pieces.unknown(),
+                    pieces.find("cls_token", {"[CLS]", "<cls>"}),
+                    0,
+                    pieces.find("mask_token", {"[MASK]", "<mask>"}),
+                    overlapping || !pieces.is_null("eos_token")};
+  source.special.sep = overlapping              ? pieces.sep()
+                       : source.special.has_sep ? pieces.find("eos_token", {"<eos>"})
+                                                : source.special.cls;
+  source.bytes = std::move(bytes);
+  source.digest = sha256_bytes(source.bytes);
+  return source;
+}
+
 // vocab.txt.
 TokenizerSource read_wordpiece(const std::string& folder, const std::string& path) {
   TokenizerSource source;
   source.kind = TokenizerSource::Kind::subword;
   source.path = path;
-  source.definition = parse_wordpiece_vocabulary(read_file(path), path);
+  std::string bytes = read_file(path);
+  source.definition = parse_wordpiece_vocabulary(bytes, path);
   TokenizerJson& definition = source.definition;
-  const AddedTokens added = read_added_tokens(folder, definition.pieces, {}, path);
-  definition.pieces = together(std::move(definition.pieces), added.new_pieces);
   SpecialPieces pieces(folder, path);
   const std::string name = pieces.tokenizer_class();
-  if (!is_bert_class(name) || model_type_of(folder) == "esm") {
-    throw_bad_input(fmt::format("{}: a vocabulary of {}, which is not read", path,
-                                name.empty() ? "EsmTokenizer" : escape_controls(name)),
-                    "vocab.txt is read as BertTokenizer does; other classes need a tokenizer.json");
+  const bool esm = name == "EsmTokenizer" || (name.empty() && model_type_of(folder) == "esm");
+  if (esm || are_overlapping_kmers(definition.pieces))
+    return read_kmers(pieces, path, std::move(bytes), std::move(definition), !esm);
+  const AddedTokens added = read_added_tokens(folder, definition.pieces, {}, path);
+  definition.pieces = together(std::move(definition.pieces), added.new_pieces);
+  if (!is_bert_class(name)) {
+    throw_bad_input(
+        fmt::format("{}: a vocabulary of {}, which is not read", path, escape_controls(name)),
+        "vocab.txt is read as BertTokenizer and EsmTokenizer do; other classes need a tokenizer.json");
   }
   pieces.add_all(definition.pieces);
   source.special = {pieces.pad(), pieces.unknown(), pieces.cls(), pieces.sep(), pieces.mask()};
@@ -470,6 +518,8 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder) {
         return make_json_tokenizer(source.definition, source.special, source.bytes + source.more);
       }
       return with_added_tokens(make_dna_tokenizer(*source.model, source.special, source.bytes), source);
+    case TokenizerSource::Kind::kmers:
+      return make_kmer_tokenizer(source.kmers, source.special, source.digest);
     case TokenizerSource::Kind::library:
       return with_added_tokens(
           make_sentencepiece_tokenizer(*source.model, source.special, source.bytes, source.path), source);

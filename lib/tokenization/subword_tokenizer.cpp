@@ -18,6 +18,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/hash.h"
 #include "lib/core/unicode.h"
 #include "lib/core/unicode_bert.h"
 #include "lib/tokenization/aligned_text.h"
@@ -479,11 +480,6 @@ class SubwordTokenizer final : public Tokenizer {
       begin = symbol.end;
     }
   }
-
-  struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
 
   std::vector<NormalizerStep> normalizer_;
   std::vector<SplitStep> splits_;

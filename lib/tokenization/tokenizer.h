@@ -1,8 +1,8 @@
-// The tokenizer interface: text to ids and back, with byte offsets. Six kinds: DNA vocabularies in
-// SentencePiece's file (own exact BPE encoder), every other SentencePiece model (the library itself, or an
-// own encoder that gives what Hugging Face's fast tokenizer gives, which also reads a tokenizer.json of
-// text), Hugging Face's tokenizer.json of DNA models, the byte-level BPE of GPT-2 and RoBERTa, and BERT's
-// WordPiece. load_tokenizer picks by what the folder holds.
+// The tokenizer interface: text to ids and back, with byte offsets. Seven kinds: DNA vocabularies in
+// SentencePiece's file (own exact BPE encoder), k-mers of DNA in a vocab.txt, every other SentencePiece model
+// (the library itself, or an own encoder that gives what Hugging Face's fast tokenizer gives, which also
+// reads a tokenizer.json of text), Hugging Face's tokenizer.json of DNA models, the byte-level BPE of GPT-2
+// and RoBERTa, and BERT's WordPiece. load_tokenizer picks by what the folder holds.
 #pragma once
 
 #include <array>
@@ -30,12 +30,26 @@ struct SpecialIds {
   std::uint32_t cls = 2;
   std::uint32_t sep = 3;
   std::uint32_t mask = 4;
+  // False: sequences end without one, as Nucleotide Transformer's, and `sep` is `cls`.
+  bool has_sep = true;
+  std::size_t around() const { return has_sep ? 2 : 1; }  // pieces of a sequence beside its tokens
   bool operator==(const SpecialIds&) const = default;
   std::array<std::uint32_t, 5> all() const { return {pad, unknown, cls, sep, mask}; }
   bool holds(std::uint32_t id) const {
     return id == pad || id == unknown || id == cls || id == sep || id == mask;
   }
 };
+
+// [CLS], the tokens, and [SEP] where there is one: a sequence as models read it.
+template <typename Id>
+std::vector<std::int32_t> between_special_pieces(std::span<const Id> tokens, const SpecialIds& special) {
+  std::vector<std::int32_t> ids;
+  ids.reserve(tokens.size() + special.around());
+  ids.push_back(static_cast<std::int32_t>(special.cls));
+  for (const Id token : tokens) ids.push_back(static_cast<std::int32_t>(token));
+  if (special.has_sep) ids.push_back(static_cast<std::int32_t>(special.sep));
+  return ids;
+}
 
 // The vocabulary, whatever file it came from: one entry per id.
 struct PieceTable {
@@ -128,17 +142,17 @@ class Tokenizer {
 
 // The tokenizer of a folder: what transformers' AutoTokenizer (4.57.1) loads from it. A tokenizer.json
 // (Hugging Face's) is read where there is one; else spiece.model (SentencePiece's format) as its fast
-// tokenizer reads it, else vocab.json with merges.txt (GPT-2's and RoBERTa's), else vocab.txt (BERT's), by
-// `do_lower_case`, `strip_accents` and `tokenize_chinese_chars` of tokenizer_config.json. Where BertTokenizer
-// in Python and BertTokenizerFast differ (unicode_bert.h), ids are those of the latter. Four exceptions, all
-// of spiece.model: vocabularies of DNA (which transformers would put blanks into); those that `bigbird text
-// vocabulary` has made, by the library, with which their ids were made; word and character models, by the
-// library; and a tokenizer.json that is not understood, which a warning names. A tokenizer.json that this
-// program has written from the files beside it (tokenizer_folder.h) repeats them, and they are read. The
-// names of the special pieces come from tokenizer_config.json, else special_tokens_map.json, else they are
-// the usual ones. Added tokens (added_tokens.h) are found in texts, whatever the kind. Error{bad_input}
-// naming the file: no such folder or model, a model that does not parse or is not understood, special pieces
-// that it lacks, added tokens whose ids are not theirs.
+// tokenizer reads it, else vocab.json with merges.txt (GPT-2's and RoBERTa's), else vocab.txt (k-mers of DNA,
+// EsmTokenizer's or DNABERT's, or BERT's, by `do_lower_case`, `strip_accents` and `tokenize_chinese_chars` of
+// tokenizer_config.json). Where BertTokenizer in Python and BertTokenizerFast differ (unicode_bert.h), ids
+// are those of the latter. Four exceptions, all of spiece.model: vocabularies of DNA (which transformers
+// would put blanks into); those that `bigbird text vocabulary` has made, by the library, with which their ids
+// were made; word and character models, by the library; and a tokenizer.json that is not understood, which a
+// warning names. A tokenizer.json that this program has written from the files beside it (tokenizer_folder.h)
+// repeats them, and they are read. The names of the special pieces come from tokenizer_config.json, else
+// special_tokens_map.json, else they are the usual ones. Added tokens (added_tokens.h) are found in texts,
+// whatever the kind. Error{bad_input} naming the file: no such folder or model, a model that does not parse
+// or is not understood, special pieces that it lacks, added tokens whose ids are not theirs.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);
 
 // Names of the files in FOLDER that make up a tokenizer and are there; they are copied beside a model's

@@ -105,7 +105,8 @@ void write_tokenizer_files(const std::string& from, const std::string& to,
     source = read_tokenizer_source(from);
   } catch (const Error&) {  // who needs the ids has said so
   }
-  if (source) {
+  // Of k-mers transformers has no fast tokenizer: its class reads the files as they are.
+  if (source && source->kind != TokenizerSource::Kind::kmers) {
     try {
       const auto [json, repeats] = json_of(*source, options);
       if (json.empty()) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/tokenization/added_tokens.h"
@@ -15,9 +16,15 @@
 
 namespace bigbird {
 
+// Pieces of bases, and special ones, by id.
+struct KmerVocabulary {
+  std::vector<std::string> pieces;
+  bool overlapping = false;  // one of k bases begins at every base; else the next begins behind the longest
+};
+
 // What load_tokenizer() makes a tokenizer of.
 struct TokenizerSource {
-  enum class Kind { dna, library, subword, byte_level };
+  enum class Kind { dna, kmers, library, subword, byte_level };
   Kind kind = Kind::dna;
   bool from_json = false;  // tokenizer.json itself was read
   std::string path;        // the file, for messages
@@ -30,6 +37,7 @@ struct TokenizerSource {
   std::string more;          // of a tokenizer.json, what files beside it add to it, in lines for the digest
   TokenizerJson definition;  // subword; dna where from_json
   ByteLevelDefinition byte_level;
+  KmerVocabulary kmers;
 };
 
 // What was added beside the vocabulary's own file, into a definition of that file alone.
@@ -60,10 +68,16 @@ PieceTable table_of_pieces(const std::vector<std::string>& pieces, const std::ve
 // the square of a part that is one unknown piece. Tests take less.
 inline constexpr std::size_t usual_part = std::size_t{1} << 12;
 
-// `bytes` is the model file, `where` its name for messages. The first needs model.is_dna_bpe(), the third a
+// `bytes` is the model file, `where` its name for messages. The first needs model.is_dna_bpe(), the last a
 // unigram or BPE model.
 std::unique_ptr<Tokenizer> make_dna_tokenizer(const SentencePieceModel& model, const SpecialIds& special,
                                               const std::string& bytes);
+std::unique_ptr<Tokenizer> make_kmer_tokenizer(const KmerVocabulary& vocabulary, const SpecialIds& special,
+                                               const std::string& digest);
+// Letters A C G T N alone.
+bool is_piece_of_bases(std::string_view piece);
+// DNABERT's: all k-mers of one k from 3 to 8, and nothing else but names in brackets.
+bool are_overlapping_kmers(const std::vector<std::string>& pieces);
 std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(const SentencePieceModel& model,
                                                         const SpecialIds& special, const std::string& bytes,
                                                         const std::string& where,

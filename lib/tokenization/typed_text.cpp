@@ -24,6 +24,8 @@ AddedTokenFinder special_pieces(const Tokenizer& tokenizer) {
   const SpecialIds& ids = tokenizer.special();
   std::vector<AddedToken> tokens;
   for (const std::uint32_t id : {ids.pad, ids.unknown, ids.cls, ids.sep, ids.mask}) {
+    if (std::any_of(tokens.begin(), tokens.end(), [&](const AddedToken& known) { return known.id == id; }))
+      continue;  // [SEP] of a vocabulary without one
     AddedToken token;
     token.text = tokenizer.piece(id);
     token.id = id;

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "lib/core/hash.h"
 #include "lib/tokenization/unigram_encoder.h"
 
 namespace bigbird {
@@ -29,10 +30,6 @@ class WordPieceEncoder {
   void encode(std::string_view word, std::vector<FoundPiece>& found) const;
 
  private:
-  struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
   struct Pieces {
     std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> ids;
     std::size_t longest = 0;  // bytes

@@ -56,6 +56,38 @@ TYPED_TEST(ElementwiseTest, ActivationsEqualReference) {
   }
 }
 
+TYPED_TEST(ElementwiseTest, GatedActivationsEqualReference) {
+  using T = TypeParam;
+  for (const Index width : {Index{1}, Index{20}, Index{64}}) {
+    for (const Index offset : odd_and_even) {
+      for (const Activation form : every_activation) {
+        SCOPED_TRACE(::testing::Message() << width << " at " << offset);
+        constexpr Index rows = 37;
+        const Index count = rows * width;
+        const auto x = rounded<T>(activation_inputs(2 * count)), dy = rounded<T>(random_normal(count, 2));
+        const auto matrix = [](const std::vector<double>& values, Index columns) {
+          return reference::Matrix(rows, static_cast<std::size_t>(columns), values);
+        };
+        const auto of_reference = static_cast<reference::Activation>(form);
+        const reference::Matrix input = matrix(widened(x), 2 * width);
+        const auto forward = reference::gated_forward(input, of_reference).values;
+        const auto backward =
+            reference::gated_backward(input, matrix(widened(dy), width), of_reference).values;
+
+        const Guarded<T> pre(x, offset, this->stream()), gradient(dy, offset, this->stream());
+        const Guarded<T> y(count, offset, this->stream()), dpre(2 * count, offset, this->stream());
+        gated_activation_forward(pre.data(), y.data(), rows, width, form, this->stream());
+        EXPECT_LE(relative_error(y.take(), forward), tolerance<T>);
+        gated_activation_backward(pre.data(), gradient.data(), dpre.data(), rows, width, form,
+                                  this->stream());
+        EXPECT_LE(relative_error(dpre.take(), backward), tolerance<T>);
+        gated_activation_backward(pre.data(), gradient.data(), pre.data(), rows, width, form, this->stream());
+        EXPECT_TRUE(same_bits(pre.take(), dpre.take()));
+      }
+    }
+  }
+}
+
 TYPED_TEST(ElementwiseTest, TanhEqualsReference) {
   using T = TypeParam;
   for (const Index count : counts) {

@@ -22,7 +22,8 @@ class EmbeddingTest : public TypedCudaTest<T> {
     const auto type = rounded<Table>(random_normal(type_count * width, 45));
     const auto position = rounded<Table>(random_normal(position_count * width, 46));
     const double scale = 1.5;
-    std::vector<double> without, with;
+    std::vector<double> without, with, scaled;
+    const auto scales = floats(random_normal(tokens, 47));
     for (std::size_t t = 0; t < ids.size(); ++t) {
       for (Index j = 0; j < width; ++j) {
         const auto value = [&](const std::vector<Table>& table, std::int32_t row) {
@@ -30,6 +31,8 @@ class EmbeddingTest : public TypedCudaTest<T> {
         };
         without.push_back(value(word, ids[t]) * scale + value(type, types[t]));
         with.push_back(without.back() + value(position, positions[t]));
+        scaled.push_back(value(word, ids[t]) * scale * static_cast<double>(scales[t]) +
+                         value(type, types[t]) + value(position, positions[t]));
       }
     }
     const DeviceBuffer<std::int32_t> device_ids(ids, this->stream()), device_types(types, this->stream());
@@ -37,14 +40,17 @@ class EmbeddingTest : public TypedCudaTest<T> {
     const Guarded<Table> words_there(word, offset, this->stream()), types_there(type, 0, this->stream());
     const Guarded<Table> positions_there(position, 0, this->stream());
     const Guarded<T> y(tokens * width, 0, this->stream());
-    const auto run = [&](ConstValues position_table, Index count) {
-      embedding_forward({device_ids.data(), device_types.data(), device_positions.data(), count},
+    const DeviceBuffer<float> device_scales(scales, this->stream());
+    const auto run = [&](ConstValues position_table, Index count, const float* of_tokens = nullptr) {
+      embedding_forward({device_ids.data(), device_types.data(), device_positions.data(), count, of_tokens},
                         {words_there.data(), types_there.data(), position_table}, static_cast<float>(scale),
                         y.data(), width, this->stream());
       return y.take();
     };
     EXPECT_LE(relative_error(run(positions_there.data(), tokens), with), tolerance<T>);
     EXPECT_LE(relative_error(run(nullptr, tokens), without), tolerance<T>);
+    EXPECT_LE(relative_error(run(positions_there.data(), tokens, device_scales.data()), scaled),
+              tolerance<T>);
     EXPECT_LE(relative_error(run(nullptr, 0), without), tolerance<T>);
   }
 };
@@ -160,8 +166,10 @@ TEST_F(EmbeddingGradientTest, ThreeTablesEqualTheCpuBackend) {
   const auto dy = floats(random_normal(tokens * width, 63));
   const float scale = 0.5f;
 
+  auto word_scales = floats(random_normal(tokens, 64));
+  for (std::size_t t = 0; t < word_scales.size(); t += 7) word_scales[t] = 0.0f;
   std::vector<float> word(static_cast<std::size_t>(vocabulary * width)),
-      type(static_cast<std::size_t>(2 * width));
+      scaled_word = word, type(static_cast<std::size_t>(2 * width));
   std::vector<float> position(static_cast<std::size_t>(position_count * width));
   const DeviceBuffer<float> dword(word, stream()), dtype(type, stream()), dposition(position, stream());
   EmbeddingTables tables;
@@ -169,6 +177,9 @@ TEST_F(EmbeddingGradientTest, ThreeTablesEqualTheCpuBackend) {
   tables.width = width;
   make_cpu_backend()->embedding_backward(dy.data(), {ids.data(), types.data(), positions.data(), tokens},
                                          tables, {word.data(), type.data(), position.data()});
+  make_cpu_backend()->embedding_backward(dy.data(),
+                                         {ids.data(), nullptr, nullptr, tokens, word_scales.data()}, tables,
+                                         {scaled_word.data(), nullptr, nullptr});
 
   const DeviceBuffer<float> gradient(dy, stream());
   const DeviceBuffer<std::int32_t> device_ids(ids, stream()), device_types(types, stream());
@@ -177,11 +188,15 @@ TEST_F(EmbeddingGradientTest, ThreeTablesEqualTheCpuBackend) {
                                       rows_by_key_workspace(tokens, width, type_count),
                                       rows_by_key_workspace(tokens, width, position_count)});
   const DeviceBuffer<float> workspace(static_cast<Index>(bytes / sizeof(float)), stream());
+  const DeviceBuffer<float> scales(word_scales, stream());
+  const DeviceBuffer<float> dscaled(std::vector<float>(word.size()), stream());
   const auto run = [&](const DeviceBuffer<std::int32_t>& keys, float factor, const DeviceBuffer<float>& table,
-                       Index key_count) {
-    add_rows_by_key(gradient.data(), {keys.data(), tokens, key_count}, factor, table.data(), width,
-                    workspace.data(), stream());
+                       Index key_count, const float* of_tokens = nullptr) {
+    add_rows_by_key(gradient.data(), {keys.data(), tokens, key_count, nullptr, of_tokens}, factor,
+                    table.data(), width, workspace.data(), stream());
   };
+  run(device_ids, scale, dscaled, vocabulary, scales.data());
+  EXPECT_LE(relative_error(dscaled.download(), widened(scaled_word)), 1e-6);
   run(device_ids, scale, dword, vocabulary);
   run(device_types, 1.0f, dtype, type_count);
   run(device_positions, 1.0f, dposition, position_count);

@@ -35,6 +35,7 @@ struct ShapeCase {
   std::int64_t stride = 0;               // of the strided Sparse Transformer, merged
   bool chosen_globals = false;           // instead, some of the first sequence alone
   std::int64_t contextual = 0;           // of BP-Transformer
+  bool gated = false;                    // and token dropout
 };
 
 const ShapeCase shape_cases[] = {
@@ -149,6 +150,22 @@ const ShapeCase shape_cases[] = {
      0,
      false,
      1},
+    {.name = "Gated",
+     .heads = 2,
+     .head_size = 24,
+     .block_size = 16,
+     .lengths = {100, 33},
+     .dropout = 0.1,
+     .gated = true},
+    {.name = "GatedPreNorm",
+     .heads = 1,
+     .head_size = 36,
+     .block_size = 12,
+     .lengths = {60},
+     .head = HeadType::masked_lm,
+     .norm = NormType::prenorm,
+     .head_rows = true,
+     .gated = true},
 };
 
 ModelConfig config_of(const ShapeCase& of) {
@@ -182,6 +199,12 @@ ModelConfig config_of(const ShapeCase& of) {
     become_bpt(config);
     config.attention_options.bpt = {of.contextual, 2};
     config.activation = Activation::relu;
+  }
+  if (of.gated) {
+    config.gated_feed_forward = config.token_dropout = true;
+    config.feed_forward_bias = false;
+    config.activation = Activation::silu;
+    config.mask_token_id = 7;
   }
   if (of.decoder) {
     add_decoder(config);

@@ -1,6 +1,6 @@
 // What a masked language model says of changes of sequence, against transformers in plain loops
 // (tests/peers/make_zero_shot.py): SNVs, several bases, insertions, deletions, ends of windows and N, with
-// single bases, pairs and longer pieces for a vocabulary, on both strands.
+// single bases, pairs, longer pieces and 6-mers for a vocabulary, on both strands.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -28,17 +28,41 @@ const nlohmann::json& golden() {
 class ZeroShotGolden : public ::testing::TestWithParam<std::size_t> {
  protected:
   void SetUp() override {
-    std::vector<std::string> pieces = vocabulary.at("pieces");
+    if (vocabulary.at("pieces").is_null()) {
+      write_six_mers();
+    } else {
+      write_pieces(vocabulary.at("pieces"));
+    }
+    for (const nlohmann::json& row : vocabulary.at("changes")) {
+      changes.push_back({row.at("reference"), row.at("begin"), row.at("removed"), row.at("added")});
+      where.push_back(fmt::format("change {}", where.size()));
+    }
+  }
+
+  void write_pieces(const std::vector<std::string>& pieces) {
     write_text(folder.path() / "spiece.model", serialize_sentencepiece_model(make_dna_model(pieces, 16)));
     nlohmann::json config = golden().at("config");
     config["vocab_size"] = 10 + pieces.size();
     config["model_type"] = "big_bird";
     config["architectures"] = {"BigBirdForMaskedLM"};
     write_formula_model(folder.path().string(), config.dump());
-    for (const nlohmann::json& row : vocabulary.at("changes")) {
-      changes.push_back({row.at("reference"), row.at("begin"), row.at("removed"), row.at("added")});
-      where.push_back(fmt::format("change {}", where.size()));
+  }
+  // Nucleotide Transformer's.
+  void write_six_mers() {
+    std::string lines = "<unk>\n<pad>\n<mask>\n<cls>\n";
+    const std::string bases = "ATCG";
+    for (std::size_t number = 0; number < 4096; ++number) {
+      for (std::size_t place = 6; place-- > 0;) lines += bases[number >> (2 * place) & 3];
+      lines += '\n';
     }
+    write_text(folder.path() / "vocab.txt", lines + "A\nT\nC\nG\nN");
+    write_text(folder.path() / "tokenizer_config.json",
+               R"({"tokenizer_class": "EsmTokenizer", "cls_token": "<cls>", "pad_token": "<pad>",
+                   "mask_token": "<mask>", "unk_token": "<unk>", "eos_token": null})");
+    nlohmann::json config = golden().at("esm_config");
+    config["model_type"] = "esm";
+    config["architectures"] = {"EsmForMaskedLM"};
+    write_formula_model(folder.path().string(), config.dump());
   }
 
   std::vector<ChangeScores> scores_of(const LanguageScorerOptions& options, std::uint64_t* passes = nullptr) {
@@ -130,7 +154,7 @@ TEST_P(ZeroShotGolden, WhatIsAddedTogetherChangesNothing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Vocabularies, ZeroShotGolden, ::testing::Values(0, 1, 2), [](const auto& test) {
+INSTANTIATE_TEST_SUITE_P(Vocabularies, ZeroShotGolden, ::testing::Values(0, 1, 2, 3), [](const auto& test) {
   return golden().at("vocabularies").at(test.param).at("name").template get<std::string>();
 });
 

@@ -102,6 +102,12 @@ TEST(Activations, BackwardEqualsCentralDifferences) {
     EXPECT_LT(largest_gradient_error(x.values, activation_backward(x, d_y, form).values, activation_loss),
               tolerance);
   }
+  Matrix gated = random.matrix(4, 10, -3, 3);  // inputs, then their gates
+  for (const Activation form : {Activation::gelu_tanh, Activation::gelu_erf, Activation::silu}) {
+    const auto gated_loss = [&] { return weighted_sum(gated_forward(gated, form).values, d_y.values); };
+    EXPECT_LT(largest_gradient_error(gated.values, gated_backward(gated, d_y, form).values, gated_loss),
+              tolerance);
+  }
   const auto tanh_loss = [&] { return weighted_sum(tanh_forward(x).values, d_y.values); };
   EXPECT_LT(largest_gradient_error(x.values, tanh_backward(x, d_y).values, tanh_loss), tolerance);
 }
@@ -120,15 +126,17 @@ TEST(Embedding, BackwardEqualsCentralDifferences) {
   Matrix position = random.matrix(4, 3);
   const std::vector<std::size_t> ids{3, 1, 3, 0}, types{0, 1, 1, 0}, positions{0, 1, 0, 1};
   const Matrix d_y = random.matrix(4, 3);
-  const auto loss = [&] {
-    return weighted_sum(embedding_forward(word, type, position, 1.5, ids, types, positions).values,
-                        d_y.values);
-  };
-  const EmbeddingGradients gradients =
-      embedding_backward(word, type, position, 1.5, ids, types, positions, d_y);
-  EXPECT_LT(largest_gradient_error(word.values, gradients.word.values, loss), tolerance);
-  EXPECT_LT(largest_gradient_error(type.values, gradients.type.values, loss), tolerance);
-  EXPECT_LT(largest_gradient_error(position.values, gradients.position.values, loss), tolerance);
+  for (const Vector& scales : {Vector{}, Vector{0.5, 0.0, 2.0, 1.0}}) {
+    const auto loss = [&] {
+      return weighted_sum(embedding_forward(word, type, position, 1.5, ids, types, positions, scales).values,
+                          d_y.values);
+    };
+    const EmbeddingGradients gradients =
+        embedding_backward(word, type, position, 1.5, ids, types, positions, d_y, scales);
+    EXPECT_LT(largest_gradient_error(word.values, gradients.word.values, loss), tolerance);
+    EXPECT_LT(largest_gradient_error(type.values, gradients.type.values, loss), tolerance);
+    EXPECT_LT(largest_gradient_error(position.values, gradients.position.values, loss), tolerance);
+  }
 }
 
 TEST(Losses, GradientsEqualCentralDifferences) {

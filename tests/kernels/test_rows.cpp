@@ -106,6 +106,33 @@ TEST_P(RowKernel, ActivationsEqualReference) {
   }
 }
 
+TEST_P(RowKernel, GatedActivationsEqualReference) {
+  for (const Index width : {1, 5, 64, 1500}) {  // less than a vector, whole ones, more than a stretch
+    for (const Activation form :
+         {Activation::gelu_tanh, Activation::gelu_erf, Activation::relu, Activation::silu}) {
+      SCOPED_TRACE(::testing::Message() << "width " << width << ", activation " << static_cast<int>(form));
+      const Index rows = 37;
+      const auto values = static_cast<std::size_t>(rows * width);
+      const Floats pre = random_floats(2 * values, 71), dy = random_floats(values, 72);
+      const auto got = run([&](Backend& backend) {
+        Guarded y(values), dpre(2 * values), in_place(pre);
+        backend.gated_activation_forward(pre.data(), y.data(), rows, width, form);
+        backend.gated_activation_backward(pre.data(), dy.data(), dpre.data(), rows, width, form);
+        backend.gated_activation_backward(in_place.data(), dy.data(), in_place.data(), rows, width, form);
+        return std::vector<Floats>{y.take(), dpre.take(), in_place.take()};
+      });
+      const auto input = matrix(pre, rows, 2 * width);
+      const auto form_of_reference = static_cast<reference::Activation>(form);
+      EXPECT_LT(relative_error(got[0], reference::gated_forward(input, form_of_reference).values), 1e-6);
+      EXPECT_LT(
+          relative_error(got[1],
+                         reference::gated_backward(input, matrix(dy, rows, width), form_of_reference).values),
+          3e-6);
+      EXPECT_EQ(got[2], got[1]);
+    }
+  }
+}
+
 TEST_P(RowKernel, TanhEqualsReference) {
   const Floats x = activation_inputs();
   const Index count = static_cast<Index>(x.size());
@@ -256,29 +283,35 @@ TEST_P(RowKernel, EmbeddingsEqualReferenceForwardAndBackward) {
     const Floats dy = table(tokens, 64);
     const Floats dword = table(vocabulary, 65), dtype = table(type_count, 66),
                  dposition = table(position_count, 67);
-    const auto got = run([&](Backend& backend) {
-      Guarded y(dy.size()), dw(dword), dt(dtype), dp(dposition);
-      const EmbeddingIndices indices{ids.data(), types.data(), positions.data(), tokens};
-      const EmbeddingTables tables{word.data(), type.data(), position.data(), 2.5f,
-                                   width,       vocabulary,  type_count,      position_count};
-      backend.embedding_forward(indices, tables, y.data());
-      backend.embedding_backward(dy.data(), indices, tables, {dw.data(), dt.data(), dp.data()});
-      return std::vector<Floats>{y.take(), dw.take(), dt.take(), dp.take()};
-    });
-    const std::vector<std::size_t> i(ids.begin(), ids.end()), j(types.begin(), types.end()),
-        k(positions.begin(), positions.end());
-    const auto words = matrix(word, vocabulary, width), kinds = matrix(type, type_count, width),
-               places = matrix(position, position_count, width);
-    const auto expected = reference::embedding_forward(words, kinds, places, 2.5, i, j, k);
-    const auto gradients =
-        reference::embedding_backward(words, kinds, places, 2.5, i, j, k, matrix(dy, tokens, width));
-    EXPECT_LT(relative_error(got[0], expected.values), forward_tolerance);
-    EXPECT_LT(relative_error(got[1], reference::sum(gradients.word.values, doubles(dword))),
-              gradient_tolerance);
-    EXPECT_LT(relative_error(got[2], reference::sum(gradients.type.values, doubles(dtype))),
-              gradient_tolerance);
-    EXPECT_LT(relative_error(got[3], reference::sum(gradients.position.values, doubles(dposition))),
-              gradient_tolerance);
+    Floats scales = random_floats(static_cast<std::size_t>(tokens), 68);
+    for (std::size_t t = 0; t < scales.size(); t += 5) scales[t] = 0.0f;
+    for (const bool scaled : {false, true}) {
+      const auto got = run([&](Backend& backend) {
+        Guarded y(dy.size()), dw(dword), dt(dtype), dp(dposition);
+        const EmbeddingIndices indices{ids.data(), types.data(), positions.data(), tokens,
+                                       scaled ? scales.data() : nullptr};
+        const EmbeddingTables tables{word.data(), type.data(), position.data(), 2.5f,
+                                     width,       vocabulary,  type_count,      position_count};
+        backend.embedding_forward(indices, tables, y.data());
+        backend.embedding_backward(dy.data(), indices, tables, {dw.data(), dt.data(), dp.data()});
+        return std::vector<Floats>{y.take(), dw.take(), dt.take(), dp.take()};
+      });
+      const std::vector<std::size_t> i(ids.begin(), ids.end()), j(types.begin(), types.end()),
+          k(positions.begin(), positions.end());
+      const auto words = matrix(word, vocabulary, width), kinds = matrix(type, type_count, width),
+                 places = matrix(position, position_count, width);
+      const std::vector<double> factors = scaled ? doubles(scales) : std::vector<double>();
+      const auto expected = reference::embedding_forward(words, kinds, places, 2.5, i, j, k, factors);
+      const auto gradients = reference::embedding_backward(words, kinds, places, 2.5, i, j, k,
+                                                           matrix(dy, tokens, width), factors);
+      EXPECT_LT(relative_error(got[0], expected.values), forward_tolerance);
+      EXPECT_LT(relative_error(got[1], reference::sum(gradients.word.values, doubles(dword))),
+                gradient_tolerance);
+      EXPECT_LT(relative_error(got[2], reference::sum(gradients.type.values, doubles(dtype))),
+                gradient_tolerance);
+      EXPECT_LT(relative_error(got[3], reference::sum(gradients.position.values, doubles(dposition))),
+                gradient_tolerance);
+    }
   }
 }
 

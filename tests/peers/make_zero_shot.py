@@ -1,12 +1,14 @@
 """Writes tests/golden/zero_shot.json: what a masked language model says of changes of sequence, by the definitions of
 lib/genomics/language_scorer.h in plain loops over transformers' BigBirdForMaskedLM (full attention, float64, weights by
-formula_weights.py), for three vocabularies of DNA, which are encoded by a plain loop over merges too.
+formula_weights.py), for three vocabularies of DNA, which are encoded by a plain loop over merges too; and over its
+EsmForMaskedLM with the 6-mers of Nucleotide Transformer, whose sequences end without a separator.
 
     python make_zero_shot.py            # compares; exit status 1 when anything differs by more than 1e-9
     python make_zero_shot.py --write    # puts what was computed into the file
 """
 
 import argparse
+import itertools
 import json
 import math
 import pathlib
@@ -15,9 +17,10 @@ import sys
 
 import numpy
 import torch
-from transformers import BigBirdConfig, BigBirdForMaskedLM
+from transformers import BigBirdConfig, BigBirdForMaskedLM, EsmConfig, EsmForMaskedLM
 
 import formula_weights
+import make_esm
 
 FILE = pathlib.Path(__file__).resolve().parent.parent / "golden" / "zero_shot.json"
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -35,6 +38,13 @@ CONFIG = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "
           "attention_type": "original_full", "hidden_act": "gelu_new", "layer_norm_eps": 1e-12, "use_bias": True,
           "rescale_embeddings": False, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3, "sep_token_id": 3,
           "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+
+
+SIX_MERS = ["<unk>", "<pad>", "<mask>", "<cls>"] + ["".join(kmer) for kmer in itertools.product("ATCG", repeat=6)] + list("ATCGN")
+ESM_CONFIG = {"vocab_size": len(SIX_MERS), "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32,
+              "max_position_embeddings": 66, "pad_token_id": 1, "mask_token_id": 2, "position_embedding_type": "rotary",
+              "token_dropout": True, "emb_layer_norm_before": False, "layer_norm_eps": 1e-12, "tie_word_embeddings": False,
+              "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 
 
 def encode(pieces, text):
@@ -79,18 +89,31 @@ def changes(draw):
     return made
 
 
-def model_of(size):
-    model = BigBirdForMaskedLM(BigBirdConfig(**CONFIG, vocab_size=size)).double().eval()
+def encode_six(text):
+    """The same of 6-mers: the longest piece that fits, and on behind it."""
+    ids, begins = [], [0]
+    while begins[-1] < len(text):
+        size = 6 if text[begins[-1]:begins[-1] + 6] in SIX_MERS else 1
+        ids.append(SIX_MERS.index(text[begins[-1]:begins[-1] + size]))
+        begins.append(begins[-1] + size)
+    return ids, begins
+
+
+def with_formula_weights(model, name_of):
+    model = model.double().eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            parameter.copy_(torch.from_numpy(formula_weights.values(name, tuple(parameter.shape))))
+            parameter.copy_(torch.from_numpy(formula_weights.values(name_of(name), tuple(parameter.shape))))
     return model
 
 
 class Scorer:
+    begin, end, mask = [CLS], [SEP], MASK
+
     def __init__(self, pieces):
         self.pieces = SPECIAL + list("ACGTN") + pieces
-        self.model = model_of(len(self.pieces))
+        model = BigBirdForMaskedLM(BigBirdConfig(**CONFIG, vocab_size=len(self.pieces)))
+        self.model = with_formula_weights(model, lambda name: name)
         self.counts = numpy.ones(len(self.pieces))
 
     def ids(self, text):
@@ -98,10 +121,11 @@ class Scorer:
         return ids, begins
 
     def call(self, ids, masked):
-        with_ends = [CLS] + [MASK if i in masked else token for i, token in enumerate(ids)] + [SEP]
+        with_ends = self.begin + [self.mask if i in masked else token for i, token in enumerate(ids)] + self.end
         with torch.no_grad():
             out = self.model(torch.tensor([with_ends]), output_hidden_states=True)
-        return torch.log_softmax(out.logits[0], -1).numpy()[1:-1], out.hidden_states[-1][0].numpy()[1:-1]
+        tokens = slice(1, 1 + len(ids))
+        return torch.log_softmax(out.logits[0], -1).numpy()[tokens], out.hidden_states[-1][0].numpy()[tokens]
 
     def count(self, text):
         for strand in (text, reverse_complement(text)):
@@ -152,11 +176,22 @@ class Scorer:
                             reverse_complement(added))]
 
 
+class SixMerScorer(Scorer):
+    begin, end, mask = [3], [], 2
+
+    def __init__(self):  # not the other's, which makes its model
+        self.model = with_formula_weights(EsmForMaskedLM(EsmConfig(**ESM_CONFIG)), make_esm.layout_name)
+        self.counts = numpy.ones(len(SIX_MERS))
+
+    def ids(self, text):
+        return encode_six(text)
+
+
 def make():
     draw = random.Random(46)
-    file = {"config": CONFIG, "vocabularies": []}
-    for name, pieces in VOCABULARIES.items():
-        scorer = Scorer(pieces)
+    file = {"config": CONFIG, "esm_config": ESM_CONFIG, "vocabularies": []}
+    for name, pieces in [*VOCABULARIES.items(), ("six_mers", None)]:
+        scorer = SixMerScorer() if pieces is None else Scorer(pieces)
         counted = ["".join(draw.choice("ACGT") for _ in range(200)), "ACGTN" * 20]
         for text in counted:
             scorer.count(text)

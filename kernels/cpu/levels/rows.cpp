@@ -259,6 +259,10 @@ void activation_backward(const float* pre, const float* dy, float* dx, Index cou
   }
 }
 
+void multiply(const float* a, const float* b, float* y, Index count) {
+  for_each_vector(count, [&](Index i, auto part) { part.put(y + i, part.get(a + i) * part.get(b + i)); });
+}
+
 void tanh_forward(const float* x, float* y, Index count) {
   for_each_vector(count, [&](Index i, auto part) { part.put(y + i, tanh(part.get(x + i))); });
 }

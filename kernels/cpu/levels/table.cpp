@@ -40,6 +40,7 @@ void add_bias_activation(const float* x, const float* bias, float* pre, float* y
 void add_bias_activation_narrow(const float* x, const float* bias, float* pre, bf16* y, Index count,
                                 Activation activation);
 void activation_backward(const float* pre, const float* dy, float* dx, Index count, Activation activation);
+void multiply(const float* a, const float* b, float* y, Index count);
 void tanh_forward(const float* x, float* y, Index count);
 void tanh_backward(const float* y, const float* dy, float* dx, Index count);
 void rotate_row(float* x, const float* rotations, Index heads, Index head_size, Index half, bool back);
@@ -85,6 +86,7 @@ const Level level = {BIGBIRD_LEVEL_NAME,
                      add_bias_activation,
                      add_bias_activation_narrow,
                      activation_backward,
+                     multiply,
                      tanh_forward,
                      tanh_backward,
                      rotate_row,

@@ -53,7 +53,8 @@ LoadedModel load_for(const ChromatinFinetuneOptions& options, const ModelFolder&
                   "set that this model was made with"));
     }
   }
-  if (options.pooling) config.pooling = *options.pooling;
+  const bool fresh_head = options.fresh_head || folder.config().head != HeadType::classification;
+  choose_pooling(options.pooling, fresh_head, config);
   config.problem_type = ProblemType::multi_label;
   config.positive_weight = options.positive_weight;
   // Replicates share a name, and config.json needs distinct ones: then it has LABEL_0, LABEL_1 ..., and
@@ -193,10 +194,7 @@ void ChromatinWindows::encode_neighbours(Fasta& fasta, const ChromatinSample& sa
   }
   std::vector<std::uint32_t> tokens, begins;
   tokenizer_.encode(sequence, tokens, &begins);
-  const SpecialIds& special = tokenizer_.special();
-  ids.assign(1, static_cast<std::int32_t>(special.cls));
-  ids.insert(ids.end(), tokens.begin(), tokens.end());
-  ids.push_back(static_cast<std::int32_t>(special.sep));
+  ids = between_special_pieces(std::span<const std::uint32_t>(tokens), tokenizer_.special());
   const auto token_at = [&](std::int64_t base) {
     return std::lower_bound(begins.begin(), begins.end(), static_cast<std::uint32_t>(base)) - begins.begin();
   };

@@ -229,7 +229,8 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& asked, kernels:
                                 config.num_labels, classes),
                     message("begin from a pretrained model, or leave this head out: `fresh_head`"));
   }
-  if (options.pooling) config.pooling = *options.pooling;
+  const bool fresh_head = options.fresh_head || init.config().head != HeadType::classification;
+  choose_pooling(options.pooling, fresh_head, config);
   config.input_length = length;
   validate(config, "the options of the model");
 

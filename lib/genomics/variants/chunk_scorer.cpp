@@ -15,6 +15,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/genomics/effect_scores.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {
@@ -26,8 +27,8 @@ constexpr std::size_t encoded_in_turn = 8;
 // of windows of 8,000 bases its queue holds some 160.
 constexpr std::size_t encoded_at_once = 64;
 
-std::span<const std::int32_t> without_ends(const std::vector<std::int32_t>& ids) {
-  return std::span<const std::int32_t>(ids).subspan(1, ids.size() - 2);
+std::span<const std::int32_t> without_ends(const std::vector<std::int32_t>& ids, const SpecialIds& special) {
+  return std::span<const std::int32_t>(ids).subspan(1, ids.size() - special.around());
 }
 
 }  // namespace
@@ -282,7 +283,8 @@ std::vector<EncodedSequence> ChunkScorer::encode(std::span<Window> windows) {
 void ChunkScorer::compare_tokens(Chunk& chunk, std::span<const EncodedSequence> encoded, std::size_t begin) {
   std::vector<Window>& windows = chunk.windows;
   const auto tokens = [&](std::size_t window) {
-    return without_ends(window < begin ? windows[window].tokens : encoded[window - begin].ids.front());
+    return without_ends(window < begin ? windows[window].tokens : encoded[window - begin].ids.front(),
+                        scorer_.first_special());
   };
   const std::size_t end = begin + encoded.size();
   for (std::size_t index = begin; index < end; ++index) {

@@ -1,10 +1,8 @@
 // See encoder.h.
 #include "lib/model/network/encoder.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -17,87 +15,9 @@
 #include "lib/model/network/attention_windowed.h"
 #include "lib/model/network/head_rows.h"
 #include "lib/model/network/reversible.h"
-#include "lib/model/network/stem.h"
 
 namespace bigbird {
 namespace {
-
-// 0.. within every sequence, and within its global tokens. Padding may reach past the table when its size is
-// no multiple of the block size: padded rows influence nothing, so they repeat the last position.
-std::vector<std::int32_t> positions_of(const ModelConfig& config, const Batch& batch) {
-  std::vector<std::int32_t> positions;
-  positions.reserve(static_cast<std::size_t>(batch.rows()));
-  const std::int64_t last = config.max_position_embeddings - 1;
-  for (const auto* offsets : {&batch.token_offsets, &batch.globals.token_offsets}) {
-    for (std::size_t s = 0; s + 1 < offsets->size(); ++s) {
-      const std::int64_t count = (*offsets)[s + 1] - (*offsets)[s];
-      for (std::int64_t i = 0; i < count; ++i)
-        positions.push_back(static_cast<std::int32_t>(std::min(i, last)));
-    }
-  }
-  return positions;
-}
-
-// Of all rows: the long ones, then the global ones.
-std::vector<std::int32_t> of_both(std::vector<std::int32_t> longs, const std::vector<std::int32_t>& globals) {
-  longs.insert(longs.end(), globals.begin(), globals.end());
-  return longs;
-}
-
-// Rows with a LayerNorm and positions of their own among the embeddings: all, or those of each input.
-struct EmbeddedRows {
-  kernels::Index first = 0, count = 0;
-  EmbeddingTensors tensors;
-};
-std::vector<EmbeddedRows> embedded_rows(const PassContext& pass, const EmbeddingTensors& tensors) {
-  const kernels::Index longs = pass.batch.tokens(), globals = pass.batch.globals.tokens();
-  std::vector<EmbeddedRows> rows{{0, longs, tensors}};
-  if (pass.etc == nullptr) return rows;
-  EmbeddingTensors second = tensors;
-  second.position = tensors.global_position;
-  second.norm = tensors.global_norm;
-  rows.push_back({longs, globals, second});
-  return rows;
-}
-kernels::EmbeddingIndices indices_of(const EmbeddedRows& rows, const std::int32_t* ids,
-                                     const EmbeddingActivations& kept) {
-  return {ids + rows.first, kept.types + rows.first, kept.positions + rows.first, rows.count};
-}
-NormState state_of(const EmbeddedRows& rows, const NormState& state) {
-  if (state.mean == nullptr) return state;
-  return {state.mean + rows.first, state.rstd + rows.first};
-}
-
-// The ids, with -1 for the pad token: as an input it never teaches its own row (padding_idx in Hugging Face).
-// Padding has a gradient at all only where a head looks at every position, as that for questions may; a
-// decoder reads pad tokens where labels are to be ignored.
-std::vector<std::int32_t> rows_to_update(const ModelConfig& config, const Batch& batch) {
-  std::vector<std::int32_t> ids = of_both(batch.ids, batch.globals.ids);
-  std::replace(ids.begin(), ids.end(), static_cast<std::int32_t>(config.pad_token_id), -1);
-  return ids;
-}
-
-// A model with one token type gives it to all tokens: RoBERTa's and Longformer's inputs have none.
-std::vector<std::int32_t> types_of(const ModelConfig& config, const Batch& batch) {
-  std::vector<std::int32_t> types = of_both(batch.types, batch.globals.types);
-  if (config.type_vocab_size <= 1) std::fill(types.begin(), types.end(), 0);
-  return types;
-}
-
-// Tokens by their keys, those of one key ascending; keys below 0 last.
-void append_order(const std::vector<std::int32_t>& keys, std::int64_t key_count,
-                  std::vector<std::int32_t>& to) {
-  const auto place_of = [&](std::int32_t key) {
-    return static_cast<std::size_t>(key < 0 ? key_count : std::int64_t{key});
-  };
-  std::vector<std::size_t> next(static_cast<std::size_t>(key_count) + 2);
-  for (const std::int32_t key : keys) ++next[place_of(key) + 1];
-  std::partial_sum(next.begin(), next.end(), next.begin());
-  const std::size_t first = to.size();
-  to.resize(first + keys.size());
-  for (std::size_t token = 0; token < keys.size(); ++token)
-    to[first + next[place_of(keys[token])]++] = static_cast<std::int32_t>(token);
-}
 
 // Turns query and key of every head within qkv [T, 3C], or query alone within [T, 2C] where it is the key as
 // well, or turns their gradients back. Nothing for absolute positions.
@@ -178,113 +98,6 @@ void layer_backward(const PassContext& pass, std::int64_t layer, const LayerTens
 }
 
 }  // namespace
-
-kernels::EmbeddingTables embedding_tables(const ModelConfig& config, const EmbeddingTensors& tensors) {
-  kernels::EmbeddingTables tables;
-  tables.word = tensors.word;
-  tables.type = tensors.type;
-  tables.position = tensors.position;
-  if (config.rescale_embeddings)
-    tables.word_scale = static_cast<float>(std::sqrt(static_cast<double>(config.hidden_size)));
-  tables.width = config.hidden_size;
-  tables.vocabulary = config.vocab_size;
-  tables.types = config.type_vocab_size;
-  tables.positions = config.max_position_embeddings;
-  return tables;
-}
-
-std::vector<std::int32_t> embedding_orders(const ModelConfig& config, const Batch& batch) {
-  std::vector<std::int32_t> orders;
-  orders.reserve(3 * static_cast<std::size_t>(batch.rows()));
-  append_order(rows_to_update(config, batch), config.vocab_size, orders);
-  append_order(types_of(config, batch), std::max<std::int64_t>(config.type_vocab_size, 1), orders);
-  append_order(positions_of(config, batch), config.max_position_embeddings, orders);
-  return orders;
-}
-
-void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept) {
-  const auto upload = [&](std::int32_t* to, const std::vector<std::int32_t>& from) {
-    pass.backend.upload(to, from.data(), from.size() * sizeof(std::int32_t));
-  };
-  upload(kept.ids, of_both(pass.batch.ids, pass.batch.globals.ids));
-  upload(kept.types, types_of(pass.config, pass.batch));
-  upload(kept.positions, positions_of(pass.config, pass.batch));
-  if (kept.updated_rows != nullptr) upload(kept.updated_rows, rows_to_update(pass.config, pass.batch));
-  if (kept.orders != nullptr)
-    upload(kept.orders,
-           pass.batch.row_orders.empty() ? embedding_orders(pass.config, pass.batch) : pass.batch.row_orders);
-  if (pass.stem != nullptr) stem_stage(pass, kept.stem);
-  const std::vector<float>& offsets = pass.batch.embedding_offsets;
-  if (!offsets.empty()) {
-    pass.backend.upload_values(kept.offsets, offsets.data(), static_cast<kernels::Index>(offsets.size()));
-  }
-}
-
-void embeddings_forward(const PassContext& pass, const EmbeddingTensors& tensors,
-                        const EmbeddingActivations& kept, kernels::Values output) {
-  kernels::Backend& backend = pass.backend;
-  const kernels::Index rows = pass.embedded(), width = pass.width();
-  const EmbeddingNorm norm = pass.config.embedding_norm;
-  const kernels::Values sum = norm == EmbeddingNorm::none ? output : kept.sum;
-  const std::vector<EmbeddedRows> inputs = embedded_rows(pass, tensors);
-  if (pass.stem != nullptr) stem_forward(pass, tensors.stem, kept.stem, sum);
-  for (const EmbeddedRows& input : inputs) {
-    if (pass.stem != nullptr) break;
-    backend.embedding_forward(indices_of(input, kept.ids, kept), embedding_tables(pass.config, input.tensors),
-                              sum + input.first * width);
-  }
-  if (!pass.batch.embedding_offsets.empty()) backend.add(kept.offsets, sum, pass.batch.tokens() * width);
-  const kernels::Dropout dropout = pass.dropout(DropoutSite::embeddings, 0);
-  const auto drop = [&](kernels::Values values) {
-    if (dropout.probability > 0) backend.dropout(values, values, rows * width, dropout);
-  };
-  if (norm != EmbeddingNorm::before_dropout) drop(sum);
-  for (const EmbeddedRows& input : inputs) {
-    if (norm == EmbeddingNorm::none) break;
-    const kernels::Index first = input.first * width;
-    backend.layernorm_forward(sum + first, input.tensors.norm, output + first,
-                              state_of(input, kept.norm_state), input.count);
-  }
-  if (norm == EmbeddingNorm::before_dropout) drop(output);
-  if (const kernels::Index spans = pass.batch.span_nodes * width; spans > 0) {
-    const kernels::Values nodes = output + rows * width;
-    backend.zero(nodes.data(), static_cast<std::size_t>(spans) * kernels::size_of(nodes.type()));
-  }
-}
-
-void embeddings_backward(const PassContext& pass, const EmbeddingTensors& tensors,
-                         const EmbeddingTensors& gradients, const EmbeddingActivations& kept,
-                         kernels::Values gradient) {
-  kernels::Backend& backend = pass.backend;
-  const kernels::Index rows = pass.embedded(), width = pass.width();
-  const EmbeddingNorm norm = pass.config.embedding_norm;
-  const kernels::Dropout dropout = pass.dropout(DropoutSite::embeddings, 0);
-  const auto drop = [&] {
-    if (dropout.probability > 0) backend.dropout(gradient, gradient, rows * width, dropout);
-  };
-  if (norm == EmbeddingNorm::before_dropout) drop();
-  const std::vector<EmbeddedRows> inputs = embedded_rows(pass, tensors), to = embedded_rows(pass, gradients);
-  for (std::size_t i = 0; norm != EmbeddingNorm::none && i < inputs.size(); ++i) {
-    const kernels::Values part = gradient + inputs[i].first * width;
-    backend.layernorm_backward({part, kept.sum + inputs[i].first * width,
-                                state_of(inputs[i], kept.norm_state), part, inputs[i].count},
-                               inputs[i].tensors.norm, to[i].tensors.norm, false);
-  }
-  if (norm != EmbeddingNorm::before_dropout) drop();
-  if (pass.stem != nullptr) return stem_backward(pass, tensors.stem, gradients.stem, kept.stem, gradient);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const EmbeddingTensors& sums = to[i].tensors;
-    kernels::EmbeddingIndices indices = indices_of(inputs[i], kept.updated_rows, kept);
-    if (kept.orders != nullptr) {
-      indices.id_order = kept.orders;
-      indices.type_order = kept.orders + rows;
-      indices.position_order = kept.orders + 2 * rows;
-    }
-    backend.embedding_backward(gradient + inputs[i].first * width, indices,
-                               embedding_tables(pass.config, inputs[i].tensors),
-                               {sums.word, sums.type, sums.position});
-  }
-}
 
 std::vector<float> rotary_table(const ModelConfig& config, std::int64_t positions) {
   const std::size_t half = static_cast<std::size_t>(config.rotary_dim / 2);
@@ -470,10 +283,17 @@ void feed_forward_branch_forward(const PassContext& pass, std::int64_t layer,
   const kernels::Index rows = pass.rows();
   const bool postnorm = pass.config.norm_type == NormType::postnorm;
   if (!postnorm) backend.layernorm_forward(input, tensors.norm, kept.norm, kept.norm_state, rows);
-  backend.linear_activation_forward(postnorm ? input : kept.norm, tensors.inner, pass.config.activation,
-                                    kept.pre, kept.inner, rows);
-  const kernels::Dropout dropout = inner_dropout(pass, layer, tensors.inner.out);
-  if (dropout.probability > 0) backend.dropout(kept.inner, kept.inner, rows * tensors.inner.out, dropout);
+  const kernels::ConstValues read = postnorm ? input : kept.norm;
+  const kernels::Index inner_width = tensors.output.in;
+  if (pass.config.gated_feed_forward) {
+    backend.linear_forward(read, tensors.inner, kept.pre, rows);
+    backend.gated_activation_forward(kept.pre, kept.inner, rows, inner_width, pass.config.activation);
+  } else {
+    backend.linear_activation_forward(read, tensors.inner, pass.config.activation, kept.pre, kept.inner,
+                                      rows);
+  }
+  const kernels::Dropout dropout = inner_dropout(pass, layer, inner_width);
+  if (dropout.probability > 0) backend.dropout(kept.inner, kept.inner, rows * inner_width, dropout);
   backend.linear_forward(kept.inner, tensors.output, kept.sum, rows);
 }
 
@@ -498,23 +318,35 @@ void feed_forward_backward(const PassContext& pass, std::int64_t layer, const Fe
   const kernels::ConstValues branch =
       residual_backward(pass, pass.dropout(pass.feed_forward_site, layer), tensors.norm, gradients.norm,
                         output, {kept.sum, kept.norm, kept.norm_state}, work);
-  const kernels::Index inner_values = rows * tensors.inner.out;
-  const kernels::Dropout dropout = inner_dropout(pass, layer, tensors.inner.out);
+  const kernels::Activation form = pass.config.activation;
+  const kernels::Index inner_width = tensors.output.in, inner_values = rows * inner_width;
+  const kernels::Dropout dropout = inner_dropout(pass, layer, inner_width);
+  const bool gated = pass.config.gated_feed_forward;
   const auto drop = [&](kernels::Values values) {
     if (dropout.probability > 0) backend.dropout(values, values, inner_values, dropout);
   };
   if (!kept.keeps_inner) {
-    backend.activation_forward(kept.pre, inner, inner_values, pass.config.activation);
+    if (gated) {
+      backend.gated_activation_forward(kept.pre, inner, rows, inner_width, form);
+    } else {
+      backend.activation_forward(kept.pre, inner, inner_values, form);
+    }
     drop(inner);
   }
   backend.linear_backward_weight(branch, inner, tensors.output, output, rows);
-  backend.linear_backward_input_activation(branch, tensors.output, pass.config.activation, kept.pre, dinner,
-                                           rows);
-  drop(dinner);
+  // The gradient of what the first product gave: of a gated part twice as wide, in its place.
+  const kernels::Values dpre = gated ? kept.pre : dinner;
+  if (gated) {
+    backend.linear_backward_input(branch, tensors.output, dinner, rows, false);
+    drop(dinner);
+    backend.gated_activation_backward(kept.pre, dinner, dpre, rows, inner_width, form);
+  } else {
+    backend.linear_backward_input_activation(branch, tensors.output, form, kept.pre, dinner, rows);
+    drop(dinner);
+  }
 
-  backend.linear_backward_weight(dinner, postnorm ? input : kept.norm, tensors.inner, gradients.inner, rows);
-  backend.linear_backward_input(dinner, tensors.inner, postnorm ? work.gradient : work.branch, rows,
-                                postnorm);
+  backend.linear_backward_weight(dpre, postnorm ? input : kept.norm, tensors.inner, gradients.inner, rows);
+  backend.linear_backward_input(dpre, tensors.inner, postnorm ? work.gradient : work.branch, rows, postnorm);
   if (!postnorm) {
     backend.layernorm_backward({work.branch, input, kept.norm_state, work.of_input(), rows}, tensors.norm,
                                gradients.norm, true);

@@ -1,36 +1,16 @@
-// The encoder: embeddings, the stack of layers, and the final LayerNorm of a pre-LN model that has one; and
-// the parts of a layer, of which a decoder's stack is built too.
+// The encoder: the stack of layers behind its embeddings (embeddings.h), and the final LayerNorm of a pre-LN
+// model that has one; and the parts of a layer, of which a decoder's stack is built too.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "lib/model/network/embeddings.h"
 #include "lib/model/network/memory.h"
 #include "lib/model/network/pass_context.h"
 #include "lib/model/network/tensors.h"
 
 namespace bigbird {
-
-// Input embeddings (docs/specification.md 2.1): word (times sqrt(C) when rescaled) + type + position (not for
-// rotary positions), with what the batch adds to it (Batch::embedding_offsets), dropout, and a LayerNorm
-// behind it, before it, or none (EmbeddingNorm).
-
-// The tables of a model, or of its decoder, as an operation takes them.
-kernels::EmbeddingTables embedding_tables(const ModelConfig& config, const EmbeddingTensors& tensors);
-
-// What EmbeddingIndices calls id_order, type_order and position_order, end to end, of the rows that a
-// backward pass adds to. By counting: no comparisons.
-std::vector<std::int32_t> embedding_orders(const ModelConfig& config, const Batch& batch);
-
-// Brings ids, types and positions of the batch to the device, and the orders where they are wanted.
-void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept);
-// Fills output [T, C].
-void embeddings_forward(const PassContext& pass, const EmbeddingTensors& tensors,
-                        const EmbeddingActivations& kept, kernels::Values output);
-// gradient [T, C] is that of the output; it is overwritten.
-void embeddings_backward(const PassContext& pass, const EmbeddingTensors& tensors,
-                         const EmbeddingTensors& gradients, const EmbeddingActivations& kept,
-                         kernels::Values gradient);
 
 // Rotary positions (Su et al. 2021), [positions, rotary_dim]: the cosines of the angles
 // position * base^(-2i / rotary_dim), i < rotary_dim / 2, then their sines. Frequencies and angles are
@@ -87,8 +67,8 @@ void attention_layer_backward(const PassContext& pass, std::int64_t layer, const
                               const AttentionActivations& kept, const HeadRowActivations& head_rows,
                               const BackwardWorkspace& work);
 
-// The feed-forward half of a layer: C -> F, gelu, F -> C, dropout, residual and LayerNorm (post-LN: after the
-// sum; pre-LN: on the way in).
+// The feed-forward half of a layer: C -> F (gated: 2F), gelu, F -> C, dropout, residual and LayerNorm
+// (post-LN: after the sum; pre-LN: on the way in).
 
 // input [T, C]; the output is kept.norm (post-LN) or kept.sum (pre-LN).
 // Up to its output product, before dropout: kept.sum.

@@ -38,7 +38,7 @@ void masked_head_forward(const PassContext& pass, const ModelTensors& model, con
     hidden = activations.embeddings.stem.tokens;
   }
   backend.gather_rows(hidden, kept.rows, kept.gathered, rows, pass.head_width());
-  backend.linear_activation_forward(kept.gathered, tensors.transform, pass.config.activation,
+  backend.linear_activation_forward(kept.gathered, tensors.transform, pass.config.masked_head_activation(),
                                     kept.transform_pre, kept.transform, rows);
   backend.layernorm_forward(kept.transform, tensors.norm, kept.norm, kept.norm_state, rows);
   const kernels::Linear decoder = backend.in_wide_rows(tensors.decoder);
@@ -141,7 +141,7 @@ void masked_head_backward(const PassContext& pass, const ModelTensors& model,
   backend.layernorm_backward({dtransform, kept.transform, kept.norm_state, dtransform, rows}, tensors.norm,
                              gradients.norm, false);
   backend.activation_backward(kept.transform_pre, dtransform, dtransform, rows * width,
-                              pass.config.activation);
+                              pass.config.masked_head_activation());
   backend.linear_backward_weight(dtransform, kept.gathered, tensors.transform, gradients.transform, rows);
   backend.linear_backward_input(dtransform, tensors.transform, dgathered, rows, false);
   const kernels::Values gradient = activations.workspace.gradient;

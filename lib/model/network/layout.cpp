@@ -10,6 +10,7 @@
 
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
+#include "lib/core/hash.h"
 #include "lib/core/rng.h"
 #include "lib/model/network/random_features.h"
 #include "lib/model/plans/partition_lists.h"
@@ -58,22 +59,12 @@ void standardise(float* rows, std::int64_t count, std::int64_t size) {
   }
 }
 
-// FNV-1a: a tensor's random stream depends on its name, not on its place in the table.
-std::uint64_t hash_name(const std::string& name) {
-  std::uint64_t hash = 0xcbf29ce484222325ull;
-  for (const char letter : name) {
-    hash ^= static_cast<unsigned char>(letter);
-    hash *= 0x100000001b3ull;
-  }
-  return hash;
-}
-
 // Of a matrix [out, in] with Init::xavier_uniform.
 void fill_evenly(const TensorSpec& spec, std::uint64_t seed, float* to) {
   const double bound = std::sqrt(6.0 / static_cast<double>(spec.shape.front() + spec.shape.back()));
   const auto chunks = static_cast<std::size_t>((spec.count + init_chunk - 1) / init_chunk);
   kernels::parallel_for(chunks, [&](std::size_t chunk) {
-    CounterRng rng(seed, Purpose::parameter_init, hash_name(spec.name) + chunk);
+    CounterRng rng(seed, Purpose::parameter_init, fnv1a_64(spec.name) + chunk);
     const std::int64_t begin = static_cast<std::int64_t>(chunk) * init_chunk;
     for (std::int64_t i = begin; i < std::min(begin + init_chunk, spec.count); ++i)
       to[i] = static_cast<float>(bound * (2.0 * rng.uniform() - 1.0));
@@ -161,8 +152,11 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     attention_as(prefix + "self.", prefix + "output.");
   };
   const auto feed_forward = [&](const std::string& prefix, std::int64_t inner) {
-    linear(prefix + "intermediate.dense", inner, c);
-    linear(prefix + "output.dense", c, inner);
+    const std::int64_t outputs = config.gated_feed_forward ? 2 * inner : inner;
+    weight(prefix + "intermediate.dense", outputs, c);
+    if (config.feed_forward_bias) bias(prefix + "intermediate.dense", outputs);
+    weight(prefix + "output.dense", c, inner);
+    if (config.feed_forward_bias) bias(prefix + "output.dense", c);
     layernorm(prefix + "output.LayerNorm");
   };
 
@@ -373,7 +367,8 @@ std::vector<float> initial_parameters(const ParameterLayout& layout, const Model
     const double range = *drawn, centre = spec.init == Init::ones_normal ? 1.0 : 0.0;
     const bool cut =
         spec.init != Init::unit_normal && spec.init != Init::width_normal && spec.init != Init::centroids;
-    const std::uint64_t random_stream = hash_name(spec.name);
+    // A tensor's random stream depends on its name, not on its place in the table.
+    const std::uint64_t random_stream = fnv1a_64(spec.name);
     const std::int64_t chunks = (spec.count + init_chunk - 1) / init_chunk;
     kernels::parallel_for(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {
       CounterRng rng(seed, Purpose::parameter_init, random_stream + chunk);

@@ -38,7 +38,7 @@ std::vector<LinearLayer> linear_layers(const ModelConfig& config) {
       layers.push_back({prefix + name, {prefix + name + ".weight"}, in, out});
     };
     const auto feed_forward = [&](const std::string& side) {
-      one(side + "intermediate.dense", c, f);
+      one(side + "intermediate.dense", c, config.inner_outputs());
       one(side + "output.dense", f, c);
     };
     if (config.attention == AttentionPattern::etc) {

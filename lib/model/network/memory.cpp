@@ -97,6 +97,7 @@ void plan_embeddings(Planner& plan, EmbeddingActivations& to, const ModelOptions
   to.ids = plan.arena.integers(what, plan.tokens);
   to.types = plan.arena.integers(what, plan.tokens);
   to.positions = plan.arena.integers(what, plan.tokens);
+  if (plan.config.token_dropout) to.word_scales = plan.arena.floats(what, plan.tokens);
   if (options.training) to.updated_rows = plan.arena.integers(what, plan.tokens);
   // Of one input of single tokens.
   if (options.training && backend.wants_row_order() && !plan.config.has_stem() &&

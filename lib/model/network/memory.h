@@ -257,7 +257,7 @@ struct AttentionActivations {
 
 // The same order: input -> inner -> sum -> norm, or input -> norm -> inner -> sum.
 struct FeedForwardActivations {
-  kernels::Values pre;    // [T, F] before gelu; null in inference
+  kernels::Values pre;    // [T, F] before gelu; null in inference. Of gated ones [T, 2F], there too
   kernels::Values inner;  // [T, F] of the forward pass alone; in training a part of the backward workspace
   kernels::Values sum;    // [T, C]
   kernels::Values norm;   // [T, C]
@@ -299,6 +299,7 @@ struct EmbeddingActivations {
   std::int32_t* ids = nullptr;           // [T]
   std::int32_t* types = nullptr;         // [T]
   std::int32_t* positions = nullptr;     // [T]
+  float* word_scales = nullptr;          // [T] of token dropout; null without
   std::int32_t* updated_rows = nullptr;  // [T] ids of the rows that backward adds to; null in inference
   std::int32_t* orders = nullptr;        // [3, T] embedding_orders(); null where a backend takes none
   kernels::Values sum;                   // [T, C] what the LayerNorm reads; null without one

@@ -88,7 +88,8 @@ double linear_operations_of_a_row(const ModelConfig& config) {
   // A Longformer with global tokens has keys and values for them of every token.
   const bool globals = longformer_globals(config).any();
   const double projections = globals ? 6.0 : 1.0 + real(projections_of_a_token(config));  // and the output's
-  return 2.0 * real(config.num_hidden_layers) * (projections * width * width + 2.0 * width * inner);
+  const double feed_forward = width * (real(config.inner_outputs()) + inner);
+  return 2.0 * real(config.num_hidden_layers) * (projections * width * width + feed_forward);
 }
 
 double ModelOperations::pairs_in_windows(std::int64_t globals, std::int64_t length) {

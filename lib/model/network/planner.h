@@ -31,6 +31,8 @@ struct Planner {
 
   // Columns of what the heads read.
   std::int64_t read() const { return head_width(config); }
+  // Columns of what a feed-forward part's activation reads.
+  std::int64_t inner_outputs() const { return config.gated_feed_forward ? 2 * inner : inner; }
   bool postnorm() const { return config.norm_type == NormType::postnorm; }
 
   // Rows of queries, keys and values.
@@ -52,7 +54,7 @@ struct Planner {
     const std::int64_t norm_rows = postnorm() ? rows : tokens;
     layer.attention.norm = arena.values(what, norm_rows * width);
     layer.attention.norm_state = norm_state(what, norm_rows);
-    layer.feed_forward.pre = arena.values(what, rows * inner, operands);
+    layer.feed_forward.pre = arena.values(what, rows * inner_outputs(), operands);
     // Spent when the layer's output is there, before any gradient is under way; kept a quarter of a layer.
     layer.feed_forward.keeps_inner = !activated.empty();
     layer.feed_forward.inner =
@@ -67,7 +69,8 @@ struct Planner {
   // Parts of [T, C] are as large as their type, so that sum and norm may cover two others each.
   //   attention           q     k     v     context (pre-LN: before it the norm, which the qkv product reads)
   //   (BigBird-ETC has two keys and two values there)
-  //   behind attention    sum   norm  the inner activations of the feed-forward part, [T, F]
+  //   behind attention    sum   norm  the inner activations of the feed-forward part, [T, F], and of a gated
+  //                                   one behind them what they are made of, [T, 2F]
   //   post-LN, at last    sum of the feed-forward part
   LayerActivations shared_layer(const std::string& what) {
     const auto bytes_of = [](std::int64_t count, kernels::ElementType type) {
@@ -75,8 +78,9 @@ struct Planner {
     };
     const kernels::ElementType stream = arena.stream();
     const std::size_t operand = bytes_of(tokens * width, operands), state = bytes_of(tokens * width, stream);
+    const std::int64_t gates = config.gated_feed_forward ? 2 * inner : 0;
     const std::size_t bytes = std::max(bytes_of(projected() * width, operands) + std::max(operand, state),
-                                       2 * state + bytes_of(tokens * inner, operands));
+                                       2 * state + bytes_of(tokens * (inner + gates), operands));
     auto* const base = static_cast<std::byte*>(arena.bytes(what, bytes, operands));
     const auto at = [base](std::size_t offset, kernels::ElementType type) {
       return kernels::Values(base == nullptr ? nullptr : base + offset, type);
@@ -87,6 +91,7 @@ struct Planner {
     layer.attention.sum = at(0, stream);
     layer.attention.norm = at(postnorm() ? state : bytes_of(projected() * width, operands), stream);
     layer.feed_forward.inner = at(2 * state, operands);
+    if (gates > 0) layer.feed_forward.pre = at(2 * state + bytes_of(tokens * inner, operands), operands);
     (postnorm() ? layer.feed_forward.sum : layer.feed_forward.norm) = at(postnorm() ? 0 : state, stream);
     return layer;
   }

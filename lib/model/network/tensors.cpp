@@ -115,7 +115,12 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     return tensors;
   };
   const auto feed_forward = [&](const std::string& prefix) {
-    return FeedForwardTensors{linear(prefix + "intermediate.dense"), linear(prefix + "output.dense"),
+    const auto product = [&](const std::string& name) {
+      if (config.feed_forward_bias) return linear(name);
+      const std::vector<std::int64_t>& shape = layout.find(name + ".weight")->shape;
+      return LinearTensors{tensor(name + ".weight"), nullptr, shape[1], shape[0]};
+    };
+    return FeedForwardTensors{product(prefix + "intermediate.dense"), product(prefix + "output.dense"),
                               norm(prefix + "output.LayerNorm")};
   };
   // One product of BigBird-ETC.
@@ -210,7 +215,8 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
   if (config.has_plain_question_head()) {
     tensors.question.output = linear("qa_outputs");
   } else if (config.head == HeadType::question_answering) {
-    tensors.question.block = feed_forward("qa_classifier.");
+    tensors.question.block = {linear("qa_classifier.intermediate.dense"), linear("qa_classifier.output.dense"),
+                              norm("qa_classifier.output.LayerNorm")};
     tensors.question.output = linear("qa_classifier.qa_outputs");
   }
   if (config.head == HeadType::structured_answers) {

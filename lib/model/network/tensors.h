@@ -80,7 +80,7 @@ struct AttentionTensors {
 };
 
 struct FeedForwardTensors {
-  LinearTensors inner;   // [F, C]
+  LinearTensors inner;   // [F, C]; of gated ones [2F, C]
   LinearTensors output;  // [C, F]
   NormTensors norm;
 };

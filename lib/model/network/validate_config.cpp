@@ -182,6 +182,27 @@ void check_stem(const ModelConfig& config, const std::string& where) {
                     "a model with a stem has classes of sequences and masked tokens");
 }
 
+// What stands on feed-forward parts of the encoder's own code alone, and what scales words.
+void check_gates_and_scales(const ModelConfig& config, const std::string& where) {
+  const bool other_parts = config.gated_feed_forward || !config.feed_forward_bias;
+  if (other_parts && (config.has_any_decoder() || config.has_documents() || config.causal ||
+                      config.attention == AttentionPattern::etc)) {
+    throw_bad_input(where +
+                        ": gated feed-forward layers, or some without biases, in a model that writes or has "
+                        "two inputs",
+                    "encoders with one input may have them");
+  }
+  if (config.mask_token_id < -1 || config.mask_token_id >= config.vocab_size)
+    reject(fmt::format("{}: mask_token_id {} is not a piece of {}", where, config.mask_token_id,
+                       config.vocab_size));
+  if (!config.token_dropout) return;
+  if (config.mask_token_id < 0) reject(where + ": token_dropout without mask_token_id");
+  if (config.has_any_decoder() || config.causal || config.has_stem() ||
+      config.attention == AttentionPattern::etc)
+    throw_bad_input(where + ": token_dropout in a model that writes, or has a stem or two inputs",
+                    "encoders with one input may have it");
+}
+
 }  // namespace
 
 void validate(const ModelConfig& config, const std::string& where) {
@@ -260,6 +281,7 @@ void validate(const ModelConfig& config, const std::string& where) {
   if (config.predicts_next() && !config.causal)
     reject(where + ": a head that predicts the next token on layers that see it (causal is false)");
   check_stem(config, where);
+  check_gates_and_scales(config, where);
   if (config.pools() &&
       (config.attention == AttentionPattern::etc || config.head_form != HeadForm::bigbird)) {
     throw_bad_input(

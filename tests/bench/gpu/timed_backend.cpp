@@ -160,6 +160,18 @@ void TimedBackend::activation_backward(ConstValues pre, ConstValues dy, Values d
   timed("activation_backward", [&] { backend_.activation_backward(pre, dy, dx, count, activation); });
 }
 
+void TimedBackend::gated_activation_forward(ConstValues pre, Values y, Index rows, Index width,
+                                            Activation activation) {
+  timed("gated_activation_forward",
+        [&] { backend_.gated_activation_forward(pre, y, rows, width, activation); });
+}
+
+void TimedBackend::gated_activation_backward(ConstValues pre, ConstValues dy, Values dpre, Index rows,
+                                             Index width, Activation activation) {
+  timed("gated_activation_backward",
+        [&] { backend_.gated_activation_backward(pre, dy, dpre, rows, width, activation); });
+}
+
 void TimedBackend::tanh_forward(ConstValues x, Values y, Index count) {
   timed("tanh_forward", [&] { backend_.tanh_forward(x, y, count); });
 }

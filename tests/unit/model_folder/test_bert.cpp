@@ -135,7 +135,7 @@ TEST(BertFolder, WhatItsConfigCannotSayIsRefused) {
   EXPECT_NE(refusal("max_position_embeddings", 0).find("max_position_embeddings"), std::string::npos);
   EXPECT_NE(refusal("max_position_embeddings", 64).find("position_embeddings.weight has shape [128, 16]"),
             std::string::npos);
-  EXPECT_EQ(refusal("model_type", "esm"), "config.json: model_type esm is not read");
+  EXPECT_EQ(refusal("model_type", "t5"), "config.json: model_type t5 is not read");
 }
 
 TEST(BertFolder, MorePositionsRepeatItsOwn) {

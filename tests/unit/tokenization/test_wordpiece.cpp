@@ -182,10 +182,9 @@ TEST(WordPieceVocabulary, OthersAreRefused) {
   write_vocabulary(folder, WordPieceJson::object(), "BertJapaneseTokenizer");
   expect_refused(folder.path().string(), "a vocabulary of BertJapaneseTokenizer, which is not read",
                  "BertTokenizer");
+  write_vocabulary(folder, WordPieceJson::object(), "EsmTokenizer");
+  expect_refused(folder.path().string(), " is of neither bases nor special", "of DNA");
   write_vocabulary(folder, WordPieceJson::object());
-  write_text_atomic((folder / "config.json").string(), R"({"model_type": "esm"})");
-  expect_refused(folder.path().string(), "a vocabulary of ", "BertTokenizer");
-  std::filesystem::remove(folder / "config.json");
   write_text_atomic((folder / "vocab.txt").string(), "[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\n");
   expect_refused(folder.path().string(), "the model has no piece [MASK] (mask_token)",
                  "tokenizer_config.json");

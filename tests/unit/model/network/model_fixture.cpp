@@ -228,6 +228,11 @@ reference::EncoderConfig reference_config(const ModelConfig& config) {
   result.pre_layer_norm = config.norm_type == NormType::prenorm;
   result.rescale_embeddings = config.rescale_embeddings;
   result.activation = static_cast<reference::Activation>(config.activation);
+  if (config.head_activation)
+    result.head_activation = static_cast<reference::Activation>(*config.head_activation);
+  result.gated = config.gated_feed_forward;
+  result.token_dropout = config.token_dropout;
+  if (config.token_dropout) result.mask_token = static_cast<std::size_t>(config.mask_token_id);
   result.rotary_dim = static_cast<std::size_t>(config.rotary_dim);
   result.rotary_base = config.rotary_base;
   if (config.has_stem()) {

@@ -30,6 +30,10 @@ struct Case {
   Activation activation = Activation::gelu_tanh;
   std::int64_t rotary_dim = 0;  // 0: absolute positions
   AttentionOptions options = {};
+  bool gated = false;
+  bool feed_forward_bias = true;
+  std::optional<Activation> head_activation = {};
+  bool token_dropout = false;
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& of) {
@@ -47,6 +51,11 @@ ModelConfig config_of(const Case& of) {
   config.embedding_norm = of.embedding_norm.value_or(usual_embedding_norm(of.norm));
   config.final_norm = of.final_norm;
   config.activation = of.activation;
+  config.gated_feed_forward = of.gated;
+  config.feed_forward_bias = of.feed_forward_bias;
+  config.head_activation = of.head_activation;
+  config.token_dropout = of.token_dropout;
+  if (of.token_dropout) config.mask_token_id = 4;
   if (of.rotary_dim > 0) {
     config.position_type = PositionType::rotary;
     config.rotary_dim = of.rotary_dim;
@@ -56,6 +65,15 @@ ModelConfig config_of(const Case& of) {
   return config;
 }
 
+// Some tokens masked that are no padding, in each sequence another share, for token dropout to see.
+Batch with_masks(Batch batch, const ModelConfig& config) {
+  for (std::size_t i = 0; config.token_dropout && i < batch.ids.size(); ++i) {
+    if (batch.ids[i] != config.pad_token_id && i * i % 7 == 2)
+      batch.ids[i] = static_cast<std::int32_t>(config.mask_token_id);
+  }
+  return batch;
+}
+
 class ModelAgainstReference : public ::testing::TestWithParam<Case> {
  protected:
   std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
@@ -63,7 +81,7 @@ class ModelAgainstReference : public ::testing::TestWithParam<Case> {
 
 TEST_P(ModelAgainstReference, PretrainingAgreesInStatesLogitsLossesAndGradients) {
   const ModelConfig config = config_of(GetParam());
-  const Batch batch = random_batch(config, GetParam().lengths, 3);
+  const Batch batch = with_masks(random_batch(config, GetParam().lengths, 3), config);
   const std::vector<float> parameters = random_parameters(config, 4);
   const std::unique_ptr<Model> model = make_model(*backend, config, batch, {.training = true}, parameters);
 
@@ -118,7 +136,7 @@ TEST_P(ModelAgainstReference, ClassificationAgreesInLogitsLossAndGradients) {
   ModelConfig config = config_of(GetParam());
   config.head = HeadType::classification;
   config.num_labels = 3;
-  const Batch batch = random_batch(config, GetParam().lengths, 5);
+  const Batch batch = with_masks(random_batch(config, GetParam().lengths, 5), config);
   const std::vector<float> parameters = random_parameters(config, 6);
   const std::unique_ptr<Model> model = make_model(*backend, config, batch, {.training = true}, parameters);
 
@@ -242,6 +260,31 @@ INSTANTIATE_TEST_SUITE_P(
              .norm = NormType::prenorm,
              .lengths = {40, 5},
              .final_norm = false},
+        // Nucleotide Transformer's second version, and the same parts in layers of the other form.
+        Case{.name = "GatedSilu",
+             .norm = NormType::prenorm,
+             .lengths = {37, 9, 64, 1},
+             .activation = Activation::silu,
+             .rotary_dim = 12,
+             .gated = true,
+             .feed_forward_bias = false,
+             .head_activation = Activation::gelu_erf},
+        Case{.name = "GatedPostNorm", .lengths = {50, 18}, .activation = Activation::gelu_erf, .gated = true},
+        Case{.name = "GatedReversible",
+             .norm = NormType::prenorm,
+             .attention = AttentionPattern::reformer,
+             .lengths = {37, 9},
+             .use_bias = false,
+             .options = {.reformer = {.chunk = 4, .hashes = 3, .reversible = true}},
+             .gated = true},
+        Case{.name = "WithoutFeedForwardBias", .lengths = {36, 35}, .feed_forward_bias = false},
+        Case{.name = "TokenDropout", .lengths = {37, 9, 64, 1}, .token_dropout = true},
+        Case{.name = "TokenDropoutWithoutEmbeddingNorm",
+             .norm = NormType::prenorm,
+             .lengths = {45, 20},
+             .rescale = true,
+             .rotary_dim = 12,
+             .token_dropout = true},
         Case{.name = "PostNormWithoutEmbeddingNorm", .lengths = {40}, .embedding_norm = EmbeddingNorm::none}),
     [](const auto& test) { return test.param.name; });
 
