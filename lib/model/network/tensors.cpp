@@ -215,8 +215,8 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
   if (config.has_plain_question_head()) {
     tensors.question.output = linear("qa_outputs");
   } else if (config.head == HeadType::question_answering) {
-    tensors.question.block = {linear("qa_classifier.intermediate.dense"), linear("qa_classifier.output.dense"),
-                              norm("qa_classifier.output.LayerNorm")};
+    tensors.question.block = {linear("qa_classifier.intermediate.dense"),
+                              linear("qa_classifier.output.dense"), norm("qa_classifier.output.LayerNorm")};
     tensors.question.output = linear("qa_classifier.qa_outputs");
   }
   if (config.head == HeadType::structured_answers) {
