@@ -352,6 +352,9 @@ std::string gena_config_json(const ModelConfig& config, const std::string& torch
     throw_bad_input(fmt::format("{}: GENA-LM's form cannot hold {}", where, what), hint);
   };
   if (config.has_stem()) refuse("a stem", "write the hf form");
+  if (config.gated_feed_forward || !config.feed_forward_bias || config.head_activation ||
+      config.token_dropout)
+    refuse("gated feed-forward layers, layers without biases or token dropout", "write the hf form");
   if (config.embedding_norm == EmbeddingNorm::none)
     refuse("embeddings without LayerNorm", "write the hf form");
   if (config.has_own_output_table())

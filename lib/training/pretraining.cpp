@@ -79,7 +79,8 @@ HeadType head_of_run(ModelConfig config, const PretrainingObjective& objective, 
   if (config.causal || config.attention == AttentionPattern::etc) return pretraining_head(config);
   const bool next_sentences = objective.nsp && (tokenizer.is_dna() || objective.nsp_of_text);
   config.head = HeadType::masked_lm;
-  return !next_sentences && is_longformer_architecture(config) ? HeadType::masked_lm : HeadType::pretraining;
+  const bool without_pooler = is_longformer_architecture(config) || config.has_esm_form();
+  return !next_sentences && without_pooler ? HeadType::masked_lm : HeadType::pretraining;
 }
 
 // Tables of labels as wide as is asked for: those that are named, or, of a new model, all (null).

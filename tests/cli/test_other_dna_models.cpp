@@ -150,11 +150,32 @@ TEST_F(OtherDnaModels, AreWrittenFineTunedAndMadeInt8) {
   }
 }
 
+TEST_F(OtherDnaModels, GoOnLearningOnAnotherGenome) {
+  must({"chunk", "-f", path("genome.fa"), "--chromosomes", "all", "-o", path("documents.bed")});
+  for (const char* model : foreign_models) {
+    SCOPED_TRACE(model);
+    const std::string name = path(model);
+    must({"tokenize", "-m", name, "-f", path("genome.fa"), "-d", path("documents.bed"), "-o",
+          name + ".shards"});
+    std::vector<std::string> words = {
+        "pretrain", "-m", name,      "--init", name,       "--train", name + ".shards", "-o", name + ".more",
+        "--steps",  "3",  "--batch", "2",      "--length", "80"};
+    if (std::string(model) != "dnabert") refused(words, 1, "a vocabulary that has no [SEP]");
+    words.push_back("--no-nsp");
+    must(words);
+    const std::string config = read_text(name + ".more/final/config.json");
+    EXPECT_EQ(config.find("\"model_type\": \"esm\"") != std::string::npos, std::string(model) == "nt1");
+    must({"evaluate", "-m", name + ".more/final", "--data", name + ".shards", "--no-nsp", "--samples", "4"});
+  }
+}
+
 TEST_F(OtherDnaModels, WhatTheyCannotDoIsRefused) {
   write_text(path("long.fa"), ">x\n" + genome().at("chr1").substr(0, 900) + "\n");
   refused({"embed", "-m", path("nt1"), "-o", path("x.npy"), path("long.fa")}, 1, "301 tokens with [CLS]");
   refused({"variants", "-m", path("nt2"), "-f", path("genome.fa"), path("in.vcf"), "--window", "700"}, 1,
           "takes 200");
+  refused({"convert", path("nt2"), path("gena"), "--to-dialect", "gena"}, 1,
+          "cannot hold gated feed-forward");
   std::filesystem::create_directories(path("hyena"));
   write_text(path("hyena/config.json"),
              R"({"model_type": "hyenadna", "architectures": ["HyenaDNAForCausalLM"]})");
