@@ -11,6 +11,7 @@
 #include "lib/core/error.h"
 #include "lib/core/names.h"
 #include "lib/core/progress.h"
+#include "lib/model/network/embeddings.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
@@ -50,12 +51,15 @@ std::uint32_t piece_of_n(const Tokenizer& tokenizer) {
 constexpr double no_attribution = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* word_table = "bert.embeddings.word_embeddings.weight";
 
+// What stands for each piece in a sequence without masks.
 std::vector<float> scaled_words(const SequenceRunner& runner) {
   std::vector<float> words = runner.parameter(word_table);
-  if (runner.config().rescale_embeddings) {
-    const float scale = std::sqrt(static_cast<float>(runner.config().hidden_size));
-    for (float& value : words) value *= scale;
-  }
+  const ModelConfig& config = runner.config();
+  double scale = config.rescale_embeddings ? std::sqrt(static_cast<double>(config.hidden_size)) : 1.0;
+  if (config.token_dropout) scale *= kept_by_token_dropout;
+  for (float& value : words) value *= static_cast<float>(scale);
+  if (config.token_dropout)
+    std::fill_n(words.begin() + config.mask_token_id * config.hidden_size, config.hidden_size, 0.0F);
   return words;
 }
 

@@ -140,6 +140,18 @@ TEST_F(OtherDnaModels, AreWrittenFineTunedAndMadeInt8) {
     EXPECT_EQ(rows.size(), 12u);
     must({"convert", name + ".run/final", name + ".tuned"});
     must({"check", name + ".tuned"});
+    // From zeros every sequence of as many tokens begins alike, whatever token dropout makes of words.
+    const auto baseline = [&](const char* region) {
+      const std::string log =
+          must({"attribute", "-m", name + ".run/final", "-f", path("genome.fa"), "-r", region, "--strands",
+                "+", "--method", "integrated-gradients", "--window", "90", "--ig-baseline", "zero",
+                "--ig-steps", "2", "-o", path("values.bw")})
+              .err;
+      const std::size_t at = log.find("of the baseline");
+      return at == std::string::npos ? log : log.substr(at, log.find(';', at) - at);
+    };
+    EXPECT_EQ(baseline("chr1:401-490"), baseline("chr1:1001-1090"));
+    EXPECT_TRUE(baseline("chr1:401-490").starts_with("of the baseline"));
     // Its own head reads the first token alone; another one is taken for the mean of all.
     must({"promoter", "finetune", "--train", path("p.fa"), "--train-negatives", path("q.fa"), "--init", name,
           "-o", name + ".mean", "--batch", "4", "--steps", "2", "--pool", "mean"});

@@ -76,7 +76,6 @@ std::vector<std::int32_t> types_of(const ModelConfig& config, const Batch& batch
 
 // What token dropout multiplies the word rows by.
 std::vector<float> word_scales_of(const ModelConfig& config, const Batch& batch) {
-  constexpr double kept_in_training = 1.0 - 0.15 * 0.8;  // what ESM's training run was made with
   std::vector<float> scales(batch.ids.size());
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     const auto begin = static_cast<std::size_t>(batch.token_offsets[s]);
@@ -87,7 +86,7 @@ std::vector<float> word_scales_of(const ModelConfig& config, const Batch& batch)
     // Padding that a call was given with counts: transformers 4.57.1 forgets the mask here.
     const double share = masked / static_cast<double>(batch.given_length(s));
     // With nothing else there is no row to be scaled.
-    const double scale = share < 1.0 ? kept_in_training / (1.0 - share) : 0.0;
+    const double scale = share < 1.0 ? kept_by_token_dropout / (1.0 - share) : 0.0;
     for (std::size_t t = begin; t < end; ++t)
       scales[t] = is_mask(batch.ids[t]) ? 0.0f : static_cast<float>(scale);
   }

@@ -14,6 +14,9 @@ namespace bigbird {
 // rotary positions), with what the batch adds to it (Batch::embedding_offsets), dropout, and a LayerNorm
 // behind it, before it, or none (EmbeddingNorm).
 
+// What token dropout scales to: the fraction of tokens that ESM's training run left unmasked.
+inline constexpr double kept_by_token_dropout = 1.0 - 0.15 * 0.8;
+
 // The tables of a model, or of its decoder, as an operation takes them.
 kernels::EmbeddingTables embedding_tables(const ModelConfig& config, const EmbeddingTensors& tensors);
 
