@@ -560,6 +560,17 @@ std::string own_config_json(const ModelConfig& config, const std::string& torch_
   return json_text(json, 2) + "\n";
 }
 
+std::string fields_without_a_place(const ModelConfig& config) {
+  const auto own = nlohmann::ordered_json::parse(own_config_json(config, "float32"));
+  nlohmann::ordered_json fields;
+  for (const char* field : {"random_mode", "positive_weight", "input_length", "tokenizer_sha256"}) {
+    if (own.at("bigbird").contains(field)) fields[field] = own.at("bigbird").at(field);
+  }
+  for (const char* field : {"block_size", "num_random_blocks", "classifier_dropout"})
+    fields[field] = own.at(field);
+  return json_text(fields);
+}
+
 std::map<std::string, std::string> config_fields(const ModelConfig& config) {
   std::map<std::string, std::string> fields;
   const auto flatten = [&](const auto& self, const std::string& prefix, const Json& object) -> void {

@@ -60,6 +60,9 @@ std::string activation_name(Activation activation);
 std::string config_json(const ModelConfig& config, const std::string& torch_dtype = "float32");
 // The same in our own form, which big_bird shares, of every model.
 std::string own_config_json(const ModelConfig& config, const std::string& torch_dtype);
+// Of those, what the forms of longformer and esm have no field for, a JSON object that they hold as
+// "bigbird".
+std::string fields_without_a_place(const ModelConfig& config);
 // Every field of config_json as "model.<key>" -> JSON text: what must not change when a training run goes on.
 std::map<std::string, std::string> config_fields(const ModelConfig& config);
 

@@ -162,12 +162,7 @@ std::string esm_config_json(const ModelConfig& config, const std::string& torch_
   for (const char* field : {"torch_dtype", "problem_type", "id2label", "label2id"}) {
     if (own.contains(field)) json[field] = own.at(field);
   }
-  EsmJson& ours = json["bigbird"];
-  for (const char* field : {"random_mode", "positive_weight", "input_length", "tokenizer_sha256"}) {
-    if (own.at("bigbird").contains(field)) ours[field] = own.at("bigbird").at(field);
-  }
-  for (const char* field : {"block_size", "num_random_blocks", "classifier_dropout"})
-    ours[field] = own.at(field);
+  json["bigbird"] = EsmJson::parse(fields_without_a_place(config));
   return json_text(json, 2) + "\n";
 }
 

@@ -105,11 +105,7 @@ std::string longformer_config_json(const ModelConfig& config, const std::string&
   Ordered& ours = json["bigbird"];
   ours["attention_options"] = Ordered::parse(attention_options_json(config));
   ours["attention_options"].erase("window");  // attention_window
-  for (const char* field : {"random_mode", "positive_weight", "input_length", "tokenizer_sha256"}) {
-    if (own.at("bigbird").contains(field)) ours[field] = own.at("bigbird").at(field);
-  }
-  for (const char* field : {"block_size", "num_random_blocks", "classifier_dropout"})
-    ours[field] = own.at(field);
+  ours.update(Ordered::parse(fields_without_a_place(config)));
   return json_text(json, 2) + "\n";
 }
 

@@ -7,19 +7,10 @@
 #include "lib/model_folder/config_json.h"
 #include "lib/model_folder/dialect.h"
 #include "tests/cli/variants_fixture.h"
+#include "tests/support/kmers.h"
 
 namespace bigbird::testing {
 namespace {
-
-std::string every_kmer(std::size_t k) {
-  const std::string bases = "ATCG";
-  std::string lines;
-  for (std::size_t number = 0; number < std::size_t{1} << (2 * k); ++number) {
-    for (std::size_t place = k; place-- > 0;) lines += bases[number >> (2 * place) & 3];
-    lines += '\n';
-  }
-  return lines;
-}
 
 // A folder as its publisher's program leaves it, of random weights.
 void write_foreign_model(const std::filesystem::path& folder, const std::string& vocabulary,

@@ -9,6 +9,7 @@
 #include "lib/core/error.h"
 #include "lib/inference/windows.h"
 #include "lib/tokenization/tokenizer.h"
+#include "tests/support/kmers.h"
 #include "tests/support/support.h"
 
 namespace bigbird::testing {
@@ -18,17 +19,6 @@ nlohmann::json kmers() {
   return nlohmann::json::parse(read_text(source_dir() / "tests/golden/kmers.json"));
 }
 
-// All k-mers of A T C G, a line each.
-std::string kmer_lines(std::size_t k) {
-  const std::string bases = "ATCG";
-  std::string lines;
-  for (std::size_t number = 0; number < std::size_t{1} << (2 * k); ++number) {
-    for (std::size_t place = k; place-- > 0;) lines += bases[number >> (2 * place) & 3];
-    lines += '\n';
-  }
-  return lines;
-}
-
 std::vector<std::int32_t> read(const Tokenizer& tokenizer, const std::string& text) {
   std::vector<std::int32_t> ids;
   encode_window(tokenizer, text, 1000, ids);
@@ -36,7 +26,7 @@ std::vector<std::int32_t> read(const Tokenizer& tokenizer, const std::string& te
 }
 
 void write_esm_tokenizer(const TemporaryFolder& folder, const std::string& more, const std::string& end) {
-  write_text(folder / "vocab.txt", "<unk>\n<pad>\n<mask>\n<cls>\n" + kmer_lines(6) + "A\nT\nC\nG\nN" + more);
+  write_text(folder / "vocab.txt", "<unk>\n<pad>\n<mask>\n<cls>\n" + every_kmer(6) + "A\nT\nC\nG\nN" + more);
   write_text(folder / "tokenizer_config.json",
              R"({"tokenizer_class": "EsmTokenizer", "unk_token": "<unk>", "pad_token": "<pad>",
                  "mask_token": "<mask>", "cls_token": "<cls>", "eos_token": )" +
@@ -65,7 +55,7 @@ TEST(Kmers, EsmTokenizersIdsAreTransformers) {
 TEST(Kmers, DnabertsWordsAreTransformers) {
   const nlohmann::json file = kmers();
   const TemporaryFolder folder;
-  write_text(folder / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n" + kmer_lines(3));
+  write_text(folder / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n" + every_kmer(3));
   const auto tokenizer = load_tokenizer(folder.path().string());
   EXPECT_TRUE(tokenizer->is_dna());
   for (std::size_t i = 0; i < file.at("texts").size(); ++i) {

@@ -14,6 +14,7 @@
 #include "lib/genomics/language_scorer.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "tests/golden/huggingface_file.h"
+#include "tests/support/kmers.h"
 #include "tests/support/support.h"
 
 namespace bigbird::testing {
@@ -49,13 +50,8 @@ class ZeroShotGolden : public ::testing::TestWithParam<std::size_t> {
   }
   // Nucleotide Transformer's.
   void write_six_mers() {
-    std::string lines = "<unk>\n<pad>\n<mask>\n<cls>\n";
-    const std::string bases = "ATCG";
-    for (std::size_t number = 0; number < 4096; ++number) {
-      for (std::size_t place = 6; place-- > 0;) lines += bases[number >> (2 * place) & 3];
-      lines += '\n';
-    }
-    write_text(folder.path() / "vocab.txt", lines + "A\nT\nC\nG\nN");
+    write_text(folder.path() / "vocab.txt",
+               "<unk>\n<pad>\n<mask>\n<cls>\n" + every_kmer(6) + "A\nT\nC\nG\nN");
     write_text(folder.path() / "tokenizer_config.json",
                R"({"tokenizer_class": "EsmTokenizer", "cls_token": "<cls>", "pad_token": "<pad>",
                    "mask_token": "<mask>", "unk_token": "<unk>", "eos_token": null})");
