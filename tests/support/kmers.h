@@ -6,7 +6,8 @@
 
 namespace bigbird::testing {
 
-// Every k-mer of A T C G, in this order of letters, a line each: Nucleotide Transformer's and DNABERT's order.
+// Every k-mer of A T C G, in this order of letters, a line each: Nucleotide Transformer's and DNABERT's
+// order.
 inline std::string every_kmer(std::size_t k) {
   const std::string bases = "ATCG";
   std::string lines;
