@@ -10,7 +10,7 @@
 #   bash tests/run.sh --lint       clang-format; clang-tidy, with clang's warnings as errors
 #   bash tests/run.sh --mutations [NAME...]   that the suite notices defects: tests/mutations
 #   ... --no-install               never install packages; print the line that would
-# With CI=true in the environment the emulated device, the builds for a GPU, sanitizers, pages and clang-tidy take turns: a third of each, by the
+# With CI=true in the environment the emulated device, packages, sanitizers, pages and clang-tidy take turns: a third of each, by the
 # commit (BIGBIRD_TURN=0, 1 or 2 names another). g++'s warnings are errors then, and a test of real data must not skip where the data are.
 # Each part's seconds, and those of its processes' CPU time, are appended to build/parts.tsv.
 set -euo pipefail
@@ -97,10 +97,7 @@ run_tests() {
     # By make, as who types the build's lines without a generator: it links objects in another order than Ninja. The other builds are Ninja's.
     [ -f build/release/CMakeCache.txt ] || one+=(-G "Unix Makefiles")
   fi
-  local device=OFF # what a GPU needs, and the benchmarks
-  if is_turn 0; then device=ON; fi
-  if [ $device = ON ]; then one+=("-DBIGBIRD_CUDA=${BIGBIRD_CUDA:-AUTO}"); else one+=(-DBIGBIRD_CUDA=OFF); fi
-  configure release -DBIGBIRD_TESTS=ON -DBIGBIRD_BENCH=$device "-DBIGBIRD_WERROR=$werror" ${one[@]+"${one[@]}"}
+  configure release -DBIGBIRD_TESTS=ON -DBIGBIRD_BENCH=ON "-DBIGBIRD_CUDA=${BIGBIRD_CUDA:-AUTO}" "-DBIGBIRD_WERROR=$werror" ${one[@]+"${one[@]}"}
   part build build release
   part suite whole_suite
 }
