@@ -295,7 +295,7 @@ tidy() {
       echo "$unit"
     fi
   done >build/lint/units
-  xargs -P "$jobs" -n 1 bash tests/tidy.sh build/lint <build/lint/units
+  xargs -r -P "$jobs" -n 1 bash tests/tidy.sh build/lint <build/lint/units
   say "lint: $(wc -l <build/lint/units) of ${#units[@]} units are clean"
 }
 
