@@ -1,6 +1,7 @@
 // Options of the verbs that run a model on sequences; see scoring_options.h.
 #include "apps/scoring_options.h"
 
+#include "lib/core/names.h"
 #include "lib/model_folder/model_folder.h"
 
 namespace bigbird::apps {
@@ -42,6 +43,18 @@ void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
   // In windows, not tokens: no other name of the same thing, so not in the table of old_names.cpp.
   verb.add_option("--batch", batch_.sequences)->check(CLI::Range(1, 65536))->group("")->excludes(tokens);
   verb.leave_out_of_provenance("--batch");
+}
+
+void add_language_passes(Verb& verb, std::string& passes) {
+  passes = find_name(language_passes_names, LanguagePasses::left_to_right);
+  verb.add_option("--lm-passes", passes,
+                  "Tokens that are masked: those that differ from left to right, as a proper probability "
+                  "(left-to-right), all at once (joint), or none",
+                  CLI::IsMember({"left-to-right", "joint", "none"}));
+}
+
+LanguagePasses parse_language_passes(const std::string& passes) {
+  return parse_name(language_passes_names, passes, "choice of --lm-passes");
 }
 
 Provenance provenance_of_models(const Verb& verb, const std::string& fasta,

@@ -9,6 +9,7 @@
 
 #include "apps/command_line.h"
 #include "lib/calibration/calibration.h"
+#include "lib/genomics/language_scorer.h"
 #include "lib/inference/model_task.h"
 #include "lib/inference/sequence_runner.h"
 #include "lib/io/files/provenance.h"
@@ -53,6 +54,11 @@ class ScoringOptions {
   std::int64_t offset_ = -1;
   BatchSize batch_;
 };
+
+// --lm-passes: which tokens a language model is asked for at once.
+void add_language_passes(Verb& verb, std::string& passes);
+// Error{usage} for a word that is no choice.
+LanguagePasses parse_language_passes(const std::string& passes);
 
 // For verbs that name models: the command, the genome (may be empty), and each model with the digest of its
 // weights.

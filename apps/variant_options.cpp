@@ -8,7 +8,6 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/names.h"
-#include "lib/genomics/variants/zero_shot.h"
 #include "lib/io/files/file.h"
 #include "lib/model_folder/model_folder.h"
 
@@ -84,29 +83,24 @@ void VariantOptions::add_tracks(Verb& verb) {
 
 void VariantOptions::add_language(Verb& verb, bool with_distances) {
   const OptionGroup language(verb, "Language models");
-  verb.add_option("--lm-passes", passes_,
-                  "Tokens that are masked: those that differ from left to right, as a proper probability "
-                  "(left-to-right), all at once (joint), or none",
-                  CLI::IsMember({"left-to-right", "joint", "none"}));
+  add_language_passes(verb, passes_);
   language_options_ = {"--lm-passes"};
   no_distances_ = !with_distances;
   if (!with_distances) return;
-  language_options_.push_back("--no-lm-distances");
+  language_options_.insert(language_options_.end(), {"--no-lm-distances", "--ancestral"});
   verb.add_flag("--no-lm-distances", no_distances_,
                 "Leave out LM_L2 and LM_COS, which take two passes a strand more");
+  verb.add_option("--ancestral KEY", scoring_.ancestral,
+                  "INFO field with the ancestral allele, as 1000 Genomes' AA: adds LM_DERIVED, the LM_LLR of "
+                  "the derived allele");
   verb.add_flag("--zero-shot", zero_shot_,
                 "Refuse a model without a language model's head; a model with one is scored with it anyway");
 }
 
 std::int64_t VariantOptions::language_window(const Verb& verb) const {
-  std::int64_t window = 0;
-  for (const std::string& model : models_) {
-    const ModelFolder folder(model);
-    if (zero_shot_) folder.require_masked_token_head();
-    if (!folder.config().has_mlm() && !folder.config().predicts_next()) break;
-    const std::int64_t fits = usual_language_window(folder.config());
-    window = window == 0 ? fits : std::min(window, fits);
-  }
+  if (zero_shot_)
+    for (const std::string& model : models_) ModelFolder(model).require_masked_token_head();
+  const std::int64_t window = usual_language_window(models_);
   for (const char* option : language_options_) {
     if (window == 0 && verb.given(option)) {
       throw_usage(std::string(option) + " is of language models: " + models_.front() + " has another head",
@@ -117,13 +111,12 @@ std::int64_t VariantOptions::language_window(const Verb& verb) const {
 }
 
 std::unique_ptr<LanguageScorer> VariantOptions::make_language_scorer(kernels::Backend& backend) const {
-  return std::make_unique<LanguageScorer>(
-      LanguageScorerOptions{.models = models_,
-                            .strands = sequences_.strands(),
-                            .passes = parse_name(language_passes_names, passes_, "choice of --lm-passes"),
-                            .distances = !no_distances_,
-                            .batch = sequences_.batch()},
-      backend);
+  return std::make_unique<LanguageScorer>(LanguageScorerOptions{.models = models_,
+                                                                .strands = sequences_.strands(),
+                                                                .passes = parse_language_passes(passes_),
+                                                                .distances = !no_distances_,
+                                                                .batch = sequences_.batch()},
+                                          backend);
 }
 
 void VariantOptions::require_inputs() const {
@@ -151,10 +144,14 @@ Provenance VariantOptions::provenance(const Verb& verb, const std::vector<std::s
   return provenance_of_models(verb, scoring_.fasta, models_, digests);
 }
 
-void log_tally(const VariantTally& tally) {
+void log_alleles(const VariantTally& tally) {
   const std::string reasons = tally.skipped.text();
   log_info(fmt::format("{} records, {} alleles: {} scored, {} skipped{}", tally.records, tally.alleles,
                        tally.scored, tally.skipped.total(), reasons.empty() ? "" : " (" + reasons + ")"));
+}
+
+void log_tally(const VariantTally& tally) {
+  log_alleles(tally);
   for (const auto& [name, count] : tally.baselines)
     log_info(fmt::format("{}: found for {} of {} scored alleles", name, count, tally.scored));
   log_info(fmt::format("{} forward passes, {} saved by shared windows", tally.passes,

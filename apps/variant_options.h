@@ -52,12 +52,14 @@ class VariantOptions {
   std::string edge_ = "pad";
   ScoringOptions sequences_;
   bool zero_shot_ = false;
-  std::string passes_ = "left-to-right";
+  std::string passes_;
   bool no_distances_ = false;
   std::vector<const char*> language_options_;  // that the verb takes
 };
 
-// What the run counted, as messages: scored and skipped by reason, passes saved.
+// What was counted, as messages: scored and skipped by reason.
+void log_alleles(const VariantTally& tally);
+// The same, and passes saved.
 void log_tally(const VariantTally& tally);
 
 }  // namespace bigbird::apps

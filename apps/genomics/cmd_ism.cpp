@@ -26,7 +26,7 @@ constexpr std::uint64_t regions_of_a_chunk = 16;
 
 struct IsmCommand {
   IsmOptions ism;
-  std::string output = "-", svg, window = "auto", value = "diff";
+  std::string output = "-", svg, window = "auto", value = "diff", passes;
   IsmRegionsOptions regions;
   ScoringOptions scoring;
   WorkOptions work;
@@ -130,7 +130,8 @@ int mutate_one(Verb& verb, const IsmCommand& typed) {
 }
 
 void add_options(Verb& verb, IsmCommand& typed) {
-  verb.add_required("-m,--model MODEL", typed.ism.models, "Model folder, fine-tuned; several are averaged")
+  verb.add_required("-m,--model MODEL", typed.ism.models,
+                    "Model folder, fine-tuned or with a language model's head; several are averaged")
       ->take_all()
       ->expected(1);
   verb.add_required("-f,--fasta-ref FASTA", typed.ism.fasta, "Genome");
@@ -144,16 +145,22 @@ void add_options(Verb& verb, IsmCommand& typed) {
   verb.add_option("--svg FILE", typed.svg, "Picture of one profile: logo and heat map");
   verb.add_option("--svg-profile PROFILE", typed.svg_profile,
                   "Number or name of the profile of --svg (default: the first that is computed)");
-  typed.scoring.add(verb, {.strands = usual_strands, .profiles = "all", .offset = true});
+  typed.scoring.add(verb, {.strands = usual_strands,
+                           .profiles = "all; of a language model all but lm_l2 and lm_cos",
+                           .offset = true});
   verb.add_option("--value {diff,lfc}", typed.value,
                   "Effect: diff, p(alt) - p(ref), or lfc, log2 odds(alt) - log2 odds(ref); on each strand, "
                   "then averaged");
   verb.add_option("--window-at {auto,region,base}", typed.window,
                   "Windows: region, one on the middle of the region, or base, one on each base (default: "
                   "region where it fits)");
-  verb.add_count("--window", typed.ism.window_length, "Bases of a window, for a model whose folder has none",
-                 CLI::Range(1, 1 << 24))
+  verb.add_count(
+          "--window", typed.ism.window_length,
+          "Bases of a window, for a model whose folder has none (default: of a language model 512, or 32 "
+          "less than it has positions)",
+          CLI::Range(1, 1 << 24))
       ->default_str("");
+  add_language_passes(verb, typed.passes);
   verb.add_option("--max-n", typed.ism.max_n, "Largest fraction of N in a window; the others are not scored",
                   CLI::Range(0.0, 1.0));
   verb.with_word(verb.add_count("--max-sequences COUNT", typed.ism.max_sequences,
@@ -169,7 +176,7 @@ void add_options(Verb& verb, IsmCommand& typed) {
 }  // namespace
 
 int cmd_ism(int argc, char** argv) {
-  Verb verb("ism", "Predict every single substitution of a region: a matrix, and a sequence logo.",
+  Verb verb("ism", "Predict or score every single substitution of a region: a matrix, and a sequence logo.",
             {("bigbird ism -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz -r "
               "chr1:20000-20059 -o effects.tsv"),
              ("bigbird ism -m demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz -r "
@@ -178,7 +185,9 @@ int cmd_ism(int argc, char** argv) {
               "demo-output/chromatin-run/final -f demo-output/genome/genome.fa.gz -R regions.bed "
               "--shard 1/2 -o effects.1.tsv"),
              ("bigbird ism -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz -r "
-              "chr1:20000-20019 --value lfc")});
+              "chr1:20000-20019 --value lfc"),
+             ("bigbird ism -m demo-output/pretrain/final -f demo-output/genome/genome.fa.gz -r "
+              "chr1:20000-20019 --svg-profile lm_gain --svg likelihood.svg -o likelihood.tsv")});
   IsmCommand typed;
   add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
@@ -189,6 +198,14 @@ int cmd_ism(int argc, char** argv) {
   options.batch = typed.scoring.batch();
   options.offset = typed.scoring.offset();
   options.value = parse_ism_value(typed.value);
+  options.passes = parse_language_passes(typed.passes);
+  // What tables say of the values: a language model has one kind.
+  if (usual_language_window(options.models) > 0) {
+    if (typed.value == "diff") typed.value = "lm";
+  } else if (verb.given("--lm-passes")) {
+    throw_usage("--lm-passes is of language models: " + options.models.front() + " has another head",
+                "leave it out, or take a pretrained model");
+  }
   if (options.region.empty() == typed.regions.regions.empty()) {
     throw_usage("ism: give the bases to substitute", "--region CHROM:FROM-TO, or --regions-file BED");
   }

@@ -148,6 +148,7 @@ int cmd_cluster_plan(int argc, char** argv) {
   std::string sample_time = "1m", task_time = "30m";
   bool as_json = false;
   shared.add(verb, false);
+  shared.add_language(verb, true);
   const OptionGroup group(verb, "Plan");
   verb.add_option("--sample-time TIME", sample_time, "Time for which a sample of the records is run, about");
   verb.add_option("--task-time TIME", task_time, "Time that a shard should take");
@@ -157,15 +158,19 @@ int cmd_cluster_plan(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   VariantCostOptions options;
-  options.scoring = shared.scoring(0);
+  const std::int64_t language = shared.language_window(verb);
+  options.scoring = shared.scoring(language);
   options.seconds = static_cast<double>(parse_duration(sample_time, "--sample-time"));
   const auto task_seconds = static_cast<double>(parse_duration(task_time, "--task-time"));
   if (task_seconds < 1) throw_usage("--task-time 0: a task takes some time", "30m, 2h");
   const auto backend = verb.make_backend(shared.models());
-  const std::unique_ptr<SequenceScorer> scorer = shared.make_scorer(*backend);
   Plan plan;
-  plan.startup = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  plan.cost = variant_cost(options, *scorer);
+  const auto cost_with = [&](const auto& scorer) {
+    plan.startup = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return variant_cost(options, *scorer);
+  };
+  plan.cost = language > 0 ? cost_with(shared.make_language_scorer(*backend))
+                           : cost_with(shared.make_scorer(*backend));
   plan.startup += plan.cost.startup_seconds;
   plan.threads = kernels::thread_count();
   plan.advice = advise_shards(plan.cost, plan.startup, task_seconds, plan.threads);

@@ -115,7 +115,7 @@ MachineScorer::MachineScorer(const MachineGenome& genome, const std::string& mod
       *scorer_, context_->fasta, context_->contigs,
       ChunkScorerOptions{context_->rules, context_->windows, {}, false}, nullptr);
   // A chunk from the middle of the genome's variants on: at its ends are gaps.
-  VariantInput input(options_.input, {}, context_->fasta, context_->contigs, options_.chunk);
+  VariantInput input(options_, context_->fasta, context_->contigs);
   std::vector<VcfRecord> records;
   while (input.next(records)) {
     VariantTally tally;

@@ -16,18 +16,18 @@
 #include "lib/core/log.h"
 #include "lib/core/names.h"
 #include "lib/core/progress.h"
+#include "lib/core/unicode.h"
 #include "lib/genomics/effect_scores.h"
 #include "lib/inference/model_identity.h"
 #include "lib/inference/model_task.h"
 #include "lib/inference/windows.h"
 #include "lib/io/files/file.h"
-#include "lib/io/files/output_set.h"
+#include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
-#include "lib/io/tables/npy.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/tokenization/tokenizer.h"
 
@@ -42,27 +42,74 @@ constexpr std::array<std::pair<IsmValue, const char*>, 2> value_names{
 constexpr std::size_t sequences_at_once = 256;  // tokenized together, by all threads
 constexpr float unknown_base = std::numeric_limits<float>::quiet_NaN();
 
-// What all regions share.
+constexpr std::size_t bases_at_once = 64;  // whose changes a language model reads together
+
+// The scores of a language model that are wanted; decides whether it takes distances too.
+PredictionColumns language_profiles(const IsmOptions& options, LanguageScorerOptions& asked) {
+  asked.distances = false;
+  const std::size_t without_distances = language_scores(asked).size();
+  asked.distances = true;
+  std::vector<Profile> profiles;
+  for (const ScoreColumn& score : language_scores(asked))
+    profiles.push_back({lower_ascii(score.id), missing_field});
+  PredictionColumns columns = select_profiles(profiles, options.profiles);
+  if (options.profiles.empty()) columns.selected.resize(without_distances);
+  asked.distances = std::any_of(columns.selected.begin(), columns.selected.end(),
+                                [&](std::size_t column) { return column >= without_distances; });
+  return columns;
+}
+
+// What all regions share. One of the two scorers is there.
 struct IsmContext {
   IsmContext(const IsmOptions& of, kernels::Backend& backend)
-      : options(of),
-        fasta(of.fasta),
-        names(fasta.contigs()),
-        scorer({.models = of.models, .strands = of.strands, .batch = of.batch, .waits = true}, backend),
-        window(with_offset(scorer.model().window_of(of.window_length), of.offset)),
-        columns(select_profiles(scorer.profiles(), of.profiles)) {
-    if (of.value == IsmValue::log_fold_change && !scorer.gives_probabilities()) {
-      throw_usage(of.models.front() + ": its outputs are not probabilities, so that they have no odds",
-                  message("take `value` diff"));
+      : options(of), fasta(of.fasta), names(fasta.contigs()) {
+    const std::int64_t usual = usual_language_window(of.models);
+    if (of.value == IsmValue::log_fold_change && usual > 0) refuse_odds();
+    if (usual > 0) {
+      LanguageScorerOptions asked{.models = of.models,
+                                  .strands = of.strands == Strands::automatic ? Strands::both : of.strands,
+                                  .passes = of.passes,
+                                  .batch = of.batch};
+      columns = language_profiles(of, asked);
+      window = centred_window(of.window_length > 0 ? of.window_length : usual);
+      language = std::make_unique<LanguageScorer>(asked, backend);
+    } else {
+      scorer = std::make_unique<SequenceScorer>(
+          ScorerOptions{.models = of.models, .strands = of.strands, .batch = of.batch, .waits = true},
+          backend);
+      columns = select_profiles(scorer->profiles(), of.profiles);
+      window = scorer->model().window_of(of.window_length);
+      if (of.value == IsmValue::log_fold_change && !scorer->gives_probabilities()) refuse_odds();
     }
+    window = with_offset(window, of.offset);
+  }
+
+  Strands strands_read() const { return language ? language->strands_read() : scorer->strands_read(); }
+  std::size_t strands() const { return language ? language->strands() : scorer->strands(); }
+  const std::vector<std::string>& digests() { return language ? language->digests() : scorer->digests(); }
+  void open() {
+    if (std::exchange(opened_, true)) return;
+    if (!language) return scorer->open();
+    count_genome_pieces(names.contigs(), fasta, window.length, *language);
+    language->open();
   }
 
   const IsmOptions& options;
   Fasta fasta;
   ContigNames names;
-  SequenceScorer scorer;
+  std::unique_ptr<SequenceScorer> scorer;
+  std::unique_ptr<LanguageScorer> language;
   ModelWindow window;
   PredictionColumns columns;
+  bool told_passes = false;  // how many a substitution takes
+
+ private:
+  [[noreturn]] void refuse_odds() const {
+    throw_usage(options.models.front() + ": its outputs are not probabilities, so that they have no odds",
+                message("take `value` diff"));
+  }
+
+  bool opened_ = false;
 };
 
 class Mutagenesis {
@@ -73,19 +120,20 @@ class Mutagenesis {
         fasta_(context.fasta),
         names_(context.names),
         region_(region),
-        scorer_(context.scorer),
+        context_(context),
         window_(context.window) {
+    result_.is_language = context.language != nullptr;
     result_.profiles = context.columns.profiles;
     result_.selected = context.columns.selected;
     result_.chrom = names_[region_.contig].name;
     result_.begin = region_.begin;
     result_.end = region_.end;
-    result_.strands = scorer_.strands_read();
+    result_.strands = context.strands_read();
     result_.window_length = window_.length;
     result_.bases = fasta_.fetch(region_.contig, region_.begin, region_.end);
     result_.values.assign(result_.selected.size() * result_.bases.size() * 4, unknown_base);
-    reference_.resize(result_.selected.size() * scorer_.strands());
-    alternative_.resize(scorer_.strands());
+    reference_.resize(result_.selected.size() * context.strands());
+    alternative_.resize(context.strands());
     place(middle);
   }
   Mutagenesis(IsmContext& context, const Region& region)
@@ -93,6 +141,7 @@ class Mutagenesis {
 
   // Sequences that will be predicted.
   std::int64_t expected() const {
+    if (result_.is_language) return 3 * known();
     return result_.window == IsmWindow::region ? 1 + 3 * known() : 4 * known();
   }
   // Bases that are not N.
@@ -103,6 +152,7 @@ class Mutagenesis {
 
   IsmResult run(Progress& progress) {
     progress_ = &progress;
+    context_.open();
     const bool one_window = result_.window == IsmWindow::region;
     if (one_window) {
       std::string window = cut_window(result_.window_begin);
@@ -116,9 +166,14 @@ class Mutagenesis {
     } else {
       for (std::size_t base = 0; base < result_.bases.size(); ++base) mutate_alone(base);
     }
-    flush();
-    scorer_.finish();
-    result_.digests = scorer_.digests();
+    if (result_.is_language) {
+      score_changes();
+      context_.language->finish();
+    } else {
+      flush();
+      context_.scorer->finish();
+    }
+    result_.digests = context_.digests();
     return std::move(result_);
   }
 
@@ -162,6 +217,7 @@ class Mutagenesis {
   }
 
   void add_reference(const std::string& window) {
+    if (result_.is_language) return;  // a change has its own
     add(window, [this](const SequenceScores& scores) {
       for (std::size_t i = 0; i < result_.selected.size(); ++i) {
         for (std::size_t strand = 0; strand < scores.strands; ++strand)
@@ -179,10 +235,46 @@ class Mutagenesis {
         for (std::size_t i = 0; i < result_.selected.size(); ++i) value(i, base, letter) = 0;
         continue;
       }
+      if (result_.is_language) {
+        changes_.push_back({window, at, 1, std::string(1, ism_letters[letter])});
+        places_.emplace_back(base, letter);
+        continue;
+      }
       window[at] = ism_letters[letter];
       add(window, [this, base, letter](const SequenceScores& scores) { store(scores, base, letter); });
     }
     window[at] = reference;
+    if (places_.size() >= 3 * bases_at_once) score_changes();
+  }
+
+  // Of a language model: what was laid out. Passes that several changes share are run once.
+  void score_changes() {
+    throw_if_cancelled();
+    std::vector<std::string> where;
+    for (const auto& [base, letter] : places_) {
+      where.push_back(
+          fmt::format("{}:{}", result_.chrom, result_.begin + static_cast<std::int64_t>(base) + 1));
+    }
+    context_.language->add(
+        changes_, where,
+        [this, places = std::move(places_)](const std::vector<ChangeScores>& scores) {
+          for (std::size_t i = 0; i < places.size(); ++i) {
+            const std::vector<float> values = language_values(scores[i], context_.language->options());
+            for (std::size_t column = 0; column < result_.selected.size(); ++column)
+              value(column, places[i].first, places[i].second) = values[result_.selected[column]];
+          }
+          result_.sequences += static_cast<std::int64_t>(places.size());
+          progress_->advance(places.size());
+        },
+        [&] {
+          if (changes_.empty() || std::exchange(context_.told_passes, true)) return;
+          log_info(fmt::format(
+              "language model: {:.2f} forward passes a substitution, of the first {}",
+              static_cast<double>(context_.language->passes().run) / static_cast<double>(changes_.size()),
+              changes_.size()));
+        });
+    changes_.clear();
+    places_.clear();
   }
 
   void store(const SequenceScores& scores, std::size_t base, std::size_t letter) {
@@ -208,16 +300,17 @@ class Mutagenesis {
   void flush() {
     throw_if_cancelled();
     std::vector<EncodedSequence> encoded(waiting_.size());
-    kernels::parallel_for_worker(waiting_.size(),
-                                 [&](std::size_t i, int) { encoded[i] = scorer_.encode(waiting_[i].first); });
+    kernels::parallel_for_worker(waiting_.size(), [&](std::size_t i, int) {
+      encoded[i] = context_.scorer->encode(waiting_[i].first);
+    });
     for (std::size_t i = 0; i < waiting_.size(); ++i) {
       if (encoded[i].cut) ++result_.cut;
-      scorer_.add(std::move(encoded[i]),
-                  [this, done = std::move(waiting_[i].second)](const SequenceScores& scores) {
-                    done(scores);
-                    ++result_.sequences;
-                    progress_->advance(1);
-                  });
+      context_.scorer->add(std::move(encoded[i]),
+                           [this, done = std::move(waiting_[i].second)](const SequenceScores& scores) {
+                             done(scores);
+                             ++result_.sequences;
+                             progress_->advance(1);
+                           });
     }
     waiting_.clear();
   }
@@ -226,10 +319,12 @@ class Mutagenesis {
   Fasta& fasta_;
   const ContigNames& names_;
   Region region_;
-  SequenceScorer& scorer_;
+  IsmContext& context_;
   const ModelWindow& window_;
   IsmResult result_;
   std::vector<std::pair<std::string, std::function<void(const SequenceScores&)>>> waiting_;
+  std::vector<SequenceChange> changes_;  // of a language model, and the base and letter of each
+  std::vector<std::pair<std::size_t, std::size_t>> places_;
   std::vector<double> reference_;    // [selected, strands] of the window at hand
   std::vector<double> alternative_;  // [strands]
   Progress* progress_ = nullptr;
@@ -276,8 +371,20 @@ class RegionReader {
   const ContigNames& names_;
 };
 
+RunIdentity language_identity(const LanguageScorer& scorer) {
+  RunIdentity identity;
+  identity["version"] = bigbird_version();
+  for (std::size_t model = 0; model < scorer.models(); ++model)
+    identity["models"] += (model == 0 ? "" : ",") + model_digest(scorer.folder(model));
+  identity["strands"] = name_of(scorer.strands_read());
+  identity["precision"] = kernels::name_of(scorer.precision());
+  identity["passes"] = find_name(language_passes_names, scorer.options().passes);
+  return identity;
+}
+
 RunIdentity identity_of(const IsmOptions& options, const IsmContext& context) {
-  RunIdentity identity = scorer_identity(context.scorer);
+  RunIdentity identity =
+      context.language ? language_identity(*context.language) : scorer_identity(*context.scorer);
   identity["reference"] = genome_fingerprint(options.fasta);
   identity["profiles"] = fmt::format("{}", fmt::join(context.columns.selected, ","));
   identity["window_at"] = find_name(window_names, options.window_at);
@@ -286,43 +393,6 @@ RunIdentity identity_of(const IsmOptions& options, const IsmContext& context) {
   identity["window_place"] = std::to_string(scored_place(context.window));
   identity["max_n"] = fmt::format("{}", options.max_n);
   return identity;
-}
-
-std::string number(float value) {
-  return std::isnan(value) ? missing_field : fmt::format("{:.9g}", value);
-}
-
-void write_table(const std::string& path, const IsmResult& result, const std::vector<std::string>& comments) {
-  OutputStream out(path);
-  TsvWriter table(out, ism_columns(result), comments);
-  ism_rows(result, [&](const std::vector<std::string>& fields) { table.row(fields); });
-  out.close();
-}
-
-void write_matrix(const std::string& path, const IsmResult& result,
-                  const std::vector<std::string>& comments) {
-  const std::string stem = path.substr(0, path.size() - std::string_view(".npy").size());
-  OutputSet outputs({{"", path}, {"", stem + ".rows.tsv"}, {"", stem + ".profiles.tsv"}});
-  OutputStream rows(stem + ".rows.tsv");
-  TsvWriter row_table(rows, {"base", "chrom", "pos", "ref"}, comments);
-  for (std::size_t base = 0; base < result.bases.size(); ++base) {
-    row_table.row({std::to_string(base), result.chrom,
-                   std::to_string(result.begin + static_cast<std::int64_t>(base) + 1),
-                   std::string(1, result.bases[base])});
-  }
-  OutputStream profiles(stem + ".profiles.tsv");
-  TsvWriter profile_table(profiles, {"row", "index", "name", "group"}, comments);
-  for (std::size_t i = 0; i < result.selected.size(); ++i) {
-    const Profile& profile = result.profiles[result.selected[i]];
-    profile_table.row(
-        {std::to_string(i), std::to_string(result.selected[i]), profile.name, text_field(profile.group)});
-  }
-  rows.close();
-  profiles.close();
-  write_npy(
-      path, result.values,
-      {static_cast<std::int64_t>(result.selected.size()), static_cast<std::int64_t>(result.bases.size()), 4});
-  outputs.commit();
 }
 
 }  // namespace
@@ -338,14 +408,18 @@ IsmValue parse_ism_value(const std::string& word) {
 IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend) {
   IsmContext context(options, backend);
   Mutagenesis mutagenesis(context, parse_region(options.region, context.names));
-  const SequenceScorer& scorer = context.scorer;
   const std::int64_t known = mutagenesis.known(), expected = mutagenesis.expected();
   require_few_sequences(options, "region " + options.region, expected);
-  log_info(fmt::format(
-      "{} substitutions of {} bases: {} sequences of {} bp, through {} model{} on {} strand{}: {} passes",
-      3 * known, known, expected, context.window.length, scorer.models(), scorer.models() == 1 ? "" : "s",
-      scorer.strands(), scorer.strands() == 1 ? "" : "s",
-      expected * static_cast<std::int64_t>(scorer.models() * scorer.strands())));
+  const std::size_t models = options.models.size(), strands = context.strands();
+  std::string told = fmt::format(
+      "{} substitutions of {} bases: {} sequences of {} bp, through {} model{} on {} "
+      "strand{}",
+      3 * known, known, expected, context.window.length, models, models == 1 ? "" : "s", strands,
+      strands == 1 ? "" : "s");
+  // Those of a language model are known when its first changes are tokenized.
+  if (!context.language)
+    told += fmt::format(": {} passes", expected * static_cast<std::int64_t>(models * strands));
+  log_info(told);
   Progress progress("ism", static_cast<std::uint64_t>(expected), "sequences");
   IsmResult result = mutagenesis.run(progress);
   warn_of_replaced_letters(options.fasta, context.fasta.iupac_replaced());
@@ -372,7 +446,7 @@ RegionMutator::RegionMutator(const IsmOptions& options, kernels::Backend& backen
 RegionMutator::~RegionMutator() = default;
 
 const std::vector<std::string>& RegionMutator::digests() const {
-  return context_->ism.scorer.digests();
+  return context_->ism.digests();
 }
 
 IsmResult RegionMutator::around(const std::string& chrom, std::int64_t position, std::int64_t reach,
@@ -400,7 +474,7 @@ IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backen
                          options.regions, options.work);
   IsmRegionsTally tally;
   if (outputs.are_whole()) return tally;
-  context.scorer.open();
+  context.open();
   Progress progress("ism", 0, "sequences");
   outputs.run<NamedRegion>(
       [&](NamedRegion& region) { return reader.next(region); },
@@ -429,52 +503,6 @@ IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backen
   warn_of_replaced_letters(options.ism.fasta, context.fasta.iupac_replaced());
   tally.regions = static_cast<std::int64_t>(outputs.records());
   return tally;
-}
-
-std::vector<std::string> ism_columns(const IsmResult& result) {
-  std::vector<std::string> columns = {"chrom", "pos", "ref", "alt"};
-  const std::vector<std::string> labels = profile_labels(result.profiles);
-  for (const std::size_t profile : result.selected) columns.push_back(labels[profile]);
-  return columns;
-}
-
-void ism_rows(const IsmResult& result, const std::function<void(const std::vector<std::string>&)>& row) {
-  std::vector<std::string> fields;
-  for (std::size_t base = 0; base < result.bases.size(); ++base) {
-    const char reference = result.bases[base];
-    const std::string position = std::to_string(result.begin + static_cast<std::int64_t>(base) + 1);
-    if (reference == 'N') {
-      fields = {result.chrom, position, "N", missing_field};
-      fields.resize(fields.size() + result.selected.size(), missing_field);
-      row(fields);
-      continue;
-    }
-    for (std::size_t letter = 0; letter < ism_letters.size(); ++letter) {
-      if (ism_letters[letter] == reference) continue;
-      fields = {result.chrom, position, std::string(1, reference), std::string(1, ism_letters[letter])};
-      for (std::size_t i = 0; i < result.selected.size(); ++i)
-        fields.push_back(number(result.at(i, base)[letter]));
-      row(fields);
-    }
-  }
-}
-
-void check_ism_path(const std::string& path) {
-  for (const char* suffix : {".npy", ".tsv", ".tsv.gz"}) {
-    if (has_suffix(path, suffix)) return;
-  }
-  // A device or pipe takes the table.
-  if (path == "-" || path.starts_with("/dev/")) return;
-  throw_usage(message("`output` {}: its suffix names no format", path), "one of: .npy, .tsv, .tsv.gz");
-}
-
-void write_ism(const std::string& path, const IsmResult& result, const std::vector<std::string>& comments) {
-  check_ism_path(path);
-  if (has_suffix(path, ".npy")) {
-    write_matrix(path, result, comments);
-  } else {
-    write_table(path, result, comments);
-  }
 }
 
 }  // namespace bigbird

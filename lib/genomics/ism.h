@@ -1,6 +1,6 @@
-// In-silico mutagenesis: what every single substitution in a region does to a fine-tuned model's predictions.
-// Coordinates are 0-based half-open on the forward strand; so are the substituted letters, whichever strand
-// the model reads.
+// In-silico mutagenesis: what every single substitution in a region does to a fine-tuned model's predictions,
+// or how likely a language model finds it. Coordinates are 0-based half-open on the forward strand; so are
+// the substituted letters, whichever strand the model reads.
 #pragma once
 
 #include <array>
@@ -14,6 +14,7 @@
 
 #include "kernels/backend.h"
 #include "lib/core/progress.h"
+#include "lib/genomics/language_scorer.h"
 #include "lib/inference/model_task.h"
 #include "lib/inference/sequence_scorer.h"
 #include "lib/io/genome/most_n.h"
@@ -36,14 +37,16 @@ struct IsmOptions {
   std::vector<std::string> models;  // several: the mean of their predictions on each strand
   std::string fasta;
   std::string region;    // as users type it, 1-based and closed; empty for mutate_regions
-  std::string profiles;  // as select_profiles takes it; empty: all
+  std::string profiles;  // as select_profiles takes it; empty: all, of a language model all but distances
   IsmWindow window_at = IsmWindow::automatic;
   // forward: the window is read as it is; reverse: its reverse complement; both: one and the other, and their
   // effects averaged. Where the window lies does not depend on it.
   Strands strands = Strands::both;
   IsmValue value = IsmValue::difference;
-  std::int64_t window_length = 0;  // for a model that does not tell its own; its middle is the target
-  std::int64_t offset = -1;        // where a base stands in the window instead of the scored_place; -1: there
+  LanguagePasses passes = LanguagePasses::left_to_right;  // of language models
+  // For a model that does not tell its own; its middle is the target. 0 of a language model: as usual.
+  std::int64_t window_length = 0;
+  std::int64_t offset = -1;  // where a base stands in the window instead of the scored_place; -1: there
   double max_n = most_n_of_scored_window;  // windows with a larger fraction of N are not scored
   // A region that needs more sequences is refused before the first one; 0: none is.
   std::int64_t max_sequences = 1'000'000;
@@ -54,8 +57,9 @@ struct IsmResult {
   std::string chrom;
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  std::string bases;                  // of the genome, upper case
-  std::vector<Profile> profiles;      // of the model
+  std::string bases;              // of the genome, upper case
+  std::vector<Profile> profiles;  // of the model; of a language model language_scores, in small letters
+  bool is_language = false;
   std::vector<std::size_t> selected;  // profiles of `values`, in this order
   // [selected, bases, 4]: value of the substitution by A C G T. 0 at the base that is there; NaN at N and
   // where a window was not scored.

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <span>
 #include <tuple>
 #include <utility>
 
 #include "kernels/parallel.h"
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/genomics/effect_scores.h"
 #include "lib/inference/probabilities.h"
 #include "lib/io/genome/fasta.h"
@@ -22,6 +25,10 @@ namespace {
 
 // Masked tokens of one call: their logits over the whole vocabulary are held at once.
 constexpr std::size_t most_masked = 256;
+
+constexpr std::int64_t most_places = 200'000;  // that are looked at, of a genome that is mostly N
+constexpr std::int64_t most_counted_windows = 10'000;
+constexpr std::int64_t most_counted_bases = 5'000'000;
 
 // A sequence as a model reads it on a strand.
 struct Tokens {
@@ -78,6 +85,15 @@ StagedChange staged_change(const Tokenizer& tokenizer, const SequenceChange& cha
          r[r.size() - 1 - made.suffix] == a[a.size() - 1 - made.suffix])
     ++made.suffix;
   return made;
+}
+
+// Bases that a vocabulary lacks: N, for most of those that lack any.
+void warn_of_unknown(const StagedChange& of, const std::string& where, const SequenceRunner& runner) {
+  const auto unknown = static_cast<std::int32_t>(runner.tokenizer().special().unknown);
+  if (std::find(of.reference.ids.begin(), of.reference.ids.end(), unknown) == of.reference.ids.end()) return;
+  log_warning_once(
+      fmt::format("{}: its window has bases (N) that the vocabulary of {} lacks: they are read as {}", where,
+                  runner.folder().path(), runner.tokenizer().piece(static_cast<std::uint32_t>(unknown))));
 }
 
 // What is wanted of a pass: of a row ln p of a token, for a change; or its hidden states.
@@ -141,6 +157,62 @@ std::pair<double, double> distances(const StagedChange& of, std::size_t width) {
 
 }  // namespace
 
+std::int64_t usual_language_window(const ModelConfig& config) {
+  return std::max<std::int64_t>(1, std::min<std::int64_t>(512, most_tokens(config) - 32));
+}
+
+std::int64_t usual_language_window(const std::vector<std::string>& models) {
+  std::int64_t window = 0;
+  for (const std::string& model : models) {
+    const ModelConfig config = ModelFolder(model).config();
+    if (!config.has_mlm() && !config.predicts_next()) break;
+    const std::int64_t fits = usual_language_window(config);
+    window = window == 0 ? fits : std::min(window, fits);
+  }
+  return window;
+}
+
+std::vector<ScoreColumn> language_scores(const LanguageScorerOptions& options) {
+  std::vector<ScoreColumn> columns{
+      {"LM_LLR",
+       "ln P(ALT) - ln P(REF) of the tokens that differ, mean over strands and models; below 0: ALT "
+       "is less likely"}};
+  if (options.strands == Strands::both) {
+    columns.push_back({"LM_PLUS", "The same on the forward strand"});
+    columns.push_back({"LM_MINUS", "The same on the reverse strand"});
+  }
+  columns.push_back({"LM_CONTROL", "The same with frequencies of pieces in place of the model"});
+  columns.push_back({"LM_GAIN", "LM_LLR - LM_CONTROL: what the model adds to frequencies of pieces"});
+  if (options.distances) {
+    columns.push_back({"LM_L2",
+                       "Distance of the last hidden states with REF and ALT, over all bases that do "
+                       "not change; mean over strands and models"});
+    columns.push_back({"LM_COS", "1 - cosine of the last hidden states at the variant; mean likewise"});
+  }
+  return columns;
+}
+
+std::vector<float> language_values(const ChangeScores& scores, const LanguageScorerOptions& options) {
+  const auto count = static_cast<double>(scores.strands.size());
+  StrandChange mean;
+  for (const StrandChange& strand : scores.strands) {
+    mean.ratio += strand.ratio / count;
+    mean.control += strand.control / count;
+    mean.distance += strand.distance / count;
+    mean.cosine += strand.cosine / count;
+  }
+  std::vector<float> values{static_cast<float>(mean.ratio)};
+  if (scores.strands.size() > 1)
+    for (const StrandChange& strand : scores.strands) values.push_back(static_cast<float>(strand.ratio));
+  values.push_back(static_cast<float>(mean.control));
+  values.push_back(static_cast<float>(mean.ratio - mean.control));
+  if (options.distances) {
+    values.push_back(static_cast<float>(mean.distance));
+    values.push_back(static_cast<float>(mean.cosine));
+  }
+  return values;
+}
+
 std::string SequenceChange::alternative() const {
   return reference.substr(0, begin) + added + reference.substr(begin + removed);
 }
@@ -169,6 +241,7 @@ struct LanguageScorer::Batch {
   std::vector<ChangeScores> scores;
   std::vector<std::vector<Pass>> passes;  // [models]
   std::size_t open = 0;                   // passes
+  std::uint64_t asked = 0;                // had none of them been shared
   Done done;
 };
 
@@ -213,6 +286,10 @@ kernels::Precision LanguageScorer::precision() const {
   return models_.front()->runner.precision();
 }
 
+const ModelFolder& LanguageScorer::folder(std::size_t model) const {
+  return models_[model]->runner.folder();
+}
+
 void LanguageScorer::open() {
   for (const auto& model : models_) model->runner.open();
 }
@@ -250,6 +327,7 @@ void LanguageScorer::stage(const std::string& where, std::size_t number, Batch& 
                                     where, longer, model.runner.folder().path(), most),
                         message("take a smaller `window`"));
       }
+      warn_of_unknown(of, where, model.runner);
       const auto pad_to = static_cast<std::int64_t>(longer);
       StrandChange& score = batch.scores[number].strands[strand];
       const auto take = [&](const Tokens& tokens, double sign) {
@@ -290,8 +368,9 @@ void LanguageScorer::stage(const std::string& where, std::size_t number, Batch& 
   }
 }
 
-void LanguageScorer::add(const std::vector<SequenceChange>& changes, const std::vector<std::string>& where,
-                         Done done, const std::function<void()>& planned) {
+// Changes that are put together, with their passes laid out and none of them run.
+std::shared_ptr<LanguageScorer::Batch> LanguageScorer::plan(const std::vector<SequenceChange>& changes,
+                                                            const std::vector<std::string>& where) {
   const auto batch = std::make_shared<Batch>();
   batch->scores.resize(changes.size());
   for (ChangeScores& scores : batch->scores) scores.strands.resize(strands());
@@ -314,7 +393,7 @@ void LanguageScorer::add(const std::vector<SequenceChange>& changes, const std::
   }
   // Passes of the same ids are one, in the place of the first of them.
   for (std::vector<Pass>& passes : batch->passes) {
-    passes_asked_ += passes.size();
+    batch->asked += passes.size();
     std::map<std::pair<std::vector<std::int32_t>, std::int64_t>, std::size_t> known;
     std::vector<Pass> different;
     for (Pass& pass : passes) {
@@ -328,9 +407,22 @@ void LanguageScorer::add(const std::vector<SequenceChange>& changes, const std::
       same.hidden.insert(same.hidden.end(), pass.hidden.begin(), pass.hidden.end());
     }
     passes = std::move(different);
-    passes_ += passes.size();
     batch->open += passes.size();
   }
+  return batch;
+}
+
+LanguageScorer::Passes LanguageScorer::passes_of(const std::vector<SequenceChange>& changes,
+                                                 const std::vector<std::string>& where) {
+  const std::shared_ptr<Batch> batch = plan(changes, where);
+  return {batch->open, batch->asked};
+}
+
+void LanguageScorer::add(const std::vector<SequenceChange>& changes, const std::vector<std::string>& where,
+                         Done done, const std::function<void()>& planned) {
+  const std::shared_ptr<Batch> batch = plan(changes, where);
+  passes_.run += batch->open;
+  passes_.asked += batch->asked;
   batch->done = std::move(done);
   if (planned) planned();
   if (batch->open == 0) return deliver(*batch);
@@ -401,6 +493,32 @@ void LanguageScorer::deliver(Batch& batch) const {
 
 void LanguageScorer::finish() {
   for (const auto& model : models_) model->runner.finish();
+}
+
+void count_genome_pieces(const std::vector<Contig>& contigs, Fasta& fasta, std::int64_t window,
+                         LanguageScorer& scorer) {
+  std::vector<std::int64_t> ends;  // of contigs laid end to end
+  for (const Contig& contig : contigs) ends.push_back(contig.length + (ends.empty() ? 0 : ends.back()));
+  const std::int64_t places = std::max<std::int64_t>(1, std::min(most_places, ends.back() / window));
+  const std::int64_t wanted =
+      std::max<std::int64_t>(1, std::min(most_counted_windows, most_counted_bases / window));
+  // Steps of the golden section come by all places, and the first ones lie evenly too.
+  std::int64_t step = std::max<std::int64_t>(1, std::llround(static_cast<double>(places) * 0.6180339887));
+  while (std::gcd(step, places) != 1) ++step;
+  std::int64_t counted = 0;
+  for (std::int64_t i = 0; i < places && counted < wanted; ++i) {
+    throw_if_cancelled();
+    const std::int64_t place = i * step % places * (ends.back() / places);
+    const auto contig =
+        static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), place) - ends.begin());
+    const std::int64_t length = contigs[contig].length, before = ends[contig] - length;
+    const std::int64_t begin = std::max<std::int64_t>(0, std::min(place - before, length - window));
+    const std::string sequence = fasta.fetch(contig, begin, std::min(begin + window, length));
+    const auto unknown = std::count(sequence.begin(), sequence.end(), 'N');
+    if (sequence.empty() || 2 * unknown > static_cast<std::int64_t>(sequence.size())) continue;
+    scorer.count_pieces(sequence);
+    ++counted;
+  }
 }
 
 }  // namespace bigbird

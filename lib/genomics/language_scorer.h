@@ -17,21 +17,36 @@
 // once.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/backend.h"
 #include "lib/inference/model_task.h"
 #include "lib/inference/sequence_runner.h"
+#include "lib/io/genome/fasta.h"
 
 namespace bigbird {
 
 enum class LanguagePasses { left_to_right, joint, unmasked };
+// "left-to-right", "joint", "none": as --lm-passes takes them.
+inline constexpr std::array<std::pair<LanguagePasses, const char*>, 3> language_passes_names{
+    {{LanguagePasses::left_to_right, "left-to-right"},
+     {LanguagePasses::joint, "joint"},
+     {LanguagePasses::unmasked, "none"}}};
+
+// Bases of a window where none are asked for: 512, or so many that they fit with a token a base, and what an
+// allele of 30 bases inserts.
+std::int64_t usual_language_window(const ModelConfig& config);
+// The shortest of several models; 0 where the first has another head than a language model's. Errors as
+// ModelFolder.
+std::int64_t usual_language_window(const std::vector<std::string>& models);
 
 struct LanguageScorerOptions {
   std::vector<std::string> models;  // folders with a masked-token head, of DNA
@@ -69,6 +84,16 @@ struct ChangeScores {
   double token_share = 0;             // changed_token_share of the first strand and model
 };
 
+// A number of its own of every change.
+struct ScoreColumn {
+  std::string id;  // "LM_LLR"
+  std::string description;
+};
+// Means over the strands, and a ratio of each of two.
+std::vector<ScoreColumn> language_scores(const LanguageScorerOptions& options);
+// Their values, in that order.
+std::vector<float> language_values(const ChangeScores& scores, const LanguageScorerOptions& options);
+
 class LanguageScorer {
  public:
   // Error{bad_input}: a folder that has no masked-token head, or whose tokenizer is none of DNA.
@@ -79,6 +104,7 @@ class LanguageScorer {
 
   const LanguageScorerOptions& options() const { return options_; }
   std::size_t models() const { return models_.size(); }
+  const ModelFolder& folder(std::size_t model) const;
   Strands strands_read() const { return options_.strands; }
   std::size_t strands() const { return options_.strands == Strands::both ? 2 : 1; }
   bool works_ahead() const;
@@ -99,13 +125,21 @@ class LanguageScorer {
            const std::function<void()>& planned = {});
   // Every `done` has been called afterwards.
   void finish();
-  // Of all changes that were added: passes that are run, and those of every change for itself.
-  std::uint64_t passes() const { return passes_; }
-  std::uint64_t passes_asked() const { return passes_asked_; }
+  // Forward passes of changes: those that are run, and those of every change for itself.
+  struct Passes {
+    std::uint64_t run = 0;
+    std::uint64_t asked = 0;
+  };
+  // Of changes that would be put together, without running them. Errors as add().
+  Passes passes_of(const std::vector<SequenceChange>& changes, const std::vector<std::string>& where);
+  // Of all changes that were added.
+  const Passes& passes() const { return passes_; }
 
  private:
   struct LanguageModel;
   struct Batch;
+  std::shared_ptr<Batch> plan(const std::vector<SequenceChange>& changes,
+                              const std::vector<std::string>& where);
   void stage(const std::string& where, std::size_t number, Batch& batch);
   void deliver(Batch& batch) const;
   void run(LanguageModel& model, std::size_t m, const std::shared_ptr<Batch>& batch);
@@ -113,7 +147,13 @@ class LanguageScorer {
   LanguageScorerOptions options_;
   std::vector<std::unique_ptr<LanguageModel>> models_;
   std::vector<std::string> digests_;
-  std::uint64_t passes_ = 0, passes_asked_ = 0;
+  Passes passes_;
 };
+
+// Counts the pieces of windows that lie evenly over a genome, 10,000 windows and 5 million bases at most:
+// their frequencies are what LM_CONTROL is made of. Windows with more N than half are left out, and another
+// one is taken.
+void count_genome_pieces(const std::vector<Contig>& contigs, Fasta& fasta, std::int64_t window,
+                         LanguageScorer& scorer);
 
 }  // namespace bigbird

@@ -128,6 +128,12 @@ class WindowPooler {
           out[first + i % width_] = std::max(out[first + i % width_], pooled[i]);
         tell(encoded, 0, encoded.length, {});
         break;
+      case Pooling::Kind::variant: {
+        const std::span<const float> values = vector(token_over(encoded, encoded.window.place));
+        out.insert(out.end(), values.begin(), values.end());
+        tell(encoded, 0, encoded.length, {});
+        break;
+      }
       case Pooling::Kind::token:
         for (std::size_t token = 0; token < encoded.tokens.size(); ++token) {
           const std::span<const float> values = vector(token);
@@ -160,6 +166,11 @@ class WindowPooler {
   }
 
  private:
+  static std::size_t token_over(const EncodedWindow& encoded, std::int64_t base) {
+    const auto behind = std::upper_bound(encoded.offsets.begin(), encoded.offsets.end(),
+                                         static_cast<std::uint32_t>(std::min(base, encoded.length - 1)));
+    return static_cast<std::size_t>(behind - encoded.offsets.begin()) - 1;
+  }
   // [from, to) as read, to places on the forward strand.
   void tell(const EncodedWindow& encoded, std::int64_t from, std::int64_t to, std::string piece) const {
     const Window& window = encoded.window;
@@ -258,6 +269,9 @@ void add_window(Sha256& digest, const Window& window) {
                   window.chrom, window.begin, window.end, window.strand, window.sequence.size());
   digest.update(line.data(), line.size());
   digest.update(window.sequence.data(), window.sequence.size());
+  if (!window.alternative) return;
+  const std::string change = fmt::format("{}\t{}\n", window.place, *window.alternative);
+  digest.update(change.data(), change.size());
 }
 
 }  // namespace
@@ -266,6 +280,7 @@ Pooling parse_pooling(const std::string& text) {
   if (text == "cls") return {Pooling::Kind::cls, 0};
   if (text == "mean") return {Pooling::Kind::mean, 0};
   if (text == "token") return {Pooling::Kind::token, 0};
+  if (text == "variant") return {Pooling::Kind::variant, 0};
   Pooling pooling{Pooling::Kind::bin, 0};
   if (text.starts_with("bin:")) {
     const char* end = text.data() + text.size();
@@ -273,7 +288,7 @@ Pooling parse_pooling(const std::string& text) {
     if (read.ec == std::errc{} && read.ptr == end && pooling.bin_size > 0) return pooling;
   }
   throw_usage(message("`pool` ") + text + ": no such pooling",
-              "cls, mean, token, or bin:N for bins of N bases");
+              "cls, mean, token, variant, or bin:N for bins of N bases");
 }
 
 Embedder::Embedder(const ModelFolder& folder, const EmbedderOptions& options, kernels::Backend& backend)
@@ -302,10 +317,14 @@ void Embedder::encode(const Window& window, std::vector<std::uint32_t>& tokens,
 void Embedder::run(WindowReader& windows, Progress& progress, const std::function<void(EmbeddingRow)>& row,
                    const std::function<void(std::span<const float>)>& vectors) {
   const Pooling& pooling = options_.pooling;
-  const WindowPooler pooler(pooling, tokenizer(), static_cast<std::size_t>(width()), row);
-  std::vector<float> values;
-  Window window;
-  while (windows.next(window)) {
+  std::string allele;  // of the window whose vectors are pooled
+  const std::function<void(EmbeddingRow)> named_row = [&](EmbeddingRow of) {
+    if (!allele.empty()) of.piece = allele;
+    row(std::move(of));
+  };
+  const WindowPooler pooler(pooling, tokenizer(), static_cast<std::size_t>(width()), named_row);
+  const auto add = [&](Window window,
+                       std::function<void(const EncodedWindow&, std::span<const float>)> take) {
     const auto encoded = std::make_shared<EncodedWindow>();
     encoded->length = static_cast<std::int64_t>(window.sequence.size());
     encode(window, encoded->tokens, encoded->offsets);
@@ -316,9 +335,33 @@ void Embedder::run(WindowReader& windows, Progress& progress, const std::functio
     std::vector<std::int32_t> ids =
         with_cls_and_sep(encoded->tokens, tokenizer(), runner_.config(), window.id);
     encoded->window = std::move(window);
-    runner_.add({std::move(ids)}, [&, encoded](const SequenceResult& result) {
+    runner_.add({std::move(ids)}, [encoded, take = std::move(take)](const SequenceResult& result) {
+      take(*encoded, result.hidden);
+    });
+  };
+  // Results come in the order of the windows: REF's vectors wait here for ALT's.
+  std::vector<float> values;
+  Window window;
+  while (windows.next(window)) {
+    const bool of_allele = window.alternative.has_value();
+    Window changed = window;
+    if (of_allele) changed.sequence = *std::exchange(window.alternative, std::nullopt);
+    add(std::move(window), [&, of_allele](const EncodedWindow& encoded, std::span<const float> hidden) {
       values.clear();
-      pooler.pool(*encoded, result.hidden, values);
+      allele = of_allele ? "ref" : "";
+      pooler.pool(encoded, hidden, values);
+      if (of_allele) return;
+      vectors(values);
+      progress.advance(1);
+    });
+    if (!of_allele) continue;
+    add(std::move(changed), [&](const EncodedWindow& encoded, std::span<const float> hidden) {
+      allele = "alt";
+      pooler.pool(encoded, hidden, values);
+      const Window& of = encoded.window;
+      row({of.id, of.chrom, of.begin, of.end, of.strand, "diff"});
+      const std::size_t size = values.size() / 2;
+      for (std::size_t i = 0; i < size; ++i) values.push_back(values[size + i] - values[i]);
       vectors(values);
       progress.advance(1);
     });

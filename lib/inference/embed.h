@@ -21,13 +21,15 @@ namespace bigbird {
 // Which vectors of a sequence are written.
 struct Pooling {
   enum class Kind {
-    cls,    // one: that of [CLS]
-    mean,   // one: the mean over its tokens, without [CLS] and [SEP]
-    max,    // one: the largest value of its tokens, in each dimension
-    token,  // one for each token, without [CLS] and [SEP]
-    bin     // DNA: one for each bin of bin_size bases, counted from the first base as read (on strand - from
-            // the window's end); the mean over the tokens that overlap it, weighted by how many of its bases
-            // each covers. The last bin may be shorter.
+    cls,      // one: that of [CLS]
+    mean,     // one: the mean over its tokens, without [CLS] and [SEP]
+    max,      // one: the largest value of its tokens, in each dimension
+    token,    // one for each token, without [CLS] and [SEP]
+    variant,  // one: that of the token over the first base that an allele changes, or the last base where
+              // nothing follows
+    bin  // DNA: one for each bin of bin_size bases, counted from the first base as read (on strand - from
+         // the window's end); the mean over the tokens that overlap it, weighted by how many of its bases
+         // each covers. The last bin may be shorter.
   };
   Kind kind = Kind::mean;
   std::int64_t bin_size = 0;
@@ -39,7 +41,7 @@ struct Pooling {
 inline constexpr std::array<std::pair<Pooling::Kind, const char*>, 3> whole_poolings{
     {{Pooling::Kind::mean, "mean"}, {Pooling::Kind::cls, "cls"}, {Pooling::Kind::max, "max"}}};
 
-// "cls", "mean", "token", "bin:200"; Error{usage} for anything else.
+// "cls", "mean", "token", "variant", "bin:200"; Error{usage} for anything else.
 Pooling parse_pooling(const std::string& text);
 
 // One row of the matrix. Places are 0-based half-open on the forward strand, or bytes of a line of text.
@@ -49,7 +51,7 @@ struct EmbeddingRow {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   char strand = '+';
-  std::string piece;  // token only; control characters escaped
+  std::string piece;  // of a token, control characters escaped; of an allele's windows "ref", "alt", "diff"
 };
 
 struct EmbedderOptions {
@@ -69,6 +71,7 @@ class Embedder {
   std::int64_t width() const { return head_width(runner_.config()); }
 
   // For every window in order: row() for each of its vectors, then vectors() with all of them, [rows, width].
+  // Of an allele's window three: with REF, with ALT, and the second less the first.
   // Error{bad_input} for a window that is longer than the model takes, where it is not cut, or has no tokens
   // to pool.
   void run(WindowReader& windows, Progress& progress, const std::function<void(EmbeddingRow)>& row,

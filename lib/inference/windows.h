@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ struct Window {
   char strand = '+';
   std::int32_t label = -1;  // -1: unknown
   std::string sequence;
+  // Of an allele of a variant file: what it makes of the sequence, and the first base that changes, in both.
+  std::optional<std::string> alternative = {};
+  std::int64_t place = -1;
 };
 
 // Windows one at a time, in file order, so that a genome of windows needs no memory.

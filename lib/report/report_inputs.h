@@ -23,6 +23,7 @@ struct ScoredWindows {
   std::int64_t length = 0;   // bp
   std::int64_t offset = -1;  // of the allele in its window; -1: not known
   bool alone = true;         // not on a grid, and no mean over shifted windows
+  std::string passes;        // of a language model, as --lm-passes takes them; empty: of another
 };
 
 // An allele of a report's list of the strongest.

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "lib/core/log.h"
+#include "lib/core/names.h"
 #include "lib/core/progress.h"
 #include "lib/genomics/variants/allele_key.h"
 #include "lib/inference/model_task.h"
@@ -287,7 +288,12 @@ class AlleleLogos {
     IsmOptions options = options_;
     if (!strands_typed_ && !windows.strands.empty()) options.strands = parse_strands(windows.strands);
     options.offset = windows.offset;
-    if (!mutator_ || options.strands != made_.strands || options.offset != made_.offset) {
+    if (!windows.passes.empty()) {  // of a language model, whose folder has no window
+      options.passes = parse_name(language_passes_names, windows.passes, "way of masking");
+      options.window_length = windows.length;
+    }
+    if (!mutator_ || options.strands != made_.strands || options.offset != made_.offset ||
+        options.passes != made_.passes || options.window_length != made_.window_length) {
       mutator_.reset();  // one model in memory at a time
       mutator_ = std::make_unique<RegionMutator>(options, backend_);
       made_ = options;
@@ -341,12 +347,18 @@ SequenceLogo ism_logo(const IsmResult& result, std::size_t selected, IsmValue va
   SequenceLogo logo;
   const std::size_t profile = result.selected[selected];
   const std::string& group = result.profiles[profile].group;
+  const std::string strands =
+      result.strands == Strands::both ? "mean of both strands" : name_of(result.strands) + " strand";
   logo.title = format_region(result.chrom, result.begin, result.end);
-  logo.subtitle = fmt::format(
-      "profile {}: {}{} · {} of each substitution, {}", profile, result.profiles[profile].name,
-      group == "." ? "" : " (" + group + ")",
-      value == IsmValue::difference ? "difference of the prediction" : "log2 fold change of the odds",
-      result.strands == Strands::both ? "mean of both strands" : name_of(result.strands) + " strand");
+  if (result.is_language) {
+    logo.subtitle = fmt::format("{} of each substitution, {}", result.profiles[profile].name, strands);
+  } else {
+    logo.subtitle = fmt::format(
+        "profile {}: {}{} · {} of each substitution, {}", profile, result.profiles[profile].name,
+        group == "." ? "" : " (" + group + ")",
+        value == IsmValue::difference ? "difference of the prediction" : "log2 fold change of the odds",
+        strands);
+  }
   logo.contig = result.chrom;
   logo.first_position = result.begin + 1;
   logo.bases = result.bases;

@@ -133,6 +133,8 @@ ScoredWindows scored_windows(const std::string& run) {
   windows.strands = json.value("strands", 0) == 2 ? "both" : json.value("strand", std::string());
   windows.length = json.value("window", std::int64_t{0});
   windows.offset = json.value("offset", std::int64_t{-1});
+  if (const auto language = json.find("language"); language != json.end())
+    windows.passes = language->value("passes", std::string());
   windows.alone = json.value("anchor", std::string("variant")) == "variant" && json.value("shifts", 1) == 1;
   return windows;
 }
@@ -209,9 +211,9 @@ void add_scores(ReportSection& section, const std::string& path, const ReportOpt
     list.rows.push_back(std::move(cells));
     list.links.push_back(
         browser.link(at.chrom, at.position, at.position + static_cast<std::int64_t>(at.ref.size())));
-    if (!picture || !profile) continue;
+    if (!picture) continue;
     StrongAllele allele{at.chrom, at.position, at.ref, at.alt, {}, windows};
-    if (!is_missing(at.fields[*profile])) allele.profile = at.fields[*profile];
+    if (profile && !is_missing(at.fields[*profile])) allele.profile = at.fields[*profile];
     if (ReportPicture drawn = picture(allele); !drawn.svg.empty()) pictures.emplace_back(std::move(drawn));
   }
   if (!strongest.rows().empty()) {

@@ -173,6 +173,13 @@ TEST_F(OtherDnaModels, GoOnLearningOnAnotherGenome) {
 }
 
 TEST_F(OtherDnaModels, WhatTheyCannotDoIsRefused) {
+  // One vocabulary has a piece for N, the other reads it as unknown, and says so.
+  for (const char* model : {"nt1", "dnabert"}) {
+    const std::string log = must({"variants", "-m", path(model), "-f", path("genome.fa"), path("in.vcf"),
+                                  "--window", "80", "--max-n", "0.9", "-o", path("n.tsv"), "--force"})
+                                .err;
+    EXPECT_EQ(log.find("are read as [UNK]") != std::string::npos, std::string(model) == "dnabert") << log;
+  }
   write_text(path("long.fa"), ">x\n" + genome().at("chr1").substr(0, 900) + "\n");
   refused({"embed", "-m", path("nt1"), "-o", path("x.npy"), path("long.fa")}, 1, "301 tokens with [CLS]");
   refused({"variants", "-m", path("nt2"), "-f", path("genome.fa"), path("in.vcf"), "--window", "700"}, 1,

@@ -67,7 +67,7 @@ class ZeroShotGolden : public ::testing::TestWithParam<std::size_t> {
     std::vector<ChangeScores> scores;
     scorer.add(changes, where, [&](const std::vector<ChangeScores>& made) { scores = made; });
     scorer.finish();
-    if (passes != nullptr) *passes = scorer.passes_asked();
+    if (passes != nullptr) *passes = scorer.passes().asked;
     return scores;
   }
 

@@ -78,7 +78,7 @@ EdgeRule parse_edge_rule(std::string_view word) {
 }
 
 std::string flags_text(unsigned flags) {
-  constexpr std::array<std::pair<unsigned, std::string_view>, 8> names = {
+  constexpr std::array<std::pair<unsigned, std::string_view>, 9> names = {
       {{flag_ref_mismatch, "ref_mismatch"},
        {flag_swapped, "swapped"},
        {flag_edge_padded, "edge_padded"},
@@ -86,7 +86,8 @@ std::string flags_text(unsigned flags) {
        {flag_trimmed, "trimmed"},
        {flag_aligned, "aligned"},
        {flag_cut, "tokens_cut"},
-       {flag_cpg, "cpg"}}};
+       {flag_cpg, "cpg"},
+       {flag_derived_ref, "derived_ref"}}};
   std::string text;
   for (const auto& [flag, name] : names) {
     if ((flags & flag) == 0) continue;
@@ -147,7 +148,8 @@ void AlleleJudge::hold(std::size_t contig, std::int64_t begin, std::int64_t end)
   if (held) return;
   cached_begin_ = std::max<std::int64_t>(0, begin - cached_bases / 8);
   cached_ = fasta_.fetch(contig, cached_begin_,
-                         std::min(contigs_[contig].length, std::max(end, cached_begin_ + cached_bases)));
+                         std::min(contigs_[contig].length, std::max(end, cached_begin_ + cached_bases)),
+                         rules_.counts_repeats ? &cached_letters_ : nullptr);
   cached_contig_ = contig;
 }
 
@@ -273,6 +275,14 @@ void AlleleJudge::place(PlacedAllele& allele, const std::string& overlay, std::i
   for (std::size_t i = 0; i < overlay.size(); ++i) {
     const std::int64_t at = overlay_begin + static_cast<std::int64_t>(i) - start;
     if (at >= 0 && at < needed) genome[static_cast<std::size_t>(at)] = overlay[i];
+  }
+  if (rules_.counts_repeats) {
+    // What bases() has just held.
+    const std::int64_t first = std::max<std::int64_t>(start, 0), last = std::min(start + window, length);
+    const auto letters = cached_letters_.begin() + (first - cached_begin_);
+    const auto small = std::count_if(letters, letters + std::max<std::int64_t>(0, last - first),
+                                     [](char letter) { return letter >= 'a'; });
+    allele.repeat_share = static_cast<double>(small) / static_cast<double>(window);
   }
   const std::int64_t at = allele.begin - start;
   allele.reference = piece(genome, 0, window);

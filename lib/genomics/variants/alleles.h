@@ -55,6 +55,7 @@ struct AlleleRules {
   double max_n = most_n_of_scored_window;  // largest fraction of N in the REF window
   bool n_matches = false;                  // N in REF matches any base
   bool pass_only = false;                  // FILTER must be PASS or "."
+  bool counts_repeats = false;             // PlacedAllele::repeat_share is wanted
   std::int64_t window = 0;                 // bp
   // The base of the window (0-based) where the variant's first changed base stands: DeepSEA's 499 of 1000.
   std::int64_t offset = 0;
@@ -73,7 +74,9 @@ inline constexpr unsigned flag_edge_shifted = 8;  // edge_shifted
 inline constexpr unsigned flag_trimmed = 16;      // trimmed: (pos, ref, alt) had common ends
 inline constexpr unsigned flag_cut = 32;          // tokens_cut: a window had more tokens than the model takes
 inline constexpr unsigned flag_aligned = 64;      // aligned: an insertion or deletion was moved to the left
-inline constexpr unsigned flag_cpg = 128;  // cpg: C to T or G to A in a CG, of a language model's score
+// Of a language model's score.
+inline constexpr unsigned flag_cpg = 128;          // cpg: C to T or G to A in a CG
+inline constexpr unsigned flag_derived_ref = 256;  // derived_ref: ALT is the ancestral allele
 std::string flags_text(unsigned flags);
 
 // One ALT of a record, judged and placed.
@@ -87,6 +90,7 @@ struct PlacedAllele {
   unsigned flags = 0;
   std::int64_t window_begin = 0;  // may be negative or pass the contig's end where padded
   double n_share = 0;             // of the REF window, padding included
+  double repeat_share = 0;        // in lower case in the genome, of the REF window; only where it is wanted
   std::string reference;          // REF window, `window` bases (alleles exchanged where swapped)
   std::string alternative;        // ALT window, as long: flank is dropped or fetched at its right end
 };
@@ -126,6 +130,7 @@ class AlleleJudge {
   std::size_t cached_contig_ = 0;
   std::int64_t cached_begin_ = 0;
   std::string cached_;
+  std::string cached_letters_;  // as the file has them, where repeats are counted
 };
 
 // The human assembly that a file's contigs or a genome speak of.

@@ -100,6 +100,8 @@ class AlleleScorer {
   virtual void add(const std::vector<VcfRecord>& records, std::function<void(ChunkResult)> done) = 0;
   // Every chunk is done afterwards.
   virtual void finish() = 0;
+  // What score() finds out before it runs a model: reasons, flags, and the number of windows.
+  virtual ChunkResult judge(const std::vector<VcfRecord>& records) = 0;
   // One chunk alone.
   ChunkResult score(const std::vector<VcfRecord>& records);
 };
@@ -129,8 +131,7 @@ class ChunkScorer : public AlleleScorer {
 
   void add(const std::vector<VcfRecord>& records, std::function<void(ChunkResult)> done) override;
   void finish() override;
-  // What score() finds out before it runs a model: reasons, flags, and the number of windows.
-  ChunkResult judge(const std::vector<VcfRecord>& records);
+  ChunkResult judge(const std::vector<VcfRecord>& records) override;
   const std::vector<ProfileGroup>& groups() const { return groups_; }
   std::size_t values_per_profile() const { return background_ == nullptr ? 4 : 5; }
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "lib/genomics/language_scorer.h"
 #include "lib/genomics/variants/chunk_scorer.h"
 #include "lib/inference/model_task.h"
 #include "lib/io/genome/vcf.h"
@@ -16,12 +17,6 @@ namespace bigbird {
 
 // Missing: NaN, the smallest int32, an empty string.
 using ColumnValue = std::variant<float, std::int32_t, std::string>;
-
-// A number of its own of every allele.
-struct ScoreColumn {
-  std::string id;
-  std::string description;
-};
 
 class VariantColumns {
  public:
@@ -32,7 +27,7 @@ class VariantColumns {
                  const std::vector<std::size_t>& written, std::size_t values_per_profile,
                  const std::vector<std::string>& tracks = {}, const std::vector<std::string>& baselines = {});
 
-  // Of AlleleResult::language, in place of all profiles.
+  // Of AlleleResult::language (language_columns()), in place of all profiles.
   VariantColumns(const std::vector<ScoreColumn>& language, bool background,
                  const std::vector<std::string>& tracks, const std::vector<std::string>& baselines);
 

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/process_memory.h"
 #include "lib/core/progress.h"
 #include "lib/genomics/variants/scoring.h"
+#include "lib/genomics/variants/zero_shot.h"
 #include "lib/inference/model_identity.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/indexed_table.h"
@@ -39,11 +41,8 @@ struct JudgedChunk {
 
 class CostEstimate {
  public:
-  CostEstimate(const VariantCostOptions& options, SequenceScorer& scorer)
-      : options_(options),
-        context_(options.scoring, scorer),
-        chunk_scorer_(scorer, context_.fasta, context_.contigs, {context_.rules, context_.windows, {}, false},
-                      nullptr) {}
+  CostEstimate(const VariantCostOptions& options, ScoringContext& context, AlleleScorer& scorer)
+      : options_(options), context_(context), scorer_(scorer) {}
 
   VariantCost take() {
     judge_input();
@@ -56,7 +55,7 @@ class CostEstimate {
   // Every chunk while there are few of them; then every second, every fourth one ... of all that were read.
   void judge_input() {
     const VariantScoringOptions& scoring = options_.scoring;
-    VariantInput input(scoring.input, scoring.regions, context_.fasta, context_.contigs, scoring.chunk);
+    VariantInput input(scoring, context_.fasta, context_.contigs);
     Progress progress("cluster plan",
                       scoring.regions.empty() ? records_in_index(scoring.input).value_or(0) : 0, "records");
     std::vector<VcfRecord> records;
@@ -82,7 +81,7 @@ class CostEstimate {
 
   void judge(std::vector<VcfRecord>& records) {
     JudgedChunk chunk;
-    const ChunkResult result = chunk_scorer_.judge(records);
+    const ChunkResult result = scorer_.judge(records);
     context_.count(records, result, chunk.tally);
     // From all over the chunk.
     std::vector<std::size_t> scored;
@@ -112,7 +111,7 @@ class CostEstimate {
                                        std::make_move_iterator(from + static_cast<std::ptrdiff_t>(count)));
     VariantTally tally;
     const auto begin = std::chrono::steady_clock::now();
-    context_.count(group, chunk_scorer_.score(group), tally);
+    context_.count(group, scorer_.score(group), tally);
     return {count, tally.passes, seconds_since(begin)};
   }
 
@@ -139,14 +138,32 @@ class CostEstimate {
   }
 
   const VariantCostOptions& options_;
-  ScoringContext context_;
-  ChunkScorer chunk_scorer_;
+  ScoringContext& context_;
+  AlleleScorer& scorer_;
   std::vector<JudgedChunk> judged_;
   VariantCost cost_;
 };
 
 double per_pass(const VariantCost::Timed& group) {
   return group.seconds / static_cast<double>(group.passes);
+}
+
+// prepare(): the scorer of the alleles, with its weights read.
+template <typename Prepare>
+VariantCost cost_of(const VariantCostOptions& options, ScoringContext& context, const Prepare& prepare) {
+  if (options.scoring.input == "-") {
+    throw_usage("a plan reads its input and so would the run: standard input can be read only once",
+                "give the name of a file");
+  }
+  refuse_stream(options.scoring.input, "a plan reads its input and so would the run");
+  const auto begin = std::chrono::steady_clock::now();
+  const std::unique_ptr<AlleleScorer> scorer = prepare();
+  CostEstimate estimate(options, context, *scorer);
+  genome_fingerprint(options.scoring.fasta);  // as a run that says what it is known by
+  const double startup = seconds_since(begin);
+  VariantCost cost = estimate.take();
+  cost.startup_seconds = startup;
+  return cost;
 }
 
 }  // namespace
@@ -189,19 +206,22 @@ double VariantCost::slowest() const {
 }
 
 VariantCost variant_cost(const VariantCostOptions& options, SequenceScorer& scorer) {
-  if (options.scoring.input == "-") {
-    throw_usage("a plan reads its input and so would the run: standard input can be read only once",
-                "give the name of a file");
-  }
-  refuse_stream(options.scoring.input, "a plan reads its input and so would the run");
-  const auto begin = std::chrono::steady_clock::now();
-  scorer.open();
-  CostEstimate estimate(options, scorer);
-  genome_fingerprint(options.scoring.fasta);  // as a run that says what it is known by
-  const double startup = seconds_since(begin);
-  VariantCost cost = estimate.take();
-  cost.startup_seconds = startup;
-  return cost;
+  ScoringContext context(options.scoring, scorer);
+  return cost_of(options, context, [&] {
+    scorer.open();
+    return std::make_unique<ChunkScorer>(scorer, context.fasta, context.contigs,
+                                         ChunkScorerOptions{context.rules, context.windows, {}, false},
+                                         nullptr);
+  });
+}
+
+VariantCost variant_cost(const VariantCostOptions& options, LanguageScorer& scorer) {
+  ScoringContext context(options.scoring, models_of(scorer, options.scoring.windows));
+  return cost_of(options, context, [&] {
+    open_language(scorer, context);
+    return std::make_unique<ZeroShotScorer>(scorer, context,
+                                            ZeroShotOptions{.ancestral = !options.scoring.ancestral.empty()});
+  });
 }
 
 ShardAdvice advise_shards(const VariantCost& cost, double startup, double wanted_task, int threads) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lib/genomics/language_scorer.h"
 #include "lib/genomics/variants/scoring.h"
 #include "lib/genomics/variants/summary.h"
 #include "lib/inference/sequence_scorer.h"
@@ -50,6 +51,7 @@ struct VariantCost {
 // Reads the input once. Error{usage} for standard input, which can be read only once; Error{bad_input} for a
 // file none of whose judged alleles would be scored, and as VariantInput and ChunkScorer.
 VariantCost variant_cost(const VariantCostOptions& options, SequenceScorer& scorer);
+VariantCost variant_cost(const VariantCostOptions& options, LanguageScorer& scorer);
 
 // Into how many shards to cut the file, and what each is asked for.
 struct ShardAdvice {

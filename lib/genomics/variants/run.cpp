@@ -179,8 +179,7 @@ class VariantRun {
         scorer_(std::move(scorer)),
         summary_(std::move(summary)),
         parts_(parts),
-        input_(options.scoring.input, options.scoring.regions, context_.fasta, context_.contigs,
-               options.scoring.chunk),
+        input_(options.scoring, context_.fasta, context_.contigs),
         outputs_({options.format, options.output, options.provenance, options.provenance_in_tables,
                   scorer_.profiles, scorer_.written, scorer_.values_per_profile},
                  report_prefix(options.report, options.format, options.output), input_.reader(),
@@ -290,7 +289,7 @@ VariantTally run_background(const VariantBackgroundOptions& options, const Scori
                             AlleleScorer& scorer, std::size_t profiles,
                             const std::function<void(const AlleleResult&, std::vector<float>&)>& sizes) {
   const VariantScoringOptions& scoring = options.scoring;
-  VariantInput input(scoring.input, scoring.regions, context.fasta, context.contigs, scoring.chunk);
+  VariantInput input(scoring, context.fasta, context.contigs);
   BackgroundWriter writer(options.output, profiles);
   VariantTally tally;
   Progress progress("variants background", options.max_records, "records");
@@ -313,12 +312,6 @@ VariantTally run_background(const VariantBackgroundOptions& options, const Scori
   if (!options.provenance_json.empty()) metadata["provenance"] = options.provenance_json;
   writer.commit(context.origin, std::move(metadata));
   return tally;
-}
-
-// The weights, and the frequencies of pieces.
-void open_language(LanguageScorer& scorer, ScoringContext& context) {
-  count_genome_pieces(context.fasta.contigs(), context.fasta, context.rules.window, scorer);
-  scorer.open();
 }
 
 }  // namespace
@@ -362,17 +355,21 @@ VariantsDone run_variants(const VariantRunOptions& options, LanguageScorer& scor
                 message("leave `profiles` out"));
   }
   ScoringContext context(options.scoring, models_of(scorer, options.scoring.windows));
-  const nlohmann::ordered_json language = {
-      {"passes", find_name(language_passes_names, scorer.options().passes)},
-      {"distances", scorer.options().distances}};
+  const std::string& ancestral = options.scoring.ancestral;
+  const std::vector<ScoreColumn> scores = language_columns(scorer.options(), ancestral);
+  nlohmann::ordered_json language = {{"passes", find_name(language_passes_names, scorer.options().passes)},
+                                     {"distances", scorer.options().distances},
+                                     {"columns", nlohmann::ordered_json::array()}};
+  for (const ScoreColumn& column : scores) language["columns"].push_back(column.id);
+  if (!ancestral.empty()) language["ancestral"] = ancestral;
   const std::string run = run_json(options, context, scorer.precision(), 0, {}, language);
   return run_whole(options, context, run, [&] {
     auto background = open_background(options.background, 1, context);
     auto baselines = open_baselines(options, context);
     open_language(scorer, context);
-    auto alleles = std::make_unique<ZeroShotScorer>(scorer, context, baselines.get(), background.get());
-    VariantColumns columns(language_columns(scorer.options()), background != nullptr, ids_of(context.tracks),
-                           ids_of(baselines));
+    auto alleles = std::make_unique<ZeroShotScorer>(
+        scorer, context, ZeroShotOptions{!ancestral.empty(), true, baselines.get(), background.get()});
+    VariantColumns columns(scores, background != nullptr, ids_of(context.tracks), ids_of(baselines));
     return RunScorer{std::move(background), std::move(baselines), std::move(alleles), scorer.works_ahead(),
                      std::move(columns)};
   });
@@ -397,7 +394,7 @@ VariantTally run_variant_background(const VariantBackgroundOptions& options, Seq
 VariantTally run_variant_background(const VariantBackgroundOptions& options, LanguageScorer& scorer) {
   ScoringContext context(options.scoring, models_of(scorer, options.scoring.windows));
   open_language(scorer, context);
-  ZeroShotScorer alleles(scorer, context, nullptr, nullptr);
+  ZeroShotScorer alleles(scorer, context, {});
   return run_background(options, context, alleles, 1,
                         [](const AlleleResult& allele, std::vector<float>& sizes) {
                           sizes[0] = std::abs(allele.language.front());

@@ -75,16 +75,19 @@ std::string records_digest(const std::vector<VcfRecord>& records) {
   for (const VcfRecord& record : records) {
     text = record.chrom + '\t' + std::to_string(record.position) + '\t' + record.id + '\t' + record.ref;
     for (const std::string& alt : record.alts) text += '\t' + alt;
-    text += '\t' + record.filter + '\n';
+    text += '\t' + record.filter;
+    if (!record.info.empty()) text += '\t' + record.info;
+    text += '\n';
     hash.update(text.data(), text.size());
   }
   return hash.finish();
 }
 
-VariantInput::VariantInput(const std::string& path, const std::vector<std::string>& regions,
-                           const Fasta& fasta, const ContigNames& contigs, std::uint64_t chunk)
-    : reader_(path, regions), fasta_(fasta), contigs_(contigs), chunk_(chunk) {
-  BuildCheck(path, reader_.contigs(), reader_.build_hints(), fasta_, contigs_).check_header();
+VariantInput::VariantInput(const VariantScoringOptions& options, const Fasta& fasta,
+                           const ContigNames& contigs)
+    : reader_(options.input, options.regions), fasta_(fasta), contigs_(contigs), chunk_(options.chunk) {
+  BuildCheck(options.input, reader_.contigs(), reader_.build_hints(), fasta_, contigs_).check_header();
+  if (!options.ancestral.empty()) reader_.keep_info(options.ancestral);
 }
 
 bool VariantInput::next(std::vector<VcfRecord>& records) {

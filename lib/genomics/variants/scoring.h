@@ -28,6 +28,7 @@ struct VariantScoringOptions {
   std::vector<std::string> regions;
   std::string fasta;
   std::vector<std::string> tracks;  // bigWig files, as named_path takes them
+  std::string ancestral;            // INFO field of the ancestral allele, for language models; empty: none
   AlleleRules rules;
   VariantWindows windows;
   std::uint64_t chunk = 1000;  // records
@@ -66,17 +67,16 @@ struct ScoringContext {
 // some allele was scored, or there was none.
 std::optional<Error> why_nothing_was_scored(const VariantTally& tally, const std::string& input);
 
-// sha256 of what identifies records: place, id, alleles and filter of each.
+// sha256 of what identifies records: place, id, alleles, filter and the INFO field that is kept of each.
 std::string records_digest(const std::vector<VcfRecord>& records);
 
 // A variant file as the scorers read it: in chunks, its build held against the genome's before anything is
 // scored.
 class VariantInput {
  public:
-  // `path`, `regions`: as VcfReader takes them. Error{bad_input} when the header speaks of another build than
-  // the genome's.
-  VariantInput(const std::string& path, const std::vector<std::string>& regions, const Fasta& fasta,
-               const ContigNames& contigs, std::uint64_t chunk);
+  // Of the options, what is read and in which chunks. Error{bad_input} when the header speaks of another
+  // build than the genome's; as VcfReader.
+  VariantInput(const VariantScoringOptions& options, const Fasta& fasta, const ContigNames& contigs);
 
   // The next chunk of records, `chunk` of them but at the end; false when there are none. Error{bad_input}
   // when the REF alleles of the first are of another build.

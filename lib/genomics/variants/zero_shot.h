@@ -4,11 +4,10 @@
 // shorter than REF's by what it inserts or deletes.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "lib/genomics/language_scorer.h"
@@ -20,45 +19,53 @@
 
 namespace bigbird {
 
-// Bases of a window where none are asked for: 512, or so many that they fit with a token a base, and what an
-// allele of 30 bases inserts.
-std::int64_t usual_language_window(const ModelConfig& config);
-
-// "left-to-right", "joint", "none": as --lm-passes takes them.
-inline constexpr std::array<std::pair<LanguagePasses, const char*>, 3> language_passes_names{
-    {{LanguagePasses::left_to_right, "left-to-right"},
-     {LanguagePasses::joint, "joint"},
-     {LanguagePasses::unmasked, "none"}}};
-
-// Columns of AlleleResult::language, in their order.
-std::vector<ScoreColumn> language_columns(const LanguageScorerOptions& options);
+// Columns of AlleleResult::language, in their order: language_scores(), LM_DERIVED where `ancestral`, the
+// INFO field that orients a ratio, is not empty, and REPEATS.
+std::vector<ScoreColumn> language_columns(const LanguageScorerOptions& options, const std::string& ancestral);
 // Error{usage} for windows that are shifted or on a grid.
 ScoringModels models_of(LanguageScorer& scorer, const VariantWindows& windows);
 
-// Counts the pieces of windows that lie evenly over a genome, 10,000 windows and 5 million bases at most:
-// their frequencies are what LM_CONTROL is made of. Windows with more N than half are left out, and another
-// one is taken.
-void count_genome_pieces(const std::vector<Contig>& contigs, Fasta& fasta, std::int64_t window,
-                         LanguageScorer& scorer);
+// Counts the pieces of the genome and reads the weights.
+void open_language(LanguageScorer& scorer, ScoringContext& context);
+
+// Which allele of a record is ancestral, as an INFO field tells: a base or bases in any case, and what
+// follows "|" is not read (1000 Genomes' AA). none: the field names neither, or there is none.
+enum class Ancestral { none, ref, alt };
+Ancestral ancestral_allele(std::string_view info, std::string_view ref, std::string_view alt);
+
+struct ZeroShotOptions {
+  bool ancestral = false;     // records keep the INFO field of the ancestral allele
+  bool tells_passes = false;  // a message of how many passes an allele takes, before the first one
+  // As long-lived as the scorer; may be null.
+  AlleleBaselines* baselines = nullptr;
+  const VariantBackground* background = nullptr;
+};
 
 class ZeroShotScorer : public AlleleScorer {
  public:
-  // The references live as long as this object; tracks, baselines and background may be null.
-  ZeroShotScorer(LanguageScorer& scorer, const ScoringContext& context, AlleleBaselines* baselines,
-                 const VariantBackground* background);
+  // The references live as long as this object.
+  ZeroShotScorer(LanguageScorer& scorer, const ScoringContext& context, const ZeroShotOptions& options);
 
   void add(const std::vector<VcfRecord>& records, std::function<void(ChunkResult)> done) override;
   void finish() override { scorer_.finish(); }
+  ChunkResult judge(const std::vector<VcfRecord>& records) override;
 
  private:
-  void take(const ChangeScores& scores, const std::string& where, AlleleResult& result) const;
+  struct Chunk;
+  // An allele that is scored.
+  struct Job {
+    std::size_t record = 0, number = 0;
+    std::string where;
+    double repeat_share = 0;
+    Ancestral ancestral = Ancestral::none;  // of what stands as REF and ALT in the windows
+  };
+  Chunk lay_out(const std::vector<VcfRecord>& records);
+  void take(const ChangeScores& scores, const Job& job, AlleleResult& result) const;
 
   LanguageScorer& scorer_;
   AlleleTracks* tracks_;
-  AlleleBaselines* baselines_;
-  const VariantBackground* background_;
+  ZeroShotOptions options_;
   std::vector<AlleleJudge> judges_;  // one for each thread
-  bool told_ = false;                // of how many passes an allele takes
 };
 
 }  // namespace bigbird

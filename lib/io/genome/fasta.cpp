@@ -73,7 +73,7 @@ Fasta Fasta::clone() const {
   return Fasta(shared_);
 }
 
-std::string Fasta::fetch(std::size_t contig, std::int64_t begin, std::int64_t end) {
+std::string Fasta::fetch(std::size_t contig, std::int64_t begin, std::int64_t end, std::string* letters) {
   if (contig >= contigs().size()) throw_runtime(fmt::format("{}: has no contig number {}", path(), contig));
   const Contig& target = contigs()[contig];
   if (begin < 0 || end < begin || end > target.length) {
@@ -82,6 +82,7 @@ std::string Fasta::fetch(std::size_t contig, std::int64_t begin, std::int64_t en
                     "check that the coordinates and the FASTA are of the same assembly");
   }
   std::string sequence(static_cast<std::size_t>(end - begin), '\0');
+  if (letters != nullptr) letters->assign(sequence.size(), '\0');
   if (begin == end) return sequence;
   const FastaIndexEntry& entry = shared_->indexed.index.entries[contig];
   const auto refuse = [&](const char* at, std::uint8_t byte) {
@@ -124,6 +125,7 @@ std::string Fasta::fetch(std::size_t contig, std::int64_t begin, std::int64_t en
       }
       const std::int64_t bases = std::min<std::int64_t>(entry.line_bases - column, raw_end - raw);
       std::uint8_t flags = 0;
+      if (letters != nullptr) std::copy(raw, raw + bases, letters->data() + (out - sequence.data()));
       for (std::int64_t i = 0; i < bases; ++i) {
         const std::uint8_t letter = base_letters[raw[i]];
         flags |= letter;

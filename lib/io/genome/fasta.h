@@ -38,8 +38,9 @@ class Fasta {
   const std::vector<Contig>& contigs() const;
   // The bases [begin, end) of a contig: upper-cased; A C G T N only, other IUPAC letters become N and are
   // counted. Errors: a range that is not inside the contig (bounds are never clamped); bytes that are no
-  // bases. Not safe for concurrent calls on one object: give each thread its own clone().
-  std::string fetch(std::size_t contig, std::int64_t begin, std::int64_t end);
+  // bases. `raw`, where it is given, takes the letters as the file has them: repeats are in lower case in a
+  // soft-masked genome. Not safe for concurrent calls on one object: give each thread its own clone().
+  std::string fetch(std::size_t contig, std::int64_t begin, std::int64_t end, std::string* raw = nullptr);
   // Letters other than A C G T N replaced by N so far, over this object and all its clones.
   std::uint64_t iupac_replaced() const;
   // A second handle to the same file, sharing the index.

@@ -29,6 +29,7 @@ class VcfRecord {
   std::string ref;
   std::vector<std::string> alts;   // empty when ALT is "."
   std::string filter = ".";        // as text: "PASS", ".", "q10;s50"
+  std::string info;                // of the one INFO field that was asked for (VcfReader::keep_info)
   std::int64_t contig_length = 0;  // as the header's ##contig line of `chrom` gives it; 0 where it does not
   std::uint64_t number = 0;        // 0, 1, 2 ... within what is read
   std::string where;               // "FILE:LINE", or "FILE: record N" for BCF
@@ -53,6 +54,10 @@ class VcfReader {
   VcfReader(const VcfReader&) = delete;
   VcfReader& operator=(const VcfReader&) = delete;
 
+  // The value of this INFO field is kept of the records that follow (VcfRecord::info): as text, empty where a
+  // record has none. Error{bad_input} naming the file where its header does not declare such a field, or not
+  // as a String.
+  void keep_info(const std::string& key);
   // False at the end.
   bool next(VcfRecord& record);
   // Gives the file's descriptor back until the next record is asked for: for who reads more files in turn

@@ -52,6 +52,9 @@ std::string structured_value(std::string_view line, std::string_view key);
 // The line with INFO entries `added` ("BB_X=1;BB_Y=2", may be empty) in place of entries named in `ids`.
 std::string with_info(const std::string& line, const std::vector<std::string>& ids, std::string_view added);
 
+// The value of an INFO entry of a line with 8 columns at least; empty where there is none.
+std::string info_value(std::string_view line, std::string_view key);
+
 struct HtsFileCloser {
   void operator()(htsFile* file) const { hts_close(file); }
 };
@@ -141,6 +144,7 @@ struct VcfReader::State {
   std::uint64_t blank_line = 0;   // where an empty line was seen; 0: none yet
   std::uint64_t records = 0;      // handed out, and as many BCF records read
   std::uint64_t bcf_records = 0;
+  std::string kept_info;  // key of the INFO field that records keep; empty: none
   BcfRecordHandle bcf_record;
   std::int64_t resting_at = -1;  // where to go on: the file is closed meanwhile
 

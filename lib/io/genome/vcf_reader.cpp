@@ -259,6 +259,7 @@ bool VcfReader::State::next_text(VcfRecord& record) {
     std::string whole = parse_record_line(text, header, record.where, record);
     if (regions && regions->seen_before(record.position)) continue;
     if (!record.line_) record.line_ = std::make_unique<VcfRecord::Line>();
+    record.info = kept_info.empty() ? std::string() : info_value(whole, kept_info);
     record.line_->text = std::move(whole);
     record.line_->bcf.reset();
     return true;
@@ -298,6 +299,16 @@ bool VcfReader::State::next_bcf(VcfRecord& record) {
     record.filter += bcf_header->id[BCF_DT_ID][bcf_record->d.flt[i]].key;
   }
   if (record.filter.empty()) record.filter = ".";
+  record.info.clear();
+  if (!kept_info.empty()) {
+    char* value = nullptr;
+    int room = 0;
+    const int size =
+        bcf_get_info_string(bcf_header.get(), bcf_record.get(), kept_info.c_str(), &value, &room);
+    if (size > 0) record.info = value;
+    free(value);
+    if (record.info == ".") record.info.clear();
+  }
   const auto length = header.lengths.find(record.chrom);
   record.contig_length = length == header.lengths.end() ? 0 : length->second;
   if (!record.line_) record.line_ = std::make_unique<VcfRecord::Line>();
@@ -324,6 +335,17 @@ VcfReader::VcfReader(const std::string& path, const std::vector<std::string>& re
 }
 
 VcfReader::~VcfReader() = default;
+
+void VcfReader::keep_info(const std::string& key) {
+  for (const std::string& line : state_->header.lines) {
+    if (!line.starts_with("##INFO=<") || structured_value(line, "ID") != key) continue;
+    if (structured_value(line, "Type") != "String") break;
+    state_->kept_info = key;
+    return;
+  }
+  throw_bad_input(fmt::format("{}: its header declares no INFO field {} of text", state_->path, key),
+                  "see its fields: bcftools view -h FILE | grep '^##INFO'");
+}
 
 void VcfReader::rest() {
   state_->rest();

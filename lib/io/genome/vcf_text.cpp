@@ -223,25 +223,50 @@ std::string parse_record_line(std::string_view line, const VcfHeader& header, co
   return std::string(line.data(), static_cast<std::size_t>(end - line.data())) + "\t.\t.\t.";
 }
 
-std::string with_info(const std::string& line, const std::vector<std::string>& ids, std::string_view added) {
+namespace {
+
+// Where the INFO column begins and ends.
+std::pair<std::size_t, std::size_t> info_place(std::string_view line) {
   std::size_t begin = 0;
   for (std::size_t column = 0; column + 1 < site_columns; ++column) begin = line.find('\t', begin) + 1;
-  std::size_t end = line.find('\t', begin);
-  if (end == std::string::npos) end = line.size();
+  const std::size_t end = line.find('\t', begin);
+  return {begin, end == std::string_view::npos ? line.size() : end};
+}
+
+// take(entry, id) of every entry "ID=VALUE" or "ID".
+template <typename Take>
+void for_each_info(std::string_view info, const Take& take) {
+  while (!info.empty()) {
+    const std::size_t semicolon = info.find(';');
+    const std::string_view entry = info.substr(0, semicolon);
+    if (entry != "." && !entry.empty()) take(entry, entry.substr(0, entry.find('=')));
+    if (semicolon == std::string_view::npos) break;
+    info.remove_prefix(semicolon + 1);
+  }
+}
+
+}  // namespace
+
+std::string info_value(std::string_view line, std::string_view key) {
+  const auto [begin, end] = info_place(line);
+  std::string value;
+  for_each_info(line.substr(begin, end - begin), [&](std::string_view entry, std::string_view id) {
+    if (id == key && entry.size() > id.size()) value = entry.substr(id.size() + 1);
+  });
+  return value;
+}
+
+std::string with_info(const std::string& line, const std::vector<std::string>& ids, std::string_view added) {
+  const auto [begin, end] = info_place(line);
   std::string info;
   const auto append = [&](std::string_view entry) {
     if (!info.empty()) info += ';';
     info += entry;
   };
-  std::string_view rest = std::string_view(line).substr(begin, end - begin);
-  while (!rest.empty()) {
-    const std::size_t semicolon = rest.find(';');
-    const std::string_view entry = rest.substr(0, semicolon);
-    const std::string_view id = entry.substr(0, entry.find('='));
-    if (entry != "." && !entry.empty() && std::find(ids.begin(), ids.end(), id) == ids.end()) append(entry);
-    if (semicolon == std::string_view::npos) break;
-    rest.remove_prefix(semicolon + 1);
-  }
+  for_each_info(std::string_view(line).substr(begin, end - begin),
+                [&](std::string_view entry, std::string_view id) {
+                  if (std::find(ids.begin(), ids.end(), id) == ids.end()) append(entry);
+                });
   if (!added.empty()) append(added);
   if (info.empty()) info = ".";
   return line.substr(0, begin) + info + line.substr(end);

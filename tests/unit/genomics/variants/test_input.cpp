@@ -56,7 +56,10 @@ class VariantInputs : public ::testing::Test {
     return path;
   }
   VariantInput input(const std::string& path, std::uint64_t chunk) const {
-    return VariantInput(path, {}, *fasta_, names_, chunk);
+    VariantScoringOptions options;
+    options.input = path;
+    options.chunk = chunk;
+    return {options, *fasta_, names_};
   }
 
   testing::TemporaryFolder folder_;
