@@ -2,7 +2,7 @@
 # Text, end to end: manual pages -> vocabulary -> shards -> pretraining -> classes of pages, questions about pages -> results.
 #   bash pipelines/demo_text.sh                     the pages of two Debian packages; about two minutes after the build
 # What is learned here are labels by rule: it shows that the parts work, not that a small model understands a page.
-# Environment: OUT (demo-text-output), STEPS (of pretraining), CLASSIFY_STEPS, QA_STEPS, BIN (the folder of an installed
+# Environment: OUT (demo-text-output), STEPS (of pretraining), CLASSIFY_STEPS, TAG_STEPS, QA_STEPS, BIN (the folder of an installed
 # bigbird, to use that and build nothing), and those of pipelines/manual_pages.sh (MAN, PAGES, WORDS, ROUNDS).
 set -euo pipefail
 case ${1:-} in -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
@@ -33,6 +33,14 @@ run_to "$out/sections.tsv" bigbird text classify predict -m "$out/classify/final
 run_to "$out/classify.json" bigbird text classify evaluate --data "$pages/test.jsonl" --predictions "$out/sections.tsv" \
   --table "$out/sections-table.tsv" --svg "$out/sections.svg"
 run bigbird text classify predict -m "$out/classify/final" --text "The kernel returns -1 and sets errno to EFAULT."
+
+# Which words of a sentence are the names of pages, errors and paths.
+run bigbird text tag finetune --train "$pages/words.train.conll" --init "$out/pretrain/final" -o "$out/words" \
+  --length 128 --steps "${TAG_STEPS:-200}" --batch 16
+run bigbird text tag predict -m "$out/words/final" "$pages/words.test.conll" -o "$out/words.conll"
+run_to "$out/words.json" bigbird text tag evaluate --data "$pages/words.test.conll" --predictions "$out/words.conll" \
+  --baseline-from "$pages/words.train.conll"
+run bigbird text tag predict -m "$out/words/final" --text "See read (2) and /etc/passwd , or it fails with EINTR ."
 
 # What a page's program or function does, found among other pages.
 run bigbird text qa finetune --format squad --train "$pages/questions.train.json" --init "$out/pretrain/final" -o "$out/qa" \
@@ -65,6 +73,8 @@ summary() {
   row "section of a page: accuracy" "$(number "$out/classify.json" accuracy)"
   row "section of a page: the largest one always" "$(number "$out/classify.json" majority)"
   row "section of a page: macro F1" "$(number "$out/classify.json" macro_f1)"
+  row "names of pages, errors, paths: F1" "$(number "$out/words.json" f1)"
+  row "each word's usual label: F1" "$(number "$out/words.json" baseline.most_frequent_label_of_each_word.f1)"
   row "questions: exact match (%)" "$(number "$out/qa.test.json" exact_match)"
   row "questions: F1 (%)" "$(number "$out/qa.test.json" f1)"
   row "questions exchanged: exact match (%)" "$(number "$out/qa.exchanged.json" exact_match)"
@@ -72,7 +82,7 @@ summary() {
   cat "$out/asked.txt"
   echo "Files"
   row "pretrained model" "$out/pretrain/final"
-  row "model of sections, of answers" "$out/classify/final, $out/qa/final"
+  row "model of sections, of words, of answers" "$out/classify/final, $out/words/final, $out/qa/final"
   row "tokenizer, shards" "$out/tokenizer, $out/train.bin"
   row "predictions" "$out/sections.tsv, $out/answers.test.json"
   row "confusions" "$out/sections-table.tsv, $out/sections.svg"

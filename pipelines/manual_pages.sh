@@ -10,6 +10,8 @@
 # FOLDER/train/*.txt, FOLDER/held-out/*.txt      a page a file, a paragraph a line
 # FOLDER/{train,valid,test}.jsonl                {"id", "label", "text"}: a page and the section of the manual that it is
 #                                                of; its header, footer and NAME are left out because they tell
+# FOLDER/words.{train,test}.conll                 a word a line with its label: names of pages as read(2), errors as EINTR, paths of
+#                                                files, found by rule; sentences that have one
 # FOLDER/questions.{train,test}.json             SQuAD's layout: "What does NAME do?", answered by the words behind the dash in
 #                                                that page's NAME, in a context of several pages in random order
 # FOLDER/questions.exchanged.json                the contexts and answers of the test, each with the next one's question
@@ -18,7 +20,7 @@
 # A page is of the test for 2 of 10 values of a hash of its name, of the validation for 1, and both sides are held-out. The
 # same pages give the same bytes everywhere.
 set -euo pipefail
-case ${1:-} in -h | --help) sed -n '2,20s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,22s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=pipelines/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 export LC_ALL=C
@@ -90,6 +92,42 @@ find "$cache/text" -type f | sort |
     value = 0
     for (i = 1; i <= length(name); i++) value = (value * 257 + ordinal[substr(name, i, 1)]) % 65537
     return value % 10
+  }
+  # A word with its punctuation apart, and labels by rule; joined to `said`, whose words are counted.
+  function label_word(word, tail) {
+    tail = ""
+    while (word ~ /[.,;:]$/) {
+      tail = substr(word, length(word)) "\tO\n" tail
+      word = substr(word, 1, length(word) - 1)
+    }
+    if (match(word, /^[a-z_][a-z0-9_]*\([1-8]\)$/)) {
+      said = said substr(word, 1, length(word) - 3) "\tB-PAGE\n" substr(word, length(word) - 2) "\tI-PAGE\n"
+      found++
+    } else if (word ~ /^E[A-Z0-9][A-Z0-9]+$/) {
+      said = said word "\tB-ERROR\n"
+      found++
+    } else if (word ~ /^\/[a-z][^ ]*$/) {
+      said = said word "\tB-PATH\n"
+      found++
+    } else if (word != "") {
+      said = said word "\tO\n"
+    }
+    said = said tail
+  }
+  # The sentences of a page that have a labelled word, three of a page at most.
+  function add_words(side, page, lines, list, n, m, i, j, taken) {
+    if (side == "valid") return
+    n = split(page, lines, "\n")
+    for (i = 1; i <= n && taken < 3; i++) {
+      m = split(lines[i], list, " ")
+      if (m < 5 || m > 40) continue
+      said = ""
+      found = 0
+      for (j = 1; j <= m; j++) label_word(list[j])
+      if (!found) continue
+      taken++
+      printf "%s\n", said > (out "/words." side ".conll")
+    }
   }
   # 0 to n - 1, the same numbers in every awk (Park and Miller).
   function draw(n) {
@@ -181,6 +219,7 @@ find "$cache/text" -type f | sort |
     close(out "/" folder "/" file ".txt")
     print "{\"id\": " json(file) ", \"label\": \"" section "\", \"text\": " json(body) "}" > (out "/" side ".jsonl")
     counted[section, side]++
+    add_words(side, document)
 
     dash = index(title, " - ")
     name = substr(title, 1, dash - 1)

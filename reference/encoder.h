@@ -207,4 +207,10 @@ struct ClassificationResult {
 ClassificationResult classification(const EncoderConfig& config, const Parameters& parameters,
                                     const Sequences& sequences, const ClassificationLabels& labels);
 
+// Hugging Face BigBirdForTokenClassification: a dense layer `classifier` on the tokens `rows` (of all tokens
+// of all sequences), one class each, or ignored_label. logits: (rows, outputs).
+ClassificationResult token_classification(const EncoderConfig& config, const Parameters& parameters,
+                                          const Sequences& sequences, const std::vector<std::size_t>& rows,
+                                          const std::vector<std::int64_t>& classes);
+
 }  // namespace bigbird::reference

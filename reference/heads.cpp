@@ -316,4 +316,22 @@ ClassificationResult classification(const EncoderConfig& config, const Parameter
   return {trace.output, logits, loss.loss, network.gradients()};
 }
 
+ClassificationResult token_classification(const EncoderConfig& config, const Parameters& parameters,
+                                          const Sequences& sequences, const std::vector<std::size_t>& rows,
+                                          const std::vector<std::int64_t>& classes) {
+  Network network(config, parameters);
+  const StackTrace trace = stack_forward(network, sequences);
+  Matrix read(rows.size(), trace.output.columns);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < read.columns; ++j) read(i, j) = trace.output(rows[i], j);
+  const Matrix logits = network.linear("classifier", read);
+  const LossAndGradient loss = softmax_cross_entropy(logits, classes);
+  const Matrix d_read = network.linear_gradient("classifier", read, loss.gradient);
+  Matrix d_output(trace.output.rows, trace.output.columns);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < read.columns; ++j) d_output(rows[i], j) += d_read(i, j);
+  stack_backward(network, sequences, trace, d_output);
+  return {trace.output, logits, loss.loss, network.gradients()};
+}
+
 }  // namespace bigbird::reference

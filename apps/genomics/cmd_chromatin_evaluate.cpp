@@ -215,7 +215,7 @@ void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
 int cmd_chromatin_evaluate(int argc, char** argv) {
   Verb verb("chromatin evaluate",
             "Score predicted chromatin profiles against their labels: AUROC and AUPRC of each, medians by "
-            "group, curves; next to G and C and 6-mers.",
+            "group, curves.\n\nScores of G and C, and of 6-mers, are next to them.",
             {("bigbird chromatin evaluate -m demo-output/chromatin-run/final --data "
               "demo-output/chromatin --baseline kmers -o summary.json"),
              ("bigbird chromatin predict -m demo-output/chromatin-run/final --data "

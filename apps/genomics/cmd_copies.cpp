@@ -17,9 +17,7 @@ double percent(std::int64_t part, std::int64_t whole) {
 }  // namespace
 
 int cmd_copies(int argc, char** argv) {
-  Verb verb("copies",
-            "Find the regions of a held-out side of a genome with a near-copy on the other side, on either "
-            "strand.",
+  Verb verb("copies", "Find the regions of a held-out side of a genome with a near-copy on the other side.",
             {"bigbird copies -f demo-output/genome/genome.fa.gz --of chr3 -o copies.bed",
              ("bigbird copies -f demo-output/genome/genome.fa.gz --of chr3:1-200,000 --in "
               "chr1,chr2:1-500,000"),

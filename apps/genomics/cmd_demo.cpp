@@ -60,8 +60,8 @@ std::string own_commands(const std::string& model, const std::string& tracks) {
 int cmd_demo(int argc, char** argv) {
   Verb verb(
       "demo",
-      "Score real variants, human or yeast, with a model that comes with the program: a table, a logo, a "
-      "page, and commands for your own files.",
+      "Score real variants, human or yeast, with a model that comes with the program.\n\nIt writes a table, "
+      "a logo, a page, and commands for your own files.",
       {"bigbird demo", "bigbird demo --species yeast-r64 -o tour --force"});
   DemoOptions options;
   options.output = "bigbird-demo";

@@ -83,7 +83,7 @@ void add_options(Verb& verb, PromoterPredictCommand& typed) {
 
 int cmd_promoter_predict(int argc, char** argv) {
   Verb verb("promoter predict",
-            "Score windows of FASTA, BED or labelled sequences with a fine-tuned promoter model; TSV.",
+            "Score windows of FASTA, BED or labelled sequences with a fine-tuned promoter model.",
             {("awk 'NR > 1 { print \">\" $1 \"\\n\" $8 }' demo-output/promoters/test.tsv | bigbird "
               "promoter predict -m demo-output/finetune/final -"),
              ("awk -v OFS='\\t' 'NR > 1 { print $2, $3, $4, $1, 0, $5 }' "

@@ -114,18 +114,19 @@ void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scori
 }  // namespace
 
 int cmd_promoter_scan(int argc, char** argv) {
-  Verb verb("promoter scan",
-            "Score every step of a genome with a promoter model, as bedGraph or bigWig, and call promoters; "
-            "with recall and precision against known TSS.",
-            {("bigbird promoter scan -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz "
-              "-r chr1:1-50000 --step 50 > scores.bedgraph"),
-             ("bigbird promoter scan -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz "
-              "-r chr3:1-100000 --step 100 -o scores.bw --calls calls.bed"),
-             ("for i in 1 2; do bigbird promoter scan -m demo-output/finetune/final -f "
-              "demo-output/genome/genome.fa.gz -r chr3:1-100000 --step 100 --shard $i/2 -o part$i; done"),
-             ("bigbird promoter scan -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz "
-              "-r chr3:1-100000 --step 100 -o scores.bedgraph.gz --calls calls.bed --tss "
-              "demo-output/genome/promoters.tss.bed --baseline-from demo-output/promoters")});
+  Verb verb(
+      "promoter scan",
+      "Score every step of a genome with a promoter model, as bedGraph or bigWig, and call promoters.\n\n"
+      "Calls are measured against known TSS, by recall and precision.",
+      {("bigbird promoter scan -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz "
+        "-r chr1:1-50000 --step 50 > scores.bedgraph"),
+       ("bigbird promoter scan -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz "
+        "-r chr3:1-100000 --step 100 -o scores.bw --calls calls.bed"),
+       ("for i in 1 2; do bigbird promoter scan -m demo-output/finetune/final -f "
+        "demo-output/genome/genome.fa.gz -r chr3:1-100000 --step 100 --shard $i/2 -o part$i; done"),
+       ("bigbird promoter scan -m demo-output/finetune/final -f demo-output/genome/genome.fa.gz "
+        "-r chr3:1-100000 --step 100 -o scores.bedgraph.gz --calls calls.bed --tss "
+        "demo-output/genome/promoters.tss.bed --baseline-from demo-output/promoters")});
   PromoterScanOptions options;
   ScoringOptions scoring;
   WorkOptions work;

@@ -68,7 +68,8 @@ int cmd_variants(int argc, char** argv) {
   Verb verb(
       "variants",
       "Score variants: how each ALT changes what a model predicts, or how likely a pretrained one finds "
-      "it, as annotated VCF or BCF, table or matrices; next to conservation and scores of other tools.",
+      "it.\n\nThe scores are an annotated VCF or BCF, a table or matrices; next to conservation and scores of "
+      "other tools.",
       {("bigbird variants -m human/tracks -f bigbird-demo/genome.fa.gz "
         "bigbird-demo/variants.vcf.gz -O z -o scored.vcf.gz"),
        ("for i in 1 2; do bigbird variants -m demo-output/chromatin-run/final -f "

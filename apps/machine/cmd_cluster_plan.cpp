@@ -137,13 +137,14 @@ Json plan_json(const Plan& plan) {
 }  // namespace
 
 int cmd_cluster_plan(int argc, char** argv) {
-  Verb verb("cluster plan",
-            "Estimate what scoring a VCF costs, from a timed sample, and into how many shards to cut it.",
-            {("bigbird cluster plan -m demo-output/chromatin-run/final -f "
-              "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz"),
-             ("bigbird cluster plan -m demo-output/chromatin-run/final -f "
-              "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz --sample-time 5s "
-              "--task-time 2h -@ 1")});
+  Verb verb(
+      "cluster plan",
+      "Estimate what scoring a VCF costs, and into how many shards to cut it.\n\nIt runs and times a sample.",
+      {("bigbird cluster plan -m demo-output/chromatin-run/final -f "
+        "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz"),
+       ("bigbird cluster plan -m demo-output/chromatin-run/final -f "
+        "demo-output/genome/genome.fa.gz demo-output/genome/variants.vcf.gz --sample-time 5s "
+        "--task-time 2h -@ 1")});
   VariantOptions shared;
   std::string sample_time = "1m", task_time = "30m";
   bool as_json = false;

@@ -60,7 +60,7 @@ void add_options(Verb& verb, EvaluateCommand& typed) {
 int cmd_evaluate(int argc, char** argv) {
   Verb verb("evaluate",
             "Measure a pretrained model on held-out token shards, compared with n-grams of tokens and Markov "
-            "models of bases; JSON.",
+            "models of bases.",
             {("bigbird evaluate -m demo-output/pretrain/final --data demo-output/valid --baseline-from "
               "demo-output/train --samples 200"),
              ("bigbird evaluate -m demo-output/pretrain/final --data demo-output/valid --masks all "

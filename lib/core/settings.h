@@ -36,7 +36,7 @@ inline constexpr std::string_view all_settings =
     "repetition_penalty replace_invalid report required_characters resume right sample_bases "
     "schedule score shard shard_size shift shifts significance_column size skip_bad split "
     "stem_stride step steps strand strands summary_field support_threshold target_length task "
-    "temperature tensorboard test text text_column threshold tokenizer top_k top_p track train "
+    "temperature tensorboard test text text_column threshold token_column tokenizer top_k top_p track train "
     "trainer unmapped valid value version_2 vocab_size warmup window window_at window_length windows "
     "within write_digest ";
 

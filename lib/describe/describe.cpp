@@ -236,6 +236,7 @@ Describer by_name(const std::string& path) {
   if (has_any_suffix(path, {".tsv", ".tsv.gz"})) return describe_table;
   if (has_any_suffix(path, {".json", ".json.gz"})) return describe_json;
   if (has_any_suffix(path, {".jsonl", ".jsonl.gz"})) return describe_json_lines;
+  if (has_any_suffix(path, {".conll", ".conllu", ".conll.gz", ".conllu.gz"})) return describe_tagged;
   if (has_any_suffix(path, {".svg"})) return describe_picture;
   if (has_any_suffix(path, {".html"})) return describe_page;
   if (has_any_suffix(path, {".toml"})) return describe_options;

@@ -168,6 +168,8 @@ std::string next_of(const ModelConfig& config, const std::optional<ModelWindow>&
         return "bigbird promoter predict, promoter scan, ism, attribute";
       if (window) return "bigbird variants, chromatin predict, ism, attribute";
       return "bigbird text classify predict";
+    case HeadType::token_classification:
+      return "bigbird text tag predict";
     case HeadType::question_answering:
     case HeadType::structured_answers:
       return "bigbird text qa predict";

@@ -49,6 +49,7 @@ std::string describe_script(const std::string& path);
 std::string describe_model_card(const std::string& path);
 std::string describe_piece_list(const std::string& path);
 std::string describe_lines(const std::string& path);
+std::string describe_tagged(const std::string& path);
 
 // A file without a byte, or a compressed one of nothing.
 std::string describe_empty(const std::string& path);

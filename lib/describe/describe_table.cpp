@@ -62,6 +62,7 @@ const std::vector<JsonKind>& json_kinds() {
       {"evaluation of profiles", {"evaluations"}, "bigbird chromatin evaluate", ""},
       {"evaluation of a GLUE task", {"task", "examples", "unlabelled"}, "bigbird text glue evaluate", ""},
       {"evaluation of classes", {"examples", "cut"}, "bigbird text classify evaluate", ""},
+      {"evaluation of words", {"sentences", "words", "per_label"}, "bigbird text tag evaluate", ""},
       {"evaluation of summaries", {"documents", "rouge"}, "bigbird text summarize evaluate", ""},
       {"evaluation of answers", {"exact_match", "f1"}, "bigbird text qa evaluate", ""},
       {"simulated genome", {"bases", "chromosomes", "promoters", "peaks"}, "", ""},
@@ -226,6 +227,7 @@ const std::vector<TableKind>& table_kinds() {
       {"losses of tokens", {"sample", "position", "token", "nats"}, "a predicted token", ""},
       {"learning rates tried", {"rate", "best_step", "valid_loss", "chosen"}, "a learning rate", ""},
       {"evaluation of classes", {"class", "precision", "recall", "f1", "support"}, "a class", ""},
+      {"evaluation of words", {"type", "precision", "recall", "f1", "support", "predicted"}, "a type", ""},
       {"extracts", {"id", "summary", "sentences"}, "a document", "bigbird text summarize evaluate"},
       {"summaries", {"id", "summary", "tokens"}, "a document", "bigbird text summarize evaluate"},
       {"continuations", {"id", "sample", "text", "score", "tokens"}, "a continuation", ""},
@@ -353,11 +355,12 @@ std::string describe_json_lines(const std::string& path) {
   const bool summaries = extracts || (has("id") && has("summary") && has("tokens"));
   const bool continuations = has("id") && has("sample") && has("text") && has("tokens");
   const bool predictions = has("id") && (has("label") || has("labels") || has("prediction")) && !has("text");
-  Json described = {{"kind", extracts        ? "extracts"
-                             : summaries     ? "summaries"
-                             : continuations ? "continuations"
-                             : predictions   ? "text predictions"
-                                             : "JSON lines"},
+  Json described = {{"kind", extracts                         ? "extracts"
+                             : summaries                      ? "summaries"
+                             : continuations                  ? "continuations"
+                             : has("tokens") && has("labels") ? "words with labels"
+                             : predictions                    ? "text predictions"
+                                                              : "JSON lines"},
                     {"path", path},
                     {"records", records}};
   std::vector<std::string> fields;

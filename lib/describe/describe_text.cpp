@@ -13,6 +13,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/tables/tsv.h"
+#include "lib/io/text/tagged_sentences.h"
 
 namespace bigbird {
 namespace {
@@ -225,6 +226,22 @@ std::string describe_lines(const std::string& path) {
                {"blank_lines", blank},
                {is_dna ? "bases" : "bytes", letters}};
   if (is_dna) json["next"] = "bigbird train-bpe and tokenize take it as text";
+  return json_text(json);
+}
+
+std::string describe_tagged(const std::string& path) {
+  TaggedSentenceOptions options;
+  options.labels = Labels::optional;
+  TaggedSentences source(path, options);
+  std::uint64_t sentences = 0, words = 0;
+  for (TaggedSentence sentence; source.next(sentence); ++sentences) {
+    throw_if_cancelled();
+    words += sentence.words.size();
+  }
+  Json json = {{"kind", "words with labels"}, {"path", path}, {"sentences", sentences}, {"words", words}};
+  json["provenance"] = Json::parse(provenance_of_text(path));
+  json["next"] = file_exists(path + ".shard.json") ? "bigbird merge, with the other shards"
+                                                   : "bigbird text tag evaluate";
   return json_text(json);
 }
 

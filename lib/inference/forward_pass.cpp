@@ -62,6 +62,7 @@ std::vector<std::string> inputs_of(const ModelConfig& config) {
     case HeadType::masked_lm:
     case HeadType::causal_lm:
     case HeadType::classification:
+    case HeadType::token_classification:
       names.push_back("labels");
       break;
     case HeadType::question_answering:
@@ -124,6 +125,9 @@ class Reader {
         break;
       case HeadType::classification:
         read_classification_labels();
+        break;
+      case HeadType::token_classification:
+        read_token_labels();
         break;
       case HeadType::question_answering:
         read_answer();
@@ -263,11 +267,24 @@ class Reader {
       for (std::int64_t t = 0; t < in_.tokens; ++t)
         in_.batch.masked_rows.push_back(static_cast<std::int32_t>(s * in_.padded + t));
     }
+    read_labels_of_tokens(config_.vocab_size, in_.batch.masked_labels);
+  }
+
+  // Logits are of every token, padding among them, as in transformers.
+  void read_token_labels() {
+    for (std::int64_t s = 0; s < in_.sequences; ++s) {
+      for (std::int64_t t = 0; t < in_.tokens; ++t)
+        in_.batch.output_spans.push_back({static_cast<std::int32_t>(s * in_.padded + t), 1});
+    }
+    read_labels_of_tokens(config_.num_labels, in_.batch.sequence_labels);
+  }
+
+  void read_labels_of_tokens(std::int64_t classes, std::vector<std::int32_t>& to) const {
     if (!file_.has("labels")) return;
-    const auto labels = read("labels", {in_.sequences, in_.tokens}, config_.vocab_size, Ignored::allowed, 0);
+    const auto labels = read("labels", {in_.sequences, in_.tokens}, classes, Ignored::allowed, 0);
     for (std::int64_t s = 0; s < in_.sequences; ++s) {
       const std::vector<std::int32_t> turned = row_of_batch(labels, s);
-      in_.batch.masked_labels.insert(in_.batch.masked_labels.end(), turned.begin(), turned.end());
+      to.insert(to.end(), turned.begin(), turned.end());
     }
   }
 
@@ -469,6 +486,10 @@ void add_head_outputs(Answer& answer, const Model& model, const ForwardInput& in
     case HeadType::classification:
       answer.add("logits", {in.sequences, config.num_labels}, model.sequence_logits());
       break;
+    case HeadType::token_classification:
+      answer.add("logits", {in.sequences, in.tokens, config.num_labels},
+                 as_given(in, model.sequence_logits(), config.num_labels, in.tokens));
+      break;
     case HeadType::question_answering:
       answer.add("start_logits", positions, cut_padding(in, model.start_logits(), 1));
       answer.add("end_logits", positions, cut_padding(in, model.end_logits(), 1));
@@ -524,7 +545,8 @@ std::int64_t run_forward_pass(kernels::Backend& backend, const ModelFolder& fold
                        .masked_tokens = static_cast<std::int64_t>(in.batch.masked_rows.size()),
                        .longest = in.padded,
                        .target_tokens = in.batch.targets.tokens(),
-                       .global_tokens = in.most_globals};
+                       .global_tokens = in.most_globals,
+                       .outputs = static_cast<std::int64_t>(in.batch.output_spans.size())};
   };
   const std::unique_ptr<Model> opened =
       open_model(folder, {backend, limits, {.training = options.gradients}}).model;

@@ -97,6 +97,7 @@ SequenceRunner::SequenceRunner(const ModelFolder& folder, const SequenceRunnerOp
     : folder_(folder), options_(options), backend_(backend), next_(std::make_shared<Pass>()) {
   if (options.masked_tokens > 0) folder_.require_masked_token_head();
   if (options.sequence_logits || !options.derive.empty()) folder_.require_classifier();
+  if (options.class_logits) folder_.require_token_classifier();
   if (options.answer_logits && folder_.config().head != HeadType::structured_answers) {
     folder_.require_question_head();
   }
@@ -116,7 +117,7 @@ void SequenceRunner::open() {
   if (model_) return;
   LoadOptions load;
   load.encoder_only = options_.masked_tokens == 0 && !options_.sequence_logits && !options_.answer_logits &&
-                      options_.derive.empty();
+                      !options_.class_logits && options_.derive.empty();
   const auto limits = [this](const ModelConfig& config) { return plan_batches(config); };
   model_ = open_model(folder_, {backend_, limits, model_options(options_), std::move(load)}).model;
 }
@@ -186,12 +187,13 @@ void SequenceRunner::add(const SequenceInput& input, std::function<void(const Se
     batch.masked_rows.push_back(first + row);
     batch.masked_labels.push_back(input.ids[static_cast<std::size_t>(row)]);
   }
+  for (const std::int32_t row : input.labelled) batch.output_spans.push_back({first + row, 1});
   if (options_.offsets) {
     std::vector<float>& offsets = batch.embedding_offsets;
     offsets.insert(offsets.end(), input.offsets.begin(), input.offsets.end());
     offsets.resize(static_cast<std::size_t>(batch.tokens() * config().hidden_size), 0.0F);
   }
-  next_->sequences.push_back({input.masked.size(), std::move(result)});
+  next_->sequences.push_back({input.masked.size(), input.labelled.size(), std::move(result)});
 }
 
 void SequenceRunner::finish() {
@@ -216,10 +218,11 @@ void SequenceRunner::compute(Pass& pass) {
 }
 
 void SequenceRunner::deliver(const Pass& pass) const {
-  const std::size_t labels = pass.class_logits.size() / pass.sequences.size();
+  const std::size_t labels = options_.class_logits ? static_cast<std::size_t>(config().num_labels)
+                                                   : pass.class_logits.size() / pass.sequences.size();
   const auto vocabulary = static_cast<std::size_t>(config().vocab_size);
   const auto width = static_cast<std::size_t>(head_width(config()));
-  std::size_t masked = 0;
+  std::size_t masked = 0, labelled = 0;
   for (std::size_t i = 0; i < pass.sequences.size(); ++i) {
     SequenceResult result;
     const auto first_token = static_cast<std::size_t>(pass.batch.token_offsets[i]);
@@ -232,7 +235,13 @@ void SequenceRunner::deliver(const Pass& pass) const {
     if (rows != 0)
       result.masked_logits = std::span(pass.masked_logits).subspan(masked * vocabulary, rows * vocabulary);
     masked += rows;
-    result.sequence_logits = std::span(pass.class_logits).subspan(i * labels, labels);
+    if (options_.class_logits) {
+      const std::size_t count = pass.sequences[i].labelled;
+      result.class_logits = std::span(pass.class_logits).subspan(labelled * labels, count * labels);
+      labelled += count;
+    } else {
+      result.sequence_logits = std::span(pass.class_logits).subspan(i * labels, labels);
+    }
     for (const std::vector<float>& all : pass.answer_logits) {
       result.token_logits.push_back(std::span(all).subspan(first_token, tokens));
       if (const auto globals = global_rows_of(pass.batch, i); globals && globals->end <= all.size())
@@ -249,7 +258,8 @@ void SequenceRunner::deliver(const Pass& pass) const {
 
 std::vector<float> SequenceRunner::class_logits() const {
   const bool types = options_.answer_logits && config().head == HeadType::structured_answers;
-  if (options_.sequence_logits || (types && config().num_labels > 0)) return model_->sequence_logits();
+  if (options_.sequence_logits || options_.class_logits || (types && config().num_labels > 0))
+    return model_->sequence_logits();
   return {};
 }
 

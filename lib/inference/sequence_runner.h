@@ -36,6 +36,7 @@ struct SequenceResult {
   std::span<const float> hidden;           // [tokens, C], without padding; empty when not asked for
   std::span<const float> masked_logits;    // [masked, V] in the order of `masked`
   std::span<const float> sequence_logits;  // [num_labels]; empty when not asked for
+  std::span<const float> class_logits;     // [labelled, num_labels] in the order of `labelled`
   // [tokens] each, of question answering, as the head gives them (heads.h); empty when not asked for.
   std::span<const float> start_logits;
   std::span<const float> end_logits;
@@ -61,6 +62,7 @@ struct SequenceRunnerOptions {
   bool hidden = false;             // whether results carry the hidden states
   bool sequence_logits = false;    // whether they carry the logits of a classification head
   bool answer_logits = false;      // whether they carry those of a head that answers questions
+  bool class_logits = false;       // whether they carry those of a head that gives classes to tokens
   std::int64_t longest = 0;        // most tokens that a sequence will have; 0: what the model takes
   std::int64_t globals = 0;        // of inputs with two_inputs: most global tokens of one
   // Weighted sums of the logits, [num_labels] weights each, whose gradients results carry. Every sum takes a
@@ -86,6 +88,8 @@ struct SequenceInput {
   std::vector<std::int32_t> ids;
   std::vector<std::int32_t> types = {};   // as many; empty: all 0
   std::vector<std::int32_t> masked = {};  // rows of `ids` whose MLM logits are wanted
+  // Rows of `ids` whose logits are wanted, ascending, one at least, with options.class_logits.
+  std::vector<std::int32_t> labelled = {};
   // Tokens that padding is for, where they are more than it has: sequences that are compared see the same.
   std::int64_t pad_to = 0;
   // [ids, C], with options.offsets: what is added to the vector of each token (Batch::embedding_offsets);
@@ -129,7 +133,8 @@ class SequenceRunner {
  private:
   // Of a sequence, what its batch does not hold.
   struct Awaited {
-    std::size_t masked = 0;  // rows
+    std::size_t masked = 0;    // rows
+    std::size_t labelled = 0;  // rows
     std::function<void(const SequenceResult&)> result;
   };
   // A batch from its first sequence to its results, with what came of it as far as it is asked for.
@@ -137,7 +142,7 @@ class SequenceRunner {
     Batch batch;
     std::vector<Awaited> sequences;
     std::vector<float> hidden, masked_logits;
-    std::vector<float> class_logits;                // [B, num_labels]
+    std::vector<float> class_logits;                // [B, num_labels], or [rows, num_labels] of tokens
     std::vector<std::vector<float>> answer_logits;  // [scores][T], of question answering start and end
     std::vector<std::vector<float>> gradients;      // [options_.derive][tokens of the batch, C]
   };

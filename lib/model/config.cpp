@@ -35,7 +35,7 @@ constexpr std::array<std::pair<PositionType, const char*>, 4> position_names{
      {PositionType::sinusoidal, "sinusoidal"}}};
 constexpr std::array<std::pair<HeadForm, const char*>, 2> head_form_names{
     {{HeadForm::bigbird, "bigbird"}, {HeadForm::roberta, "roberta"}}};
-constexpr std::array<std::pair<HeadType, const char*>, 10> head_names{
+constexpr std::array<std::pair<HeadType, const char*>, 11> head_names{
     {{HeadType::encoder, "encoder"},
      {HeadType::pretraining, "pretraining"},
      {HeadType::masked_lm, "masked-lm"},
@@ -45,7 +45,8 @@ constexpr std::array<std::pair<HeadType, const char*>, 10> head_names{
      {HeadType::structured_answers, "structured-answers"},
      {HeadType::generation, "generation"},
      {HeadType::masked_sentences, "masked-sentences"},
-     {HeadType::sentence_labels, "sentence-labels"}}};
+     {HeadType::sentence_labels, "sentence-labels"},
+     {HeadType::token_classification, "token-classification"}}};
 
 }  // namespace
 
@@ -134,6 +135,7 @@ bool is_longformer_architecture(const ModelConfig& config) {
     return false;
   switch (config.head) {
     case HeadType::encoder:
+    case HeadType::token_classification:
       return true;
     case HeadType::masked_lm:  // whose transform has this gelu always
       return config.activation == Activation::gelu_erf;
@@ -177,6 +179,7 @@ bool is_esm_architecture(const ModelConfig& config) {
                       !config.rescale_embeddings && config.activation == Activation::gelu_erf &&
                       config.masked_head_activation() == Activation::gelu_erf;
   const bool head = config.head == HeadType::encoder || config.head == HeadType::masked_lm ||
+                    config.head == HeadType::token_classification ||
                     (config.head == HeadType::classification && config.head_form == HeadForm::roberta);
   return layers && head;
 }

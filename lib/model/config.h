@@ -68,6 +68,8 @@ enum class HeadType {
   // stands on the first: a decoder writes sentences that were masked, or each sentence gets a label.
   masked_sentences,
   sentence_labels,
+  token_classification,  // BigBirdForTokenClassification: dropout and a dense layer on every token that is
+                         // to get a class
 };
 
 // Whose layers the heads for classes and for spans have, where there are two of the same purpose.
@@ -151,7 +153,7 @@ struct ModelConfig {
   std::int64_t type_vocab_size = 2;  // 0: no token types
   std::int64_t block_size = 64;
   std::int64_t num_random_blocks = 3;
-  std::int64_t num_labels = 2;  // classification; structured_answers, from 0 on
+  std::int64_t num_labels = 2;  // has_classes(); structured_answers, from 0 on
   std::int64_t pad_token_id = 0;
   std::int64_t bos_token_id = 1;
   std::int64_t eos_token_id = 2;
@@ -208,7 +210,7 @@ struct ModelConfig {
   // SHA-256 of the tokenizer the model was trained with (digest() of lib/tokenization/tokenizer.h); empty
   // when unknown.
   std::string tokenizer_digest;
-  // transformers' class of a folder whose head is not read (BigBirdForTokenClassification); empty for all
+  // transformers' class of a folder whose head is not read (BigBirdForMultipleChoice); empty for all
   // others. `head` is then what can be had of it: encoder, or generation where it has a decoder.
   std::string foreign_class;
   // Null: no layer is int8. The parameters of such layers are integers times scales exactly, and lose this
@@ -220,6 +222,11 @@ struct ModelConfig {
   std::int64_t inner_outputs() const { return (gated_feed_forward ? 2 : 1) * intermediate_size; }
   Activation masked_head_activation() const { return head_activation.value_or(activation); }
   bool pools() const { return head == HeadType::classification && pooling.kind != HeadPooling::Kind::first; }
+  bool has_classes() const {
+    return head == HeadType::classification || head == HeadType::token_classification;
+  }
+  // Whether the head reads Batch::output_spans.
+  bool reads_spans() const { return pools() || head == HeadType::token_classification; }
   bool has_stem() const { return stem.stride > 0; }
   std::int64_t tokens_of_a_row() const { return has_stem() ? stem.stride : 1; }
   bool has_final_norm() const { return norm_type == NormType::prenorm && final_norm; }
@@ -228,8 +235,7 @@ struct ModelConfig {
   bool has_pooler() const {
     if (uses_pooler()) return true;
     return !has_esm_form() && attention != AttentionPattern::longformer &&
-           attention != AttentionPattern::etc &&
-           (head == HeadType::masked_lm || head == HeadType::classification);
+           attention != AttentionPattern::etc && (head == HeadType::masked_lm || has_classes());
   }
   // A model of transformers' esm: its heads have no pooler, and its config names [MASK].
   bool has_esm_form() const { return mask_token_id >= 0; }

@@ -34,12 +34,13 @@ using Json = nlohmann::json;
 constexpr const char* own_decoder = "BigBirdForConditionalGeneration";
 // transformers' BigBirdForCausalLM has another head, and no attention of BigBird's with it.
 constexpr const char* own_causal = "BigBirdForNextToken";
-constexpr std::array<std::pair<HeadType, const char*>, 11> architecture_names{
+constexpr std::array<std::pair<HeadType, const char*>, 12> architecture_names{
     {{HeadType::encoder, "BigBirdModel"},
      {HeadType::pretraining, "BigBirdForPreTraining"},
      {HeadType::masked_lm, "BigBirdForMaskedLM"},
      {HeadType::causal_lm, own_causal},
      {HeadType::classification, "BigBirdForSequenceClassification"},
+     {HeadType::token_classification, "BigBirdForTokenClassification"},
      {HeadType::question_answering, "BigBirdForQuestionAnswering"},
      {HeadType::structured_answers, "BigBirdForStructuredAnswers"},  // transformers has none of this name
      {HeadType::generation, "BigBirdPegasusForConditionalGeneration"},
@@ -490,7 +491,7 @@ std::string own_config_json(const ModelConfig& config, const std::string& torch_
   if (config.head == HeadType::classification) {
     json["problem_type"] = find_name(problem_names, config.problem_type);
   }
-  if (config.head == HeadType::classification || config.head == HeadType::structured_answers) {
+  if (config.has_classes() || config.head == HeadType::structured_answers) {
     for (std::int64_t label = 0; label < config.num_labels; ++label) {
       const std::string name = config.label_names.empty()
                                    ? fmt::format("LABEL_{}", label)

@@ -35,12 +35,15 @@ struct HeadName {
 constexpr std::array<HeadName, 2> bert_heads{
     {{"BertForSequenceClassification", "BigBirdForSequenceClassification"},
      {"BertForQuestionAnswering", "BigBirdForQuestionAnswering"}}};
-constexpr std::array<HeadName, 9> foreign_heads{
+constexpr std::array<HeadName, 12> foreign_heads{
     {{"BertForPreTraining", "BigBirdForPreTraining"},
      {"BertForMaskedLM", "BigBirdForMaskedLM"},
      {"RobertaForMaskedLM", "BigBirdForMaskedLM"},
      {"BertModel", "BigBirdModel"},
      {"RobertaModel", "BigBirdModel"},
+     {"BertForTokenClassification", "BigBirdForTokenClassification"},
+     {"RobertaForTokenClassification", "BigBirdForTokenClassification"},
+     {"LongformerForTokenClassification", "BigBirdForTokenClassification"},
      {"LongformerForMaskedLM", "BigBirdForMaskedLM"},
      {"LongformerModel", "BigBirdModel"},
      {"LongformerForSequenceClassification", "BigBirdForSequenceClassification"},
@@ -150,8 +153,9 @@ std::string translated_original_pegasus(OrderedJson json, const std::string& fil
   return translated_pegasus_config(json_text(json), file);
 }
 
-// Heads that are not ours (token classes) leave the encoder; so do BERT's and RoBERTa's for classes and
-// answers, which BigBird's classes do not have, but for a model that keeps RoBERTa's form of heads.
+// Heads that are not ours (choices of several texts) leave the encoder; so do BERT's and RoBERTa's for
+// classes and answers, which BigBird's classes do not have, but for a model that keeps RoBERTa's form of
+// heads.
 void translate_head(OrderedJson& json, bool in_roberta_form) {
   const OrderedJson architectures = json.value("architectures", OrderedJson::array());
   const OrderedJson first =

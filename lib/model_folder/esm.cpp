@@ -33,7 +33,8 @@ constexpr std::array<BartName, 8> esm_outside{
 constexpr std::array<BartName, 2> esm_parts{
     {{"attention.LayerNorm.", "attention.output.LayerNorm."}, {"LayerNorm.", "output.LayerNorm."}}};
 constexpr std::array<BartStack, 1> esm_stack{{{{"esm.encoder.layer.", "bert.encoder.layer."}, esm_parts}}};
-constexpr std::array<HeadType, 3> esm_heads{HeadType::encoder, HeadType::masked_lm, HeadType::classification};
+constexpr std::array<HeadType, 4> esm_heads{HeadType::encoder, HeadType::masked_lm, HeadType::classification,
+                                            HeadType::token_classification};
 
 [[noreturn]] void refuse_esm(const std::string& file, const std::string& what, const std::string& hint) {
   throw_bad_input(file + ": " + what, hint);
@@ -85,6 +86,7 @@ std::string esm_stored_name(const std::string& layout_name) {
 const char* esm_class(HeadType head) {
   if (head == HeadType::encoder) return "EsmModel";
   if (head == HeadType::masked_lm) return "EsmForMaskedLM";
+  if (head == HeadType::token_classification) return "EsmForTokenClassification";
   return head == HeadType::classification ? "EsmForSequenceClassification" : nullptr;
 }
 

@@ -102,6 +102,7 @@ class Loader {
     model_.files = weights_.files();
     stored_ = by_layout_name(weights_, model_.dialect);
     turn_matrices();
+    name_token_head();
     refuse_foreign_head();
     choose_head();
     choose_positions();
@@ -225,6 +226,17 @@ class Loader {
     const std::int64_t block = repeats ? model_.config.block_size : 1;
     model_.config.max_position_embeddings = (options_.positions + block - 1) / block * block;
     validate(model_.config, folder_);
+  }
+
+  // BERT's heads of classes have one name: what layout_name() takes for that of sequences is of tokens.
+  void name_token_head() {
+    if (model_.dialect != Dialect::bert || model_.config.head != HeadType::token_classification) return;
+    for (const char* part : {"weight", "bias"}) {
+      if (auto found = stored_.extract(std::string("classifier.out_proj.") + part)) {
+        found.key() = std::string("classifier.") + part;
+        stored_.insert(std::move(found));
+      }
+    }
   }
 
   // BERT's head of classes is a dense layer on its pooler: a new one begins from that.

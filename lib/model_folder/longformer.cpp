@@ -53,6 +53,8 @@ const char* longformer_class(HeadType head) {
       return "LongformerForMaskedLM";
     case HeadType::classification:
       return "LongformerForSequenceClassification";
+    case HeadType::token_classification:
+      return "LongformerForTokenClassification";
     case HeadType::question_answering:
       return "LongformerForQuestionAnswering";
     case HeadType::causal_lm:

@@ -76,6 +76,12 @@ void ModelFolder::require_classifier() const {
       "finetune`");
 }
 
+void ModelFolder::require_token_classifier() const {
+  if (config_.head == HeadType::token_classification) return;
+  throw_bad_input(fmt::format("{}: the model has no classes of tokens, its head is {}", path_, head_words()),
+                  "make one with `bigbird text tag finetune`");
+}
+
 void ModelFolder::require_masked_token_head() const {
   if (config_.has_mlm()) return;
   if (config_.predicts_next()) {

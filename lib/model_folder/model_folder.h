@@ -39,7 +39,9 @@ class ModelFolder {
 
   // Error{bad_input} naming the folder, and a hint what to take instead.
   void require(Alphabet alphabet) const;
-  void require_classifier() const;         // a classification head
+  void require_classifier() const;  // a classification head
+  // One that gives classes to tokens.
+  void require_token_classifier() const;
   void require_masked_token_head() const;  // that of masked-lm or pretraining
   void require_next_token_head() const;    // that of causal-lm
   void require_question_head() const;      // a question answering head

@@ -17,6 +17,7 @@ const std::vector<ShardedVerb>& sharded_verbs() {
       {"embed", "sequences", true, {".run.json"}},
       {"ism", "regions of a BED", false, {".shard.json"}},
       {"text classify predict", "texts", false, {".shard.json"}},
+      {"text tag predict", "sentences", false, {".shard.json"}},
       {"text embed", "texts", true, {".run.json"}},
       {"text qa predict", "questions", false, {".shard.json"}, {"--candidates", "--null-odds"}},
       {"text summarize predict", "documents", false, {".shard.json"}},

@@ -25,10 +25,11 @@ namespace {
 
 constexpr const char* text_settings_file = "text.json";
 
-constexpr std::array<std::pair<TextTask, const char*>, 3> text_task_names{
+constexpr std::array<std::pair<TextTask, const char*>, 4> text_task_names{
     {{TextTask::classification, "classify"},
      {TextTask::question_answering, "qa"},
-     {TextTask::summarization, "summarize"}}};
+     {TextTask::summarization, "summarize"},
+     {TextTask::tagging, "tag"}}};
 constexpr std::array<std::pair<WhiteSpace, const char*>, 2> white_space_names{
     {{WhiteSpace::fold, "fold"}, {WhiteSpace::keep, "keep"}}};
 

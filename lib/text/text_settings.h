@@ -1,6 +1,3 @@
-// lib/text holds what the tasks over texts share: how a text becomes an input, and what a model was trained
-// to read. Each task has a folder, and none of them includes another. Metrics are in lib/metrics.
-//
 // How the texts of a fine-tuned model are turned into tokens: kept beside its weights as text.json, so that
 // every verb that uses the model reads texts as it was trained to. A folder without the file (Hugging Face's)
 // is read as transformers reads it.
@@ -24,8 +21,8 @@ namespace bigbird {
 
 class ModelFolder;
 
-enum class TextTask { classification, question_answering, summarization };
-std::string name_of(TextTask task);  // "classify", "qa", "summarize"
+enum class TextTask { classification, question_answering, summarization, tagging };
+std::string name_of(TextTask task);  // "classify", "qa", "summarize", "tag"
 
 struct TextSettings {
   std::optional<TextTask> task;  // what the model was made for; nothing where its folder does not tell
@@ -34,8 +31,8 @@ struct TextSettings {
   // Whether the second text of a pair has token type 1, as BERT's has. Hugging Face's BigBird tokenizer gives
   // type 0 throughout; its question answering head sets them itself.
   bool second_type = false;
-  // Of questions: the windows and the kind of the training data; nothing where the folder does not tell
-  // (those of earlier versions do not).
+  // Of questions, and of words the first: the windows and the kind of the training data; nothing where the
+  // folder does not tell (those of earlier versions do not).
   std::optional<std::size_t> overlap;
   std::optional<std::size_t> step;
   std::optional<std::size_t> max_question;

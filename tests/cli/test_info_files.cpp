@@ -283,6 +283,15 @@ class InfoFiles : public testing::TextFixture {
     run(3, {"text", "classify", "evaluate", "-m", out("classify-run/final"), "--data", path("labelled.csv"),
             "-o", out("classes.json"), "--table", out("by-class.tsv"), "--svg", out("classes.svg")});
 
+    write("words.conll", "a\tB-X\nb\tO\n\nb\tO\n\na\tB-X\n");
+    run(3, {"text", "tag", "finetune", "--train", path("words.conll"), "--init", path("encoder"), "-o",
+            out("tag-run"), "--steps", "1", "--batch", "2"});
+    const Words tag = {"text", "tag", "predict", "-m", out("tag-run/final"), path("words.conll"), "-o"};
+    run(3, tag + Words{out("tagged.conll")});
+    run(3, tag + Words{out("tagged.jsonl"), "-O", "jsonl"});
+    run(3, {"text", "tag", "evaluate", "-m", out("tag-run/final"), "--data", path("words.conll"), "-o",
+            out("tagged.json"), "--table", out("by-type.tsv")});
+
     testing::write_tiny_question_model(path("reader"), HeadType::masked_lm);
     write("questions.json", testing::tiny_questions_json(testing::four_tiny_questions()));
     run(3, {"text", "qa", "finetune", "--format", "squad", "--train", path("questions.json"), "--init",

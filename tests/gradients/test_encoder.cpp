@@ -214,6 +214,24 @@ TEST(EncoderGradients, ClassificationEqualsCentralDifferencesForEveryLoss) {
   }
 }
 
+TEST(EncoderGradients, ClassesOfTokensEqualCentralDifferences) {
+  const EncoderConfig config = tiny_config();
+  const Sequences sequences = ragged_sequences(config);
+  ParameterMaker maker(23);
+  maker.encoder(config, false);
+  maker.linear("classifier", 4, hidden);
+  Parameters& parameters = maker.parameters;
+  const std::vector<std::size_t> rows{0, 3, 4, 11};
+  const std::vector<std::int64_t> classes{2, 0, ignored_label, 3};
+  const auto result = [&] { return token_classification(config, parameters, sequences, rows, classes); };
+  const Parameters gradients = result().gradients;
+  const auto loss = [&] { return result().loss; };
+  for (auto& [name, values] : parameters) {
+    const std::size_t stride = values.size() > 16 ? 23 : 3;
+    EXPECT_LT(largest_gradient_error(values, gradients.at(name), loss, stride), 1e-6) << name;
+  }
+}
+
 TEST(EncoderGradients, MaskedTokensAloneEqualCentralDifferences) {
   const EncoderConfig config = tiny_config();
   const Sequences sequences = ragged_sequences(config);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tiny BERT and RoBERTa folders of every class that bigbird reads as it is, as transformers saves them, and one call of each in
+"""Tiny BERT and RoBERTa folders of every class that bigbird reads as it is, and a BigBird's that gives classes to tokens, as transformers saves them, and one call of each in
 float64: tests/golden/dialects/NAME/ and tests/golden/dialects/NAME_40.safetensors. `bert` and `roberta` themselves (masked tokens)
 are make_dialects.py's: of them only the call is made.
 
@@ -23,12 +23,16 @@ FOLDERS = {
     "bert_without_pooler": ("BertModel", 48, {}, {"add_pooling_layer": False}),
     "bert_pretraining": ("BertForPreTraining", 40, {}, {}),
     "bert_classes": ("BertForSequenceClassification", 40, {"num_labels": 3}, {}),
+    "bert_tokens": ("BertForTokenClassification", 40, {"num_labels": 5}, {}),
     "bert_answers": ("BertForQuestionAnswering", 40, {}, {}),
     "roberta_encoder": ("RobertaModel", 42, ROBERTA, {}),
     "roberta_pad_0": ("RobertaForMaskedLM", 41, {**ROBERTA, "pad_token_id": 0}, {}),
     "roberta_classes": ("RobertaForSequenceClassification", 42, {**ROBERTA, "num_labels": 3}, {}),
+    "roberta_tokens": ("RobertaForTokenClassification", 42, {**ROBERTA, "num_labels": 5}, {}),
     "roberta_answers": ("RobertaForQuestionAnswering", 42, ROBERTA, {}),
+    "bigbird_tokens": ("BigBirdForTokenClassification", 40, {"num_labels": 5, "block_size": 8, "attention_type": "original_full"}, {}),
 }
+CONFIGS = {"Bert": transformers.BertConfig, "Robe": transformers.RobertaConfig, "BigB": transformers.BigBirdConfig}
 
 
 def layout_name(name, bert):
@@ -40,6 +44,11 @@ def layout_name(name, bert):
     if bert:
         name = name.replace("classifier.", "classifier.out_proj.")
     return name.replace("pooler.dense.", "pooler.")
+
+
+def is_sequence_head(kind):
+    """Whether the classes are those of a BERT, whose one layer bigbird has behind the pooler."""
+    return kind.startswith("Bert") and "Token" not in kind
 
 
 def make_inputs(model, seed):
@@ -55,7 +64,11 @@ def make_inputs(model, seed):
         del inputs["labels"]
     if kind.endswith("PreTraining"):
         inputs["next_sentence_label"] = random.randint(0, 2, len(LENGTHS))
-    if kind.endswith("Classification"):
+    if kind.endswith("TokenClassification"):
+        labels = random.randint(0, config.num_labels, (len(LENGTHS), TOKENS))
+        labels[random.rand(len(LENGTHS), TOKENS) < 0.3] = -100
+        inputs["labels"] = np.where(inputs["attention_mask"] == 1, labels, -100)
+    elif kind.endswith("Classification"):
         inputs["labels"] = random.randint(0, config.num_labels, len(LENGTHS))
     if kind.endswith("Answering"):
         inputs["start_positions"] = random.randint(1, min(LENGTHS), len(LENGTHS))
@@ -75,13 +88,14 @@ def call(name, model, seed):
     gradients = {}
     if "loss" in outputs:
         out.loss.backward()
-        bert = type(model).__name__.startswith("Bert")
+        kind = type(model).__name__
+        bert = not kind.startswith("Roberta")
         classes = type(model).__name__ == "BertForSequenceClassification"
         for key, value in model.named_parameters():
             if value.grad is None:
                 continue
             gradient = value.grad.numpy()
-            ours = layout_name(key, bert)
+            ours = layout_name(key, is_sequence_head(kind))
             if not bert and ours.endswith("position_embeddings.weight"):
                 gradient = gradient[model.config.pad_token_id + 1:]
             if classes and ours.startswith("bert.pooler."):  # the dense layer before the classes
@@ -93,12 +107,11 @@ def call(name, model, seed):
 def main():
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
-    for seed, (name, (kind, positions, fields, arguments)) in enumerate(FOLDERS.items()):
-        config_class = transformers.BertConfig if kind.startswith("Bert") else transformers.RobertaConfig
-        model = getattr(transformers, kind)(config_class(**SIZES, max_position_embeddings=positions, **fields), **arguments)
+    for seed, (name, (kind, positions, fields, arguments)) in enumerate(sorted(FOLDERS.items(), key=lambda item: "tokens" in item[0])):
+        model = getattr(transformers, kind)(CONFIGS[kind[:4]](**SIZES, max_position_embeddings=positions, **fields), **arguments)
         with torch.no_grad():
             for key, parameter in model.named_parameters():
-                parameter.copy_(torch.from_numpy(formula_weights.values(layout_name(key, kind.startswith("Bert")), tuple(parameter.shape))))
+                parameter.copy_(torch.from_numpy(formula_weights.values(layout_name(key, is_sequence_head(kind)), tuple(parameter.shape))))
         folder = make_dialects.OUTPUT / name
         model.save_pretrained(folder)
         (folder / "model.safetensors").chmod(0o644)

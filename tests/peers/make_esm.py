@@ -33,6 +33,7 @@ FOLDERS = {
                                             "emb_layer_norm_before": False, "add_bias_fnn": True}),
     "esm_classes": ("EsmForSequenceClassification", {"position_embedding_type": "rotary", "token_dropout": False, "num_labels": 3}),
     "esm_encoder": ("EsmModel", {"position_embedding_type": "absolute", "token_dropout": False}),
+    "esm_tokens": ("EsmForTokenClassification", {"position_embedding_type": "absolute", "token_dropout": False, "num_labels": 5}),
 }
 
 
@@ -82,6 +83,9 @@ def make_inputs(model, seed):
         del inputs["labels"]
     if kind == "EsmForSequenceClassification":
         inputs["labels"] = random.randint(0, config.num_labels, len(LENGTHS))
+    if kind == "EsmForTokenClassification":
+        labels = random.randint(0, config.num_labels, (len(LENGTHS), TOKENS))
+        inputs["labels"] = np.where(inputs["attention_mask"] == 1, labels, -100)
     return inputs
 
 

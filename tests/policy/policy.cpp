@@ -91,6 +91,7 @@ const std::vector<SubRoom>& sub_rooms() {
       {"lib/genomics/variants", {"lib/genomics"}},
       {"lib/text", {}},
       {"lib/text/classify", {"lib/text"}},
+      {"lib/text/tag", {"lib/text"}},
       {"lib/text/qa", {"lib/text"}},
       {"lib/text/qa/hotpotqa", {"lib/text", "lib/text/qa"}},
       {"lib/text/qa/natural_questions", {"lib/text", "lib/text/qa"}},

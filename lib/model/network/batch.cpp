@@ -165,9 +165,13 @@ bool output_spans_agree(const Batch& batch, const ModelConfig& config) {
     while (sequence < batch.lengths.size() && span.first >= batch.token_offsets[sequence + 1]) ++sequence;
     if (sequence == batch.lengths.size() || span.first < next || span.length < 1) return false;
     next = std::int64_t{span.first} + span.length;
-    if (next > batch.token_offsets[sequence] + batch.lengths[sequence]) return false;
+    const bool of_tokens = config.head == HeadType::token_classification;
+    if (of_tokens && span.length != 1) return false;
+    const std::int64_t length = of_tokens ? batch.token_offsets[sequence + 1] - batch.token_offsets[sequence]
+                                          : batch.lengths[sequence];
+    if (next > batch.token_offsets[sequence] + length) return false;
   }
-  return config.pools();
+  return config.reads_spans();
 }
 
 bool sentence_pairs_agree(const Batch& batch, const ModelConfig& config, const BatchLimits& limits) {
@@ -249,6 +253,11 @@ bool token_targets_agree(const Batch& batch, const ModelConfig& config, const Ba
 
 }  // namespace
 
+std::int64_t most_outputs(const ModelConfig& config, const BatchLimits& limits) {
+  if (limits.outputs > 0) return limits.outputs;
+  return config.head == HeadType::token_classification ? limits.tokens : limits.sequences;
+}
+
 void Batch::append(const std::vector<std::int32_t>& sequence_ids,
                    const std::vector<std::int32_t>& sequence_types, std::int64_t multiple,
                    std::int32_t pad_id, std::int64_t pad_to) {
@@ -325,6 +334,13 @@ void Batch::find_output_spans(const HeadPooling& pooling) {
   }
 }
 
+void Batch::find_token_spans() {
+  for (std::size_t s = 0; s < lengths.size(); ++s) {
+    for (std::int64_t token = 0; token < lengths[s]; ++token)
+      output_spans.push_back({static_cast<std::int32_t>(token_offsets[s] + token), 1});
+  }
+}
+
 void Batch::find_global_rows() {
   const auto behind = static_cast<std::int32_t>(tokens());
   const auto find = [&](std::vector<std::int32_t>& rows) {
@@ -340,6 +356,7 @@ void complete_batch(const ModelConfig& config, bool whole_blocks, Batch& batch) 
     batch.find_global_rows();
   }
   if (config.pools() && batch.output_spans.empty()) batch.find_output_spans(config.pooling);
+  if (config.head == HeadType::token_classification && batch.output_spans.empty()) batch.find_token_spans();
   if (config.has_documents() && batch.documents.empty())
     batch.documents.sentence_offsets.push_back(batch.sequences());
 }
@@ -351,7 +368,7 @@ void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimit
     throw_runtime("a batch that was changed after it was made ready");
   check_size(batch.tokens(), limits.tokens, "tokens");
   check_size(batch.sequences(), limits.sequences, "sequences");
-  check_size(batch.outputs(), limits.most_outputs(), "outputs");
+  check_size(batch.outputs(), most_outputs(config, limits), "outputs");
   check_size(static_cast<std::int64_t>(batch.masked_rows.size()), limits.masked_tokens, "masked tokens");
   if (!tokens_agree(batch, config, limits, whole_blocks) || !globals_agree(batch, config, limits) ||
       !labels_agree(batch, config) || !token_targets_agree(batch, config, limits) ||

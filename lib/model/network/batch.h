@@ -116,7 +116,8 @@ struct Batch {
   std::vector<std::int32_t> sequence_rows;
   // Of a model that pools (ModelConfig::pools): the tokens whose mean the head reads, ascending, no two alike
   // in a token; several of a sequence are as many outputs, each with labels of its own. Empty: one of each
-  // sequence, as ModelConfig::pooling says.
+  // sequence, as ModelConfig::pooling says. Of token_classification one token each, of those that get a
+  // class, padding that was given among them; empty: every real token.
   std::vector<OutputSpan> output_spans;
   // Empty of a model with a memory: every sequence begins without one, and nothing is kept.
   StreamPlaces places;
@@ -160,8 +161,9 @@ struct Batch {
               std::int64_t multiple, std::int32_t pad_id, std::int64_t pad_to = 0);
   // The same of BigBird-ETC. All sequences of a batch have two inputs, or none has.
   void append(const TwoInputs& inputs, std::int64_t multiple, std::int32_t pad_id);
-  // Of a model that pools and a batch that does not say what.
+  // Of a model that pools and a batch that does not say what; and of every token.
   void find_output_spans(const HeadPooling& pooling);
+  void find_token_spans();
   // Once the batch is whole: every global_row() becomes the row that it is.
   void find_global_rows();
 };

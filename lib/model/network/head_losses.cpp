@@ -32,7 +32,7 @@ void sequence_stage(const PassContext& pass, const HeadRowActivations& head_rows
                     const SequenceActivations& kept) {
   const Batch& batch = pass.batch;
   std::vector<std::int32_t> rows = head_row_numbers(pass, head_rows).first, counts;
-  if (pass.config.pools()) {
+  if (pass.config.reads_spans()) {
     rows.clear();
     for (const OutputSpan& span : batch.output_spans) {
       rows.push_back(span.first);
@@ -53,7 +53,7 @@ void sequence_stage(const PassContext& pass, const HeadRowActivations& head_rows
 
 void gather_first_tokens(const PassContext& pass, const SequenceActivations& kept,
                          kernels::ConstValues hidden) {
-  if (pass.config.pools()) {
+  if (pass.config.reads_spans()) {
     pass.backend.mean_rows_forward(hidden, {kept.rows, kept.row_counts, pass.batch.outputs()}, kept.gathered,
                                    pass.head_width());
   } else {
@@ -63,7 +63,7 @@ void gather_first_tokens(const PassContext& pass, const SequenceActivations& kep
 
 void spread_first_tokens(const PassContext& pass, const SequenceActivations& kept,
                          kernels::ConstValues dgathered, kernels::Values gradient) {
-  if (pass.config.pools()) {
+  if (pass.config.reads_spans()) {
     pass.backend.mean_rows_backward(dgathered, {kept.rows, kept.row_counts, pass.batch.outputs()}, gradient,
                                     pass.head_width());
   } else {

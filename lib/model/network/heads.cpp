@@ -228,6 +228,35 @@ void classification_head_backward(const PassContext& pass, const ClassificationH
   classification_logits_backward(pass, tensors, gradients, kept);
 }
 
+// BigBirdForTokenClassification: dropout and a dense layer, on the rows that get a class.
+void token_class_head_forward(const PassContext& pass, const ClassificationHeadTensors& tensors,
+                              const Activations& kept, kernels::ConstValues hidden) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index outputs = pass.batch.outputs();
+  const kernels::Values rows = kept.sequence.gathered;
+  gather_first_tokens(pass, kept.sequence, hidden);
+  backend.dropout(rows, rows, outputs * pass.head_width(),
+                  pass.classifier_dropout(DropoutSite::classifier_input));
+  backend.linear_forward(rows, tensors.output, kept.sequence.logits, outputs);
+  sequence_loss_forward(pass, kept.sequence, pass.config.num_labels);
+}
+
+void token_class_head_backward(const PassContext& pass, const ClassificationHeadTensors& tensors,
+                               const ClassificationHeadTensors& gradients, const Activations& kept) {
+  if (!has_sequence_loss(pass)) return;
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index outputs = pass.batch.outputs();
+  // Rows may be all of the tokens: their gradients have a place of their own.
+  const kernels::Values drows = kept.classification.dense;
+  sequence_loss_backward(pass, kept.sequence, pass.config.num_labels, kept.scalars.scale(Loss::sequence));
+  backend.linear_backward_weight(kept.sequence.dlogits, kept.sequence.gathered, tensors.output,
+                                 gradients.output, outputs);
+  backend.linear_backward_input(kept.sequence.dlogits, tensors.output, drows, outputs, false);
+  backend.dropout(drows, drows, outputs * pass.head_width(),
+                  pass.classifier_dropout(DropoutSite::classifier_input));
+  spread_first_tokens(pass, kept.sequence, drows, kept.workspace.gradient);
+}
+
 }  // namespace
 
 void classification_logits_backward(const PassContext& pass, const ClassificationHeadTensors& tensors,
@@ -258,6 +287,7 @@ void head_stage(const PassContext& pass, const Activations& kept) {
   switch (pass.config.head) {
     case HeadType::encoder:
     case HeadType::classification:
+    case HeadType::token_classification:
       sequence_stage(pass, kept.head_rows, kept.sequence);
       break;
     case HeadType::pretraining:
@@ -311,6 +341,9 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Mo
     case HeadType::classification:
       classification_head_forward(pass, tensors.classification, kept, hidden);
       break;
+    case HeadType::token_classification:
+      token_class_head_forward(pass, tensors.classification, kept, hidden);
+      break;
     case HeadType::question_answering:
       question_head_forward(pass, tensors.question, kept, hidden);
       break;
@@ -358,6 +391,7 @@ LabelCounts label_counts(const Batch& batch, const ModelConfig& config) {
       count_masked_labels(batch, labels);
       break;
     case HeadType::classification:
+    case HeadType::token_classification:
       count_sequence_labels(batch, config, labels);
       break;
     case HeadType::question_answering:
@@ -390,6 +424,7 @@ void head_result(const PassContext& pass, const Activations& kept, ForwardResult
       masked_head_result(pass, kept.masked, result);
       break;
     case HeadType::classification:
+    case HeadType::token_classification:
       sequence_result(pass, kept.sequence, result);
       break;
     case HeadType::question_answering:
@@ -426,6 +461,9 @@ void head_backward(const PassContext& pass, const ModelTensors& tensors, const M
       break;
     case HeadType::classification:
       classification_head_backward(pass, tensors.classification, gradients.classification, kept);
+      break;
+    case HeadType::token_classification:
+      token_class_head_backward(pass, tensors.classification, gradients.classification, kept);
       break;
     case HeadType::question_answering:
       question_head_backward(pass, tensors.question, gradients.question, kept);

@@ -223,6 +223,7 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     linear("classifier.dense", c, read);
     linear("classifier.out_proj", config.num_labels, c);
   }
+  if (config.head == HeadType::token_classification) linear("classifier", config.num_labels, read);
   if (config.has_plain_question_head()) linear("qa_outputs", 2, read);
   if (config.head == HeadType::question_answering && !config.has_plain_question_head()) {
     linear("qa_classifier.intermediate.dense", f, read);

@@ -382,7 +382,7 @@ struct TokenScoreActivations {
 // One row per sequence, at its first token; of a model that pools B are the outputs of a batch.
 struct SequenceActivations {
   std::int32_t* rows = nullptr;         // [B]; of spans the first rows
-  std::int32_t* row_counts = nullptr;   // [B]; null without pooling
+  std::int32_t* row_counts = nullptr;   // [B]; null where the head reads no spans
   std::int32_t* labels = nullptr;       // [B]
   std::int32_t* predictions = nullptr;  // [B]
   kernels::Values gathered;             // [B, C]; classification: after dropout

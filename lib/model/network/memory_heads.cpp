@@ -49,7 +49,7 @@ void plan_sequence(Planner& plan, SequenceActivations& head, std::int64_t sequen
   Arena& arena = plan.arena;
   const std::string what = "heads";
   head.rows = arena.integers(what, sequences);
-  if (plan.config.pools()) head.row_counts = arena.integers(what, sequences);
+  if (plan.config.reads_spans()) head.row_counts = arena.integers(what, sequences);
   head.gathered = arena.values(what, sequences * plan.read());
   if (classes == 0) return;
   head.labels = arena.integers(what, sequences);
@@ -110,7 +110,7 @@ void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, const
   const bool training = options.training;
   const std::int64_t masked =
       masked_rows_of_pass(backend, limits.masked_tokens, limits.tokens * plan.config.tokens_of_a_row());
-  const std::int64_t sequences = limits.sequences, outputs = limits.most_outputs();
+  const std::int64_t sequences = limits.sequences, outputs = most_outputs(plan.config, limits);
   if (plan.config.uses_pooler()) {
     to.pooled.linear = plan.arena.values("heads", sequences * plan.width);
     to.pooled.pooled = plan.arena.values("heads", sequences * plan.width);
@@ -134,6 +134,10 @@ void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, const
       plan_sequence(plan, to.sequence, outputs, plan.config.num_labels, training);
       to.classification.dense_pre = plan.arena.values("heads", outputs * plan.width);
       to.classification.dense = plan.arena.values("heads", outputs * plan.width);
+      break;
+    case HeadType::token_classification:
+      plan_sequence(plan, to.sequence, outputs, plan.config.num_labels, training);
+      if (training) to.classification.dense = plan.arena.values("heads", outputs * plan.read());
       break;
     case HeadType::question_answering:
       plan_question(plan, to.question, sequences, training);

@@ -29,9 +29,7 @@ struct BatchLimits {
   // Longformer: of a sequence whose batch names them (Batch::global_rows); those of the model's rule besides.
   std::int64_t global_tokens = 0;
   std::int64_t streams = 0;  // whose memory is kept (Batch::places)
-  std::int64_t outputs = 0;  // of all sequences (Batch::output_spans); 0: one of each
-
-  std::int64_t most_outputs() const { return outputs > 0 ? outputs : sequences; }
+  std::int64_t outputs = 0;  // of all sequences (Batch::output_spans); 0: as most_outputs() says
 };
 
 struct ModelOptions {
@@ -56,6 +54,9 @@ struct ModelOptions {
   // gradients, on the CPU. Sequences are then padded to whole blocks.
   bool key_weights = false;
 };
+
+// Rows of a head of classes: one of each sequence, or of each token, where the limits do not say.
+std::int64_t most_outputs(const ModelConfig& config, const BatchLimits& limits);
 
 // The attention that such batches lead to.
 kernels::AttentionLimits attention_limits(const ModelConfig& config, const BatchLimits& limits,

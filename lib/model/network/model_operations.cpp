@@ -144,6 +144,8 @@ double ModelOperations::heads(const Batch& batch, double tokens) const {
       return masked * 2.0 * read * real(config_.vocab_size);
     case HeadType::classification:
       return sequences * 2.0 * width * (read + outputs);
+    case HeadType::token_classification:
+      return sequences * 2.0 * read * outputs;
     case HeadType::question_answering:
       if (config_.has_plain_question_head()) return tokens * 2.0 * read * 2.0;
       return tokens * 2.0 * read * (2.0 * real(config_.intermediate_size) + 2.0);

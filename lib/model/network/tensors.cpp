@@ -211,6 +211,8 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
   if (config.head == HeadType::classification) {
     tensors.classification.dense = exact_linear("classifier.dense");
     tensors.classification.output = exact_linear("classifier.out_proj");
+  } else if (config.head == HeadType::token_classification) {
+    tensors.classification.output = exact_linear("classifier");
   }
   if (config.has_plain_question_head()) {
     tensors.question.output = linear("qa_outputs");

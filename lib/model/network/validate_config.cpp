@@ -288,6 +288,10 @@ void validate(const ModelConfig& config, const std::string& where) {
         fmt::format("{}: pooling {} of a head that reads one row", where, name_of(config.pooling)),
         message("take `pool` cls"));
   }
+  if (config.head == HeadType::token_classification && config.attention == AttentionPattern::etc) {
+    throw_bad_input(where + ": classes of tokens on attention etc, whose two inputs no class is for",
+                    message("take another `attention`"));
+  }
   check_attention(trunk_config(config), where);
 }
 

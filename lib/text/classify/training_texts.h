@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,28 +12,10 @@
 #include "lib/finetuning/finetuning.h"
 #include "lib/io/text/labelled_texts.h"
 #include "lib/model/config.h"
+#include "lib/text/class_names.h"
 #include "lib/text/text_settings.h"
 
 namespace bigbird {
-
-// Classes in the order of their numbers: by value where all names are whole numbers, else by name (bytes).
-class ClassNames {
- public:
-  ClassNames() = default;
-  // Distinct names, in any order.
-  explicit ClassNames(std::vector<std::string> names);
-  // Names as they stand in config.json, in their order.
-  static ClassNames in_order(std::vector<std::string> names);
-
-  const std::vector<std::string>& names() const { return names_; }
-  std::size_t size() const { return names_.size(); }
-  // Nothing for a name that is none of them; "1.0" is "1", where not both are classes (class_of_label).
-  std::optional<std::int32_t> number(const std::string& name) const;
-
- private:
-  std::vector<std::string> names_;
-  std::map<std::string, std::int32_t> numbers_;
-};
 
 // A number as labels of regression have it: finite. Nothing else is one.
 std::optional<double> parse_regression_label(const std::string& label);

@@ -146,6 +146,38 @@ TEST_F(Heads, EveryLossOfClassificationAgreesWithTheReference) {
   }
 }
 
+TEST_F(Heads, ClassesOfTokensAgreeWithTheReference) {
+  const ModelConfig config = head_config(HeadType::token_classification);
+  const std::vector<float> parameters = random_parameters(config, 60);
+  for (const bool every_token : {false, true}) {
+    Batch batch = random_batch(head_config(HeadType::encoder), ragged, 59);
+    std::vector<std::size_t> rows;
+    for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+      for (std::int64_t token = 0; token < batch.lengths[s]; token += every_token ? 1 : 3)
+        rows.push_back(static_cast<std::size_t>(batch.token_offsets[s] + token));
+    }
+    std::vector<std::int64_t> classes;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!every_token) batch.output_spans.push_back({static_cast<std::int32_t>(rows[i]), 1});
+      batch.sequence_labels.push_back(i % 7 == 3 ? ignored_label : static_cast<std::int32_t>(i * i % 3));
+      classes.push_back(batch.sequence_labels.back());
+    }
+    const reference::ClassificationResult expected =
+        reference::token_classification(reference_config(config), reference_parameters(config, parameters),
+                                        reference_sequences(config, batch), rows, classes);
+    const auto model = run(config, batch, parameters, expected.loss);
+    EXPECT_LT(relative_error(model->sequence_logits().data(), expected.logits.values), tolerance);
+    const ForwardResult result = model->forward(batch, {});
+    EXPECT_EQ(result[Loss::sequence].count,
+              std::count_if(classes.begin(), classes.end(),
+                            [](std::int64_t label) { return label != ignored_label; }));
+    model->backward(mean_scale(result));
+    expect_gradients(*model, expected.gradients);
+    batch.output_spans.push_back({static_cast<std::int32_t>(rows.front()), 2});
+    EXPECT_THROW(model->forward(batch, {}), Error) << "two tokens have no class";
+  }
+}
+
 TEST_F(Heads, AnswersOfRaggedSequencesAgreeWithTheReference) {
   const ModelConfig config = head_config(HeadType::question_answering);
   Batch batch = random_batch(config, ragged, 57);
