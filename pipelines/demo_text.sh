@@ -36,7 +36,7 @@ run bigbird text classify predict -m "$out/classify/final" --text "The kernel re
 
 # Which words of a sentence are the names of pages, errors and paths.
 run bigbird text tag finetune --train "$pages/words.train.conll" --init "$out/pretrain/final" -o "$out/words" \
-  --length 128 --steps "${TAG_STEPS:-200}" --batch 16
+  --length 128 --steps "${TAG_STEPS:-300}" --batch 16 --lr 1e-3
 run bigbird text tag predict -m "$out/words/final" "$pages/words.test.conll" -o "$out/words.conll"
 run_to "$out/words.json" bigbird text tag evaluate --data "$pages/words.test.conll" --predictions "$out/words.conll" \
   --baseline-from "$pages/words.train.conll"

@@ -15,7 +15,7 @@ namespace bigbird::apps {
 int cmd_text_tag_finetune(int argc, char** argv) {
   Verb verb("text tag finetune", "Fine-tune a pretrained encoder on sentences whose words have labels.",
             {("bigbird text tag finetune --train demo-text-output/pages/words.train.conll --init "
-              "demo-text-output/pretrain/final -o words-run --length 128 --steps 300"),
+              "demo-text-output/pretrain/final -o words-run --length 128 --steps 300 --lr 1e-3"),
              ("bigbird text tag finetune --train conll2003/train.txt --valid conll2003/valid.txt --init "
               "hf:google/bigbird-roberta-base -o ner-run --length 512"),
              ("bigbird text tag finetune --train en_ewt-ud-train.conllu --valid en_ewt-ud-dev.conllu --init "

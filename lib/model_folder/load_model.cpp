@@ -229,11 +229,20 @@ class Loader {
   }
 
   // BERT's heads of classes have one name: what layout_name() takes for that of sequences is of tokens.
+  std::string part_name(const StoredTensor& tensor) const {
+    constexpr std::string_view of_sequences = "classifier.out_proj.";
+    std::string name = layout_name(tensor.name, model_.dialect);
+    if (gives_classes_to_tokens_ && name.starts_with(of_sequences))
+      name = "classifier." + name.substr(of_sequences.size());
+    return name;
+  }
   void name_token_head() {
-    if (model_.dialect != Dialect::bert || model_.config.head != HeadType::token_classification) return;
-    for (const char* part : {"weight", "bias"}) {
-      if (auto found = stored_.extract(std::string("classifier.out_proj.") + part)) {
-        found.key() = std::string("classifier.") + part;
+    gives_classes_to_tokens_ =
+        model_.dialect == Dialect::bert && model_.config.head == HeadType::token_classification;
+    if (!gives_classes_to_tokens_) return;
+    for (const StoredTensor& tensor : weights_.tensors()) {
+      if (auto found = stored_.extract(layout_name(tensor.name, model_.dialect))) {
+        found.key() = part_name(tensor);
         stored_.insert(std::move(found));
       }
     }
@@ -495,7 +504,7 @@ class Loader {
     std::vector<std::string> unknown, of_heads;
     int zero_biases = 0;
     for (const StoredTensor& tensor : weights_.tensors()) {
-      const std::string name = layout_name(tensor.name, model_.dialect);
+      const std::string name = part_name(tensor);
       if (name.empty() || layout.find(name) != nullptr || (lifted_ && stands_in_for_others(name, layout)))
         continue;
       if (std::any_of(int8_.begin(), int8_.end(),
@@ -526,6 +535,7 @@ class Loader {
     }
   }
 
+  bool gives_classes_to_tokens_ = false;  // the folder's own head, of a BERT
   const std::string& folder_;
   const LoadOptions& options_;
   const WeightFiles weights_;

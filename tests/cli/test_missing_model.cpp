@@ -49,6 +49,9 @@ const std::map<std::string, std::vector<std::string>> arguments_of_verbs = {
     {"text summarize evaluate", {"--data", "@documents.jsonl"}},
     {"text summarize finetune", {"--train", "@documents.jsonl", "-o", "@run"}},
     {"text summarize predict", {"@documents.jsonl"}},
+    {"text tag evaluate", {"--data", "@words.conll"}},
+    {"text tag finetune", {"--train", "@words.conll", "-o", "@run"}},
+    {"text tag predict", {"@words.conll"}},
     {"variants", {"-f", "@g.fa", "@v.vcf", "-o", "@out.vcf"}},
     {"variants background", {"-f", "@g.fa", "@v.vcf", "-o", "@out.safetensors"}},
 };

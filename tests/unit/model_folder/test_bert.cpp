@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/io/weights/weight_files.h"
 #include "lib/model_folder/checkpoint.h"
 #include "lib/model_folder/config_json.h"
@@ -113,6 +114,23 @@ TEST(BertFolder, HeadsThatAreNotReadGiveTheEncoder) {
   const LoadedModel model = load_model(folder.path().string(), HeadType::masked_lm, 3);
   EXPECT_EQ(loaded_tensor(model, "bert.encoder.layer.1.output.dense.weight"),
             stored_tensor(golden_bert("bert_classes"), "bert.encoder.layer.1.output.dense.weight"));
+}
+
+// Its layer has the name of the one for classes of sequences, which stands behind a pooler.
+TEST(BertFolder, ClassesOfTokensAreItsOwnLayer) {
+  const std::string folder = golden_bert("bert_tokens");
+  std::vector<std::string> warnings;
+  set_log_sink([&](LogLevel level, const std::string& text) {
+    if (level == LogLevel::warning) warnings.push_back(text);
+  });
+  const LoadedModel model = load_model(folder, LoadOptions{});
+  set_log_sink({});
+  EXPECT_TRUE(warnings.empty()) << warnings.front();
+  EXPECT_EQ(model.config.head, HeadType::token_classification);
+  EXPECT_EQ(loaded_tensor(model, "classifier.weight"), stored_tensor(folder, "classifier.weight"));
+  const LoadedModel of_sequences = load_model(folder, HeadType::classification, 3, 5);
+  EXPECT_NE(loaded_tensor(of_sequences, "classifier.out_proj.weight"),
+            stored_tensor(folder, "classifier.weight"));
 }
 
 TEST(BertFolder, WhatItsConfigCannotSayIsRefused) {
