@@ -184,10 +184,43 @@ bool is_esm_architecture(const ModelConfig& config) {
   return layers && head;
 }
 
+bool is_bert_architecture(const ModelConfig& config) {
+  if (config.attention != AttentionPattern::full || config.quantization != nullptr || config.causal ||
+      config.has_stem() || config.pools() || config.has_esm_form() || config.gated_feed_forward ||
+      !config.feed_forward_bias || config.head_activation || config.token_dropout)
+    return false;
+  if (config.norm_type != NormType::postnorm || config.embedding_norm != EmbeddingNorm::before_dropout ||
+      config.position_type != PositionType::absolute || config.type_vocab_size == 0 || !config.use_bias ||
+      !config.output_bias || config.rescale_embeddings)
+    return false;
+  const bool one_type = config.type_vocab_size == 1;  // a RoBERTa (lib/model_folder/bert.h)
+  switch (config.head) {
+    case HeadType::encoder:
+      return config.pooler;
+    case HeadType::masked_lm:  // RoBERTa's transform has this gelu always
+      return !one_type || config.activation == Activation::gelu_erf;
+    case HeadType::pretraining:
+      return !one_type;
+    case HeadType::token_classification:
+      return true;
+    case HeadType::classification:
+    case HeadType::question_answering:
+      return config.head_form == HeadForm::roberta;
+    case HeadType::causal_lm:
+    case HeadType::structured_answers:
+    case HeadType::generation:
+    case HeadType::masked_sentences:
+    case HeadType::sentence_labels:
+      break;
+  }
+  return false;
+}
+
 bool is_huggingface_architecture(const ModelConfig& config) {
   if (config.quantization != nullptr) return false;  // it would take the integers for the weights
   if (config.has_stem() || config.pools() || config.causal) return false;
-  if (is_longformer_architecture(config) || is_led_architecture(config) || is_esm_architecture(config))
+  if (is_longformer_architecture(config) || is_led_architecture(config) || is_esm_architecture(config) ||
+      is_bert_architecture(config))
     return true;
   if (config.has_esm_form() || config.gated_feed_forward || !config.feed_forward_bias ||
       config.head_activation || config.token_dropout)

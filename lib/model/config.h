@@ -280,10 +280,15 @@ bool is_led_architecture(const ModelConfig& config);
 // Whether Hugging Face's esm can hold this architecture: has_esm_form(), with layers and a head that it has.
 bool is_esm_architecture(const ModelConfig& config);
 
-// Whether Hugging Face's longformer, led or esm can hold this architecture, or its big_bird (post-LN,
-// absolute positions, its LayerNorms, a head that it has), or its bigbird_pegasus (pre-LN with a decoder of
-// its own weights), the last two with attention of BigBird's family. Other models are written with model_type
-// "bigbird_extended", which transformers refuses by name instead of computing something else.
+// Whether Hugging Face's bert or roberta can hold this architecture: full attention, post-LN with the dropout
+// of the embeddings after their LayerNorm, absolute positions, and a head that the class has in RoBERTa's
+// form. An encoder without a pooler has no class there.
+bool is_bert_architecture(const ModelConfig& config);
+
+// Whether Hugging Face's bert, roberta, longformer, led or esm can hold this architecture, or its big_bird
+// (post-LN, absolute positions, its LayerNorms, a head that it has), or its bigbird_pegasus (pre-LN with a
+// decoder of its own weights), the last two with attention of BigBird's family. Other models are written with
+// model_type "bigbird_extended", which transformers refuses by name instead of computing something else.
 bool is_huggingface_architecture(const ModelConfig& config);
 
 // What models of attention bpt have in common: a LayerNorm of the embeddings after dropout, no positions,

@@ -16,6 +16,7 @@
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/model/quantization.h"
+#include "lib/model_folder/bert.h"
 #include "lib/model_folder/config_json.h"
 #include "lib/model_folder/int8_folder.h"
 #include "lib/model_folder/longformer.h"
@@ -55,26 +56,35 @@ std::vector<std::uint16_t> narrowed(const float* values, const TensorSpec& spec,
   return result;
 }
 
-// What GENA-LM's modules keep beside parameters: the layout of the plan and the angles of rotary positions.
-struct GenaBuffers {
+// What modules of GENA-LM and esm keep beside parameters: angles of rotary positions, the layout of a plan.
+struct ModuleBuffers {
   std::vector<std::vector<std::int64_t>> layouts;
   std::vector<float> angles;
 };
 
-void add_gena_buffers(const ModelConfig& config, GenaBuffers& buffers, std::vector<TensorToWrite>& tensors) {
-  const std::int64_t heads = config.num_attention_heads;
-  for (std::int64_t i = 0; config.position_type == PositionType::rotary && i < config.rotary_dim / 2; ++i) {
-    buffers.angles.push_back(static_cast<float>(std::pow(
-        config.rotary_base, -2.0 * static_cast<double>(i) / static_cast<double>(config.rotary_dim))));
+// `name`: of the buffer in a layer's self-attention. Nothing where positions are not rotary.
+void add_rotary_angles(const ModelConfig& config, const std::string& stack, const std::string& name,
+                       ModuleBuffers& buffers, std::vector<TensorToWrite>& tensors) {
+  if (config.position_type != PositionType::rotary) return;
+  const auto base = static_cast<float>(config.rotary_base);
+  for (std::int64_t i = 0; i < config.rotary_dim / 2; ++i) {  // in the modules' own arithmetic
+    const float exponent = static_cast<float>(2 * i) / static_cast<float>(config.rotary_dim);
+    buffers.angles.push_back(1.0f / std::pow(base, exponent));
   }
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    tensors.push_back({fmt::format("{}.encoder.layer.{}.attention.self.{}", stack, layer, name),
+                       TensorType::f32,
+                       {config.rotary_dim / 2},
+                       buffers.angles.data()});
+  }
+}
+
+void add_layouts(const ModelConfig& config, ModuleBuffers& buffers, std::vector<TensorToWrite>& tensors) {
+  if (config.plan == nullptr) return;
+  const std::int64_t heads = config.num_attention_heads;
   buffers.layouts.resize(static_cast<std::size_t>(config.num_hidden_layers));
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const std::string self = fmt::format("bert.encoder.layer.{}.attention.self.", layer);
-    if (!buffers.angles.empty()) {
-      tensors.push_back(
-          {self + "rotary_emb.inv_freq", TensorType::f32, {config.rotary_dim / 2}, buffers.angles.data()});
-    }
-    if (config.plan == nullptr) continue;
     const std::int64_t blocks = config.plan->blocks();
     auto& layout = buffers.layouts[static_cast<std::size_t>(layer)];
     layout.assign(static_cast<std::size_t>(heads * blocks * blocks), 0);
@@ -109,7 +119,13 @@ void write_model_files(const std::string& folder, const ModelConfig& of, const P
   if (!int8) config.quantization = nullptr;
   const bool longformer = !gena && is_longformer_architecture(config);
   const bool esm = !gena && is_esm_architecture(config);
-  const Dialect dialect = longformer ? Dialect::longformer : esm ? Dialect::esm : options.dialect;
+  const bool bert = !gena && is_bert_architecture(config);
+  const bool roberta = bert && is_written_as_roberta(config);
+  const Dialect dialect = longformer ? Dialect::longformer
+                          : esm      ? Dialect::esm
+                          : roberta  ? Dialect::roberta
+                          : bert     ? Dialect::bert
+                                     : options.dialect;
   const std::vector<std::string> int8_names = int8_weights(config);
   const std::string dtype = torch_dtype(options.type);
   write_text_atomic(folder + "/config.json",
@@ -118,11 +134,12 @@ void write_model_files(const std::string& folder, const ModelConfig& of, const P
   std::vector<TensorToWrite> tensors;
   std::vector<std::vector<std::uint16_t>> narrow;  // owns what is written in 16 bits
   std::deque<Int8Tensor> integers;                 // and this in 8
-  GenaBuffers buffers;
-  std::vector<float> positions;  // of a Longformer or esm, with the rows that its file has more
+  ModuleBuffers buffers;
+  std::vector<float> positions;  // of a Longformer, RoBERTa or esm, with the rows that its file has more
   for (TensorSpec spec : layout.tensors()) {
+    if (bert && !has_bert_tensor(spec.name, config)) continue;
     const float* values = parameters.data() + spec.offset;
-    if ((longformer || esm) && is_position_table(spec.name)) {
+    if ((longformer || roberta || esm) && is_position_table(spec.name)) {
       positions = longformer_positions(values, spec.shape[0], config);
       values = positions.data();
       spec.count = static_cast<std::int64_t>(positions.size());
@@ -151,11 +168,15 @@ void write_model_files(const std::string& folder, const ModelConfig& of, const P
     for (const char* copy : {"model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"})
       tensors.push_back({copy, options.type, spec.shape, data});
   }
-  if (gena) add_gena_buffers(config, buffers, tensors);
+  if (gena) {
+    add_rotary_angles(config, "bert", "rotary_emb.inv_freq", buffers, tensors);
+    add_layouts(config, buffers, tensors);
+  }
   // What esm's class has beside the parts that are read, so that it loads without a warning.
   const std::int64_t maps = config.num_hidden_layers * config.num_attention_heads;
   const std::vector<float> contacts(static_cast<std::size_t>(esm ? maps : 0), 0.0f);
   if (esm) {
+    add_rotary_angles(config, "esm", "rotary_embeddings.inv_freq", buffers, tensors);
     const std::string contact_head = "esm.contact_head.regression.";
     tensors.push_back({contact_head + "weight", TensorType::f32, {1, maps}, contacts.data()});
     tensors.push_back({contact_head + "bias", TensorType::f32, {1}, contacts.data()});

@@ -16,6 +16,7 @@
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/model/quantization.h"
+#include "lib/model_folder/bert.h"
 #include "lib/model_folder/dialect.h"
 #include "lib/model_folder/esm.h"
 #include "lib/model_folder/etc_lift.h"
@@ -443,6 +444,7 @@ std::string architecture_name(HeadType head) {
 std::string architecture_name(const ModelConfig& config) {
   if (is_led_architecture(config)) return led_class;
   if (is_esm_architecture(config)) return esm_class(config.head);
+  if (is_bert_architecture(config)) return bert_class(config);
   return is_longformer_architecture(config) ? longformer_class(config.head) : architecture_name(config.head);
 }
 
@@ -456,6 +458,7 @@ std::string config_json(const ModelConfig& config, const std::string& torch_dtyp
     return pegasus_config_json(config, torch_dtype);
   if (is_longformer_architecture(config)) return longformer_config_json(config, torch_dtype);
   if (is_esm_architecture(config)) return esm_config_json(config, torch_dtype);
+  if (is_bert_architecture(config)) return bert_config_json(config, torch_dtype);
   return own_config_json(config, torch_dtype);
 }
 

@@ -15,6 +15,7 @@
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
 #include "lib/model/plans/plan_table.h"
+#include "lib/model_folder/bert.h"
 #include "lib/model_folder/esm.h"
 #include "lib/model_folder/led.h"
 #include "lib/model_folder/longformer.h"
@@ -208,6 +209,8 @@ std::string stored_name(const std::string& layout_name, const ModelConfig& confi
   }
   if (dialect == Dialect::longformer) return longformer_stored_name(layout_name);
   if (dialect == Dialect::esm) return esm_stored_name(layout_name);
+  if (dialect == Dialect::bert) return bert_stored_name(layout_name);
+  if (dialect == Dialect::roberta) return roberta_stored_name(layout_name);
   if (dialect == Dialect::led || is_led_architecture(config)) return led_stored_name(layout_name);
   const bool pegasus = config.has_decoder() && is_huggingface_architecture(config);
   return pegasus ? pegasus_stored_name(layout_name) : layout_name;

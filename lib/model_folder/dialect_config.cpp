@@ -251,10 +251,18 @@ void translate_bert(OrderedJson& json, bool is_roberta, const std::string& file)
     json["max_position_embeddings"] = used;
     while (used % block != 0) block /= 2;
   }
+  OrderedJson own = json.value("bigbird", OrderedJson::object());  // of a folder that this program wrote
+  if (!own.is_object()) own = OrderedJson::object();
   json["attention_type"] = "original_full";
-  json["block_size"] = block;
-  json["bigbird"] = {{"head_form", "roberta"}};
+  json["block_size"] = own.value("block_size", OrderedJson(block));
+  json["num_random_blocks"] = own.value("num_random_blocks", OrderedJson(3));
   name_separators(json, is_roberta);
+  for (const char* field : {"bos_token_id", "eos_token_id", "sep_token_id"}) {
+    if (own.contains(field)) json[field] = own[field];
+  }
+  own["embedding_norm"] = "before-dropout";
+  own["head_form"] = "roberta";
+  json["bigbird"] = own;
 }
 
 void translate_warm_start(OrderedJson& json, bool is_roberta, bool as_longformer, const std::string& file) {
@@ -262,6 +270,7 @@ void translate_warm_start(OrderedJson& json, bool is_roberta, bool as_longformer
     const std::int64_t blocks = (used * warm_position_repeats + warm_block_size - 1) / warm_block_size;
     json["max_position_embeddings"] = blocks * warm_block_size;
   }
+  json["bigbird"] = OrderedJson::object();  // what this program wrote there is of the model as it was
   if (as_longformer) json["bigbird"] = {{"embedding_norm", "before-dropout"}, {"head_form", "roberta"}};
   const auto types = json.find("type_vocab_size");
   if (!as_longformer && types != json.end() && types->is_number_integer() && types->get<std::int64_t>() == 1)

@@ -19,6 +19,7 @@
 #include "lib/model/network/model.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
+#include "lib/model_folder/bert.h"
 #include "lib/model_folder/checkpoint.h"
 #include "lib/model_folder/dialect.h"
 #include "lib/model_folder/etc_lift.h"
@@ -74,12 +75,13 @@ std::optional<VocabularyTransfer> transfer_of(const PretrainOptions& options, co
 }
 
 // BigBirdForPreTraining's, of which a run without next sentences leaves one half as it is. transformers'
-// Longformer has no such class, and without next sentences the one for masked tokens.
+// Longformer, RoBERTa and esm have no such class; without next sentences theirs is the one for masked tokens.
 HeadType head_of_run(ModelConfig config, const PretrainingObjective& objective, const Tokenizer& tokenizer) {
   if (config.causal || config.attention == AttentionPattern::etc) return pretraining_head(config);
   const bool next_sentences = objective.nsp && (tokenizer.is_dna() || objective.nsp_of_text);
   config.head = HeadType::masked_lm;
-  const bool without_pooler = is_longformer_architecture(config) || config.has_esm_form();
+  const bool roberta = is_bert_architecture(config) && is_written_as_roberta(config);
+  const bool without_pooler = is_longformer_architecture(config) || config.has_esm_form() || roberta;
   return !next_sentences && without_pooler ? HeadType::masked_lm : HeadType::pretraining;
 }
 

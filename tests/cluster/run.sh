@@ -57,13 +57,32 @@ fi
 
 # --- Shards, tasks and nodes that die
 
+# What tasks run: bigbird, which stands still once it has a finished chunk where its output has a mark under hold/. From
+# within the task, because a fast machine is done with a shard before this script has found its process.
+mkdir hold
+cat >inputs/held <<HELD
+#!/usr/bin/env bash
+out='' before=''
+for word in "\$@"; do
+  [ "\$before" != -o ] || out=\$word
+  before=\$word
+done
+mark=$work/hold/\$out
+if [ -n "\$out" ] && [ -e "\$mark" ]; then
+  rm "\$mark"
+  (until compgen -G "\$out.parts/chunk-*" >/dev/null; do sleep 0.002; done; kill -STOP \$\$ && touch "\$mark.held") &
+fi
+exec $bigbird "\$@"
+HELD
+chmod +x inputs/held
+
 # submit OUT OPTION... -- COMMAND...: in $array and $merge
 submit() {
   local out=$1 options=()
   shift
   while [ "$1" != -- ]; do options+=("$1") && shift; done
   shift
-  "$bigbird" cluster sbatch -q --program "$bigbird" --mem 300M "${options[@]}" "$@" -o "$out" >"$out.submit.sh"
+  "$bigbird" cluster sbatch -q --program "$work/inputs/held" --mem 300M "${options[@]}" "$@" -o "$out" >"$out.submit.sh"
   resubmit "$out"
 }
 resubmit() { # resubmit OUT: the same script once more
@@ -84,25 +103,19 @@ process_of() { # process_of ARRAY SHARD [NODE]: bigbird in the task of a shard
     fi
   done
 }
-# hold OUT:ARRAY:SHARD...: those tasks' processes stand still once they have a finished chunk; their numbers in $held
+mark() { # mark OUT SHARD...: before they are submitted
+  mkdir -p "hold/$1.shards"
+  for shard in "${@:2}"; do touch "hold/$1.shards/$shard.vcf.gz"; done
+}
+# hold OUT:ARRAY:SHARD...: waits until those tasks, which were marked, stand still; their processes' numbers in $held
 declare -A held
 hold() {
-  local waiting=("$@") later task out job shard pid until=$((SECONDS + 60 * patience))
-  while [ ${#waiting[@]} -gt 0 ]; do
-    later=()
-    for task in "${waiting[@]}"; do
-      IFS=: read -r out job shard <<<"$task"
-      if compgen -G "$out.shards/$shard.vcf.gz.parts/chunk-*" >/dev/null; then
-        pid=$(process_of "$job" "$shard" | head -n 1)
-        kill -STOP "$pid" 2>/dev/null || stop "shard $shard of $out ended before it could be held"
-        held[$job.$shard]=$pid
-      else
-        later+=("$task")
-      fi
-    done
-    waiting=(${later[@]+"${later[@]}"})
-    [ $SECONDS -lt $until ] || stop "no finished chunk within $((60 * patience)) s: ${waiting[*]}"
-    sleep 0.01
+  local task out job shard
+  for task in "$@"; do
+    IFS=: read -r out job shard <<<"$task"
+    within 60 test -e "hold/$out.shards/$shard.vcf.gz.held" || stop "shard $shard of $out has no finished chunk"
+    [ ! -e "$out.shards/$shard.vcf.gz" ] || stop "shard $shard of $out was whole before it stood still"
+    held[$job.$shard]=$(process_of "$job" "$shard" | head -n 1)
   done
 }
 node_of() { scontrol -o show job "$1" | sed -n '1s/.* NodeList=\(n[0-9]*\).*/\1/p'; }
@@ -110,6 +123,8 @@ end_of() { date -d "$(scontrol -o show job "$1" | sed -n '1s/.* EndTime=\([^ ]*\
 log_has() { grep -qF -- "$2" "$1" 2>/dev/null; }
 is_in() { [ "$(state "$1")" = "$2" ]; } # is_in JOB STATE
 
+mark stopped.vcf.gz 1 2
+mark scored.vcf.gz 1 2 3 4 5 6
 submit stopped.vcf.gz --shards 2 --partition spare --time 2 --stop-before 90s -- "${score[@]}" "${region[@]}"
 stopped=$array stopped_merge=$merge
 submit scored.vcf.gz --shards 8 --time 60 -- "${score[@]}"
