@@ -30,7 +30,12 @@ pretraining() { # pretraining RANKS RUN STEPS OPTION...
   echo "$bigbird" pretrain --train shards -m tokenizer -o "$run" --layers 2 --width 32 --heads 2 --block-size 16 --length 128 \
     --batch 16 --accumulate $((8 / ranks)) --steps "$steps" --save-every 100000 --device cpu -@ 1 "$@"
 }
-$(pretraining 1 one 60) -q
+# So many steps that a run is still on when a signal comes: some seconds on a machine of any speed.
+steps=60 begin=$(date +%s%N)
+$(pretraining 1 one $steps) -q
+steps=$((steps * (1 + 4000 / ((($(date +%s%N) - begin) / 1000000) + 1))))
+rm -r one
+$(pretraining 1 one $steps) -q
 
 # Slurm's PMIx keeps its sockets in a folder of each node.
 for node in n1 n2 n3; do
@@ -58,20 +63,20 @@ for way in pmi2 pmix; do
   tried=$((tried + 1))
   launch="srun --mpi=$way --kill-on-bad-exit=1 -n 2"
 
-  job=$(submit $way "$launch $(pretraining 2 $way 60)")
+  job=$(submit $way "$launch $(pretraining 2 $way $steps)")
   within 60 ended "$job" || wrong "$way did not end"
   same one/final/model.safetensors $way/final/model.safetensors
-  same one/checkpoint-60/optimizer.safetensors $way/checkpoint-60/optimizer.safetensors
+  same one/checkpoint-$steps/optimizer.safetensors $way/checkpoint-$steps/optimizer.safetensors
   holds $way.log "rank 0 of 2 (1 on this machine)"
 
   # As before a time limit: a signal to the ranks. The next job, of one process, goes on.
-  job=$(submit $way-stop "$launch $(pretraining 2 $way-stop 60)")
+  job=$(submit $way-stop "$launch $(pretraining 2 $way-stop $steps)")
   within 30 has_begun $way-stop || wrong "$way-stop did not begin"
   scancel --signal=TERM "$job"
   within 30 ended "$job" || wrong "$way-stop did not end"
   holds $way-stop.log "stopped after step"
   [ ! -e $way-stop/final ] || wrong "$way-stop was not stopped"
-  job=$(submit $way-stop "srun --mpi=$way --kill-on-bad-exit=1 -n 1 $(pretraining 1 $way-stop 60 --resume)")
+  job=$(submit $way-stop "srun --mpi=$way --kill-on-bad-exit=1 -n 1 $(pretraining 1 $way-stop $steps --resume)")
   within 60 ended "$job" || wrong "$way-stop did not end again"
   same one/final/model.safetensors $way-stop/final/model.safetensors
 
