@@ -193,7 +193,7 @@ bool is_bert_architecture(const ModelConfig& config) {
       config.position_type != PositionType::absolute || config.type_vocab_size == 0 || !config.use_bias ||
       !config.output_bias || config.rescale_embeddings)
     return false;
-  const bool one_type = config.type_vocab_size == 1;  // a RoBERTa (lib/model_folder/bert.h)
+  const bool one_type = config.type_vocab_size == 1;  // a RoBERTa (lib/model_folder/roberta.h)
   switch (config.head) {
     case HeadType::encoder:
       return config.pooler;

@@ -16,10 +16,10 @@
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/model/quantization.h"
-#include "lib/model_folder/bert.h"
 #include "lib/model_folder/config_json.h"
 #include "lib/model_folder/int8_folder.h"
 #include "lib/model_folder/longformer.h"
+#include "lib/model_folder/roberta.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {

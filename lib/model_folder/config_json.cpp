@@ -16,7 +16,6 @@
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/model/quantization.h"
-#include "lib/model_folder/bert.h"
 #include "lib/model_folder/dialect.h"
 #include "lib/model_folder/esm.h"
 #include "lib/model_folder/etc_lift.h"
@@ -25,6 +24,7 @@
 #include "lib/model_folder/longformer.h"
 #include "lib/model_folder/options_json.h"
 #include "lib/model_folder/pegasus.h"
+#include "lib/model_folder/roberta.h"
 
 namespace bigbird {
 namespace {

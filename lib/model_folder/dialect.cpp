@@ -15,11 +15,11 @@
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
 #include "lib/model/plans/plan_table.h"
-#include "lib/model_folder/bert.h"
 #include "lib/model_folder/esm.h"
 #include "lib/model_folder/led.h"
 #include "lib/model_folder/longformer.h"
 #include "lib/model_folder/pegasus.h"
+#include "lib/model_folder/roberta.h"
 
 namespace bigbird {
 namespace {

@@ -69,7 +69,8 @@ TEST_F(BertVerbs, ConvertedItIsABertOfTheSameNumbersOrABigBird) {
   must({"convert", path("masked"), path("same")});
   EXPECT_EQ(config("same").at("model_type"), "bert");
   EXPECT_EQ(config("same").at("architectures").at(0), "BertForMaskedLM");
-  EXPECT_EQ(BertVerbJson::parse(must({"info", path("same"), "--json"}).out).at("loads_in_transformers"), true);
+  EXPECT_EQ(BertVerbJson::parse(must({"info", path("same"), "--json"}).out).at("loads_in_transformers"),
+            true);
   EXPECT_EQ(config("same").at("max_position_embeddings"), 128);
   must({"check", path("same")});
   for (const char* folder : {"masked", "same"}) {

@@ -81,9 +81,9 @@ std::set<std::string> names_in(const std::string& folder, const std::string& pre
 }
 
 TEST(BertFolder, IsWrittenWithTheClassAndTensorsThatItCameWith) {
-  for (const char* name : {"bert", "bert_pretraining", "bert_classes", "bert_tokens", "bert_answers",
-                           "bert_encoder", "roberta", "roberta_classes", "roberta_tokens", "roberta_answers",
-                           "roberta_encoder", "roberta_pad_0"}) {
+  for (const char* name :
+       {"bert", "bert_pretraining", "bert_classes", "bert_tokens", "bert_answers", "bert_encoder", "roberta",
+        "roberta_classes", "roberta_tokens", "roberta_answers", "roberta_encoder", "roberta_pad_0"}) {
     SCOPED_TRACE(name);
     const std::string from = golden_bert(name);
     LoadedModel model = load_model(from, LoadOptions{});
@@ -125,7 +125,8 @@ TEST(BertFolder, IsWrittenInOurFormWhereNeitherClassHoldsIt) {
   EXPECT_TRUE(holds(bert, [](ModelConfig& config) { config.head = HeadType::pretraining; }));
   EXPECT_FALSE(holds(roberta, [](ModelConfig& config) { config.head = HeadType::pretraining; }));
   EXPECT_FALSE(holds(bert, [](ModelConfig& config) { config.attention = AttentionPattern::bigbird; }));
-  EXPECT_FALSE(holds(bert, [](ModelConfig& config) { config.embedding_norm = EmbeddingNorm::after_dropout; }));
+  EXPECT_FALSE(
+      holds(bert, [](ModelConfig& config) { config.embedding_norm = EmbeddingNorm::after_dropout; }));
   EXPECT_FALSE(holds(bert, [](ModelConfig& config) { config.norm_type = NormType::prenorm; }));
   EXPECT_FALSE(holds(bert, [](ModelConfig& config) { config.rescale_embeddings = true; }));
   EXPECT_FALSE(holds(bert, [](ModelConfig& config) { config.use_bias = false; }));

@@ -1,5 +1,6 @@
-// Folders of transformers' bert and roberta, written: which of the two holds a model, the names of its tensors
-// and its config.json. dialect.h reads them; the rows in front of a table of positions are longformer.h's.
+// Folders of transformers' bert and roberta, written: which of the two holds a model, the names of its
+// tensors and its config.json. dialect.h reads them; the rows in front of a table of positions are
+// longformer.h's.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// See bert.h.
-#include "lib/model_folder/bert.h"
+// See roberta.h.
+#include "lib/model_folder/roberta.h"
 
 #include <array>
 #include <nlohmann/json.hpp>
@@ -55,9 +55,9 @@ std::string bert_config_json(const ModelConfig& config, const std::string& torch
   BertJson json;
   json["architectures"] = {bert_class(config)};
   json["model_type"] = roberta ? "roberta" : "bert";
-  for (const char* field : {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
-                            "intermediate_size", "hidden_act", "hidden_dropout_prob",
-                            "attention_probs_dropout_prob", "classifier_dropout"})
+  for (const char* field :
+       {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+        "hidden_act", "hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"})
     json[field] = own.at(field);
   json["max_position_embeddings"] =
       config.max_position_embeddings + (roberta ? longformer_first_position(config) : 0);
