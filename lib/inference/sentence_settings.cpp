@@ -22,6 +22,7 @@ using SettingsJson = nlohmann::json;
 
 constexpr const char* modules_file = "modules.json";
 constexpr const char* sentence_file = "sentence_bert_config.json";
+constexpr const char* package_file = "config_sentence_transformers.json";  // prompts, versions
 constexpr const char* copy_hint = "copy the folder again, with the folders in it";
 
 std::string pool_hint() {
@@ -128,6 +129,34 @@ std::optional<SentenceSettings> read_sentence_settings(const std::string& folder
   }
   settings.lowers = json.contains("do_lower_case") && json["do_lower_case"] == true;
   return settings;
+}
+
+void copy_sentence_settings(const std::string& from, const std::string& to) {
+  std::vector<std::string> files{modules_file};
+  try {
+    if (!read_sentence_settings(from)) return;
+    for (const SettingsJson& module : json_of(from + "/" + modules_file)) {
+      const std::string place = member_text(module, "path");
+      if (place.find('/') != std::string::npos || place.starts_with(".")) {
+        throw_bad_input(fmt::format("{}/{}: module path {} is not a folder's name", from, modules_file,
+                                    one_line_name(place)),
+                        copy_hint);
+      }
+      if (const std::string file = place + "/config.json"; !place.empty() && file_exists(from + "/" + file))
+        files.push_back(file);
+    }
+  } catch (const Error& error) {
+    log_warning(fmt::format("{}; what sentence-transformers reads is left out", error.message()));
+    return;
+  }
+  for (const char* file : {sentence_file, package_file}) {
+    if (file_exists(from + "/" + file)) files.emplace_back(file);
+  }
+  for (const std::string& file : files) {
+    if (const std::size_t folder = file.find('/'); folder != std::string::npos)
+      make_folders(to + "/" + file.substr(0, folder));
+    write_text_atomic(to + "/" + file, read_file(from + "/" + file));
+  }
 }
 
 EmbedderOptions sentence_options(const ModelFolder& folder, const SentenceChoice& choice,

@@ -22,6 +22,11 @@ struct SentenceSettings {
 // that is not read (a dense layer, several poolings, those weighted by length), files that are not there.
 std::optional<SentenceSettings> read_sentence_settings(const std::string& folder);
 
+// Copies them to another folder of the same encoder: those files, and what sentence-transformers keeps beside
+// them. Nothing for a folder without modules.json; one with modules that are not read, or whose folders lie
+// elsewhere, is warned of, and nothing of it is copied. Error{bad_input} where `to` cannot be written.
+void copy_sentence_settings(const std::string& from, const std::string& to);
+
 // What is asked for instead of the folder's settings.
 struct SentenceChoice {
   std::string pool = "auto";       // a name of whole_poolings; auto: the folder's, else mean

@@ -48,6 +48,14 @@ constexpr std::array<std::pair<HeadType, const char*>, 11> head_names{
      {HeadType::sentence_labels, "sentence-labels"},
      {HeadType::token_classification, "token-classification"}}};
 
+// Post-LN, the embeddings dropped after their LayerNorm, learned positions, token types and all biases: what
+// BERT, RoBERTa and Longformer have in common.
+bool has_roberta_layers(const ModelConfig& config) {
+  return config.norm_type == NormType::postnorm && config.embedding_norm == EmbeddingNorm::before_dropout &&
+         config.position_type == PositionType::absolute && config.type_vocab_size > 0 && config.use_bias &&
+         config.output_bias && !config.rescale_embeddings;
+}
+
 }  // namespace
 
 void become_bpt(ModelConfig& config) {
@@ -129,10 +137,7 @@ bool is_longformer_architecture(const ModelConfig& config) {
   if (config.attention != AttentionPattern::longformer || config.quantization != nullptr || config.causal)
     return false;
   if (config.attention_options.longformer.dilated_heads > 0) return false;  // its kernels have no dilation
-  if (config.norm_type != NormType::postnorm || config.embedding_norm != EmbeddingNorm::before_dropout ||
-      config.position_type != PositionType::absolute || config.type_vocab_size == 0 || !config.use_bias ||
-      !config.output_bias || config.rescale_embeddings || config.pad_token_id != longformer_pad)
-    return false;
+  if (!has_roberta_layers(config) || config.pad_token_id != longformer_pad) return false;
   switch (config.head) {
     case HeadType::encoder:
     case HeadType::token_classification:
@@ -187,33 +192,17 @@ bool is_esm_architecture(const ModelConfig& config) {
 bool is_bert_architecture(const ModelConfig& config) {
   if (config.attention != AttentionPattern::full || config.quantization != nullptr || config.causal ||
       config.has_stem() || config.pools() || config.has_esm_form() || config.gated_feed_forward ||
-      !config.feed_forward_bias || config.head_activation || config.token_dropout)
-    return false;
-  if (config.norm_type != NormType::postnorm || config.embedding_norm != EmbeddingNorm::before_dropout ||
-      config.position_type != PositionType::absolute || config.type_vocab_size == 0 || !config.use_bias ||
-      !config.output_bias || config.rescale_embeddings)
+      !config.feed_forward_bias || config.head_activation || config.token_dropout ||
+      !has_roberta_layers(config))
     return false;
   const bool one_type = config.type_vocab_size == 1;  // a RoBERTa (lib/model_folder/roberta.h)
-  switch (config.head) {
-    case HeadType::encoder:
-      return config.pooler;
-    case HeadType::masked_lm:  // RoBERTa's transform has this gelu always
-      return !one_type || config.activation == Activation::gelu_erf;
-    case HeadType::pretraining:
-      return !one_type;
-    case HeadType::token_classification:
-      return true;
-    case HeadType::classification:
-    case HeadType::question_answering:
-      return config.head_form == HeadForm::roberta;
-    case HeadType::causal_lm:
-    case HeadType::structured_answers:
-    case HeadType::generation:
-    case HeadType::masked_sentences:
-    case HeadType::sentence_labels:
-      break;
-  }
-  return false;
+  if (config.head == HeadType::masked_lm)             // whose transform has this gelu always
+    return !one_type || config.activation == Activation::gelu_erf;
+  if (config.head == HeadType::classification || config.head == HeadType::question_answering)
+    return config.head_form == HeadForm::roberta;
+  return config.head == HeadType::token_classification ||
+         (config.head == HeadType::encoder && config.pooler) ||
+         (config.head == HeadType::pretraining && !one_type);
 }
 
 bool is_huggingface_architecture(const ModelConfig& config) {

@@ -12,6 +12,7 @@
 #include "lib/core/log.h"
 #include "lib/inference/model_task.h"
 #include "lib/inference/probabilities.h"
+#include "lib/inference/sentence_settings.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/weights/weight_files.h"
@@ -159,7 +160,10 @@ void write_converted(const ConvertOptions& options, bool with_decoder, LoadedMod
                     conversion.tokenizer.empty() ? "" : tokenizer,
                     model_card(converted_card(model.config, conversion)), write);
   copy_model_task(options.from, folder.path());
-  if (!model.config.has_decoder()) return;
+  if (!model.config.has_decoder()) {
+    copy_sentence_settings(options.from, folder.path());
+    return;
+  }
   if (const std::string search = generation_config_text(options.from); !search.empty())
     write_text_atomic(folder.file("generation_config.json"), search);
 }

@@ -15,6 +15,7 @@
 #include "lib/core/log.h"
 #include "lib/data/token_shards.h"
 #include "lib/inference/model_task.h"
+#include "lib/inference/sentence_settings.h"
 #include "lib/inference/sequence_runner.h"
 #include "lib/inference/windows.h"
 #include "lib/io/files/file.h"
@@ -288,6 +289,7 @@ class QuantizeRun {
                       folder_.has_tokenizer() ? folder_.path() : "",
                       model_card(converted_card(config, conversion)), written);
     copy_model_task(folder_.path(), output_->path());
+    copy_sentence_settings(folder_.path(), output_->path());
   }
 
   const QuantizeOptions& options_;

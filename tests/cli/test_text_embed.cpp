@@ -151,6 +151,34 @@ TEST_F(TextEmbed, ShardsMergeToTheSameFile) {
   EXPECT_EQ(read_text(folder_ / "merged.rows.tsv"), read_text(folder_ / "whole.rows.tsv"));
 }
 
+// Without the settings its vectors would be other ones, and nothing would tell.
+TEST_F(TextEmbed, AConvertedFolderKeepsTheSettings) {
+  const SentenceJson& expected = settings_of("mean-normalized")["vectors"];
+  write_text(folder_ / "model/config_sentence_transformers.json", R"({"prompts": {}})");
+  must({"convert", model(), path("converted")});
+  const Words texts{path("texts.jsonl"), "--text-column", "body"};
+  must(Words{"text", "embed", "-m", path("converted"), "-o", path("converted.safetensors"), "--device",
+             "cpu"} +
+       texts);
+  expect_vectors(SafetensorsFile(path("converted.safetensors")).floats("embeddings"), expected);
+  EXPECT_EQ(read_text(folder_ / "converted/config_sentence_transformers.json"), R"({"prompts": {}})");
+
+  const auto left_out = [&](const std::string& said) {
+    const RunResult result = must({"convert", model(), path("without"), "--force"});
+    EXPECT_NE(result.err.find(said), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("what sentence-transformers reads is left out"), std::string::npos)
+        << result.err;
+    EXPECT_FALSE(fs::exists(folder_ / "without/modules.json"));
+  };
+  write_text(folder_ / "config.json", R"({"pooling_mode": "mean"})");
+  write_text(folder_ / "model/modules.json",
+             R"([{"path": "", "type": "a.Transformer"}, {"path": "..", "type": "a.Pooling"}])");
+  left_out("module path .. is not a folder's name");
+  write_text(folder_ / "model/modules.json",
+             R"([{"path": "", "type": "a.Transformer"}, {"path": "2_Dense", "type": "a.Dense"}])");
+  left_out("module a.Dense is not read");
+}
+
 TEST_F(TextEmbed, RefusesWhatIsNotRead) {
   settings_of("mean");
   const Words texts{path("texts.jsonl"), "--text-column", "body"};
